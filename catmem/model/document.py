@@ -1,0 +1,352 @@
+"""A memory file as a value: its text, and sections and entries as spans over it.
+
+Nothing here renders text that exists: joining the spans of a document gives back its text, and encoding that gives back the
+bytes that were parsed. Offsets are in code points of ``Document.text`` (a BOM is its first character).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from catmem.digest import bytes_digest, content_digest
+from catmem.syntax import tags as tag_blocks
+from catmem.syntax.escape import unescape
+from catmem.syntax.scan import Categories, Scan, Title, scan, unclosed_spans
+from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import BOM, DEFAULT_LIMITS, LineIndex, Limits, decode, dominant_newline, unify_newlines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+FORMAT_VERSION = 1
+
+TagValue = str | list[str]
+
+
+class Span(NamedTuple):
+    """A piece of the text. The spans of a document follow each other without gap or overlap, from 0 to the text's end."""
+
+    kind: Literal["bom", "title", "header", "delimiter", "entry", "blank"]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in a document that looks wrong. Nothing is lost by it; ``rule`` is a stable name."""
+
+    rule: str
+    start: int
+    end: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section header and what follows it, up to the next header or the end of the file.
+
+    ``start`` to ``header_end`` is the header line (without its newline), ``header_end`` to ``end`` what stands below.
+    """
+
+    category: str
+    title: str
+    start: int
+    header_end: int
+    end: int
+
+
+class Entry(NamedTuple):
+    """One entry: ``raw`` is its text as stored, stripped, which stands at ``start`` to ``end``.
+
+    A named tuple, because a frozen dataclass costs four times as much to make and a large file has tens of thousands.
+    Tags and body are read off ``raw`` each time they are asked for.
+    """
+
+    category: str
+    start: int
+    end: int
+    raw: str
+    tag_limit: int = DEFAULT_LIMITS.tag_block_chars
+
+    @property
+    def text(self) -> str:
+        """The whole text with its tag block, escapes undone, lines ending in LF."""
+        return unescape(unify_newlines(self.raw))
+
+    @property
+    def body(self) -> str:
+        """The text without its tag block; empty if the entry holds only tags."""
+        raw = self.raw
+        if raw[0] not in tag_blocks.MAY_BEGIN and "\\" not in raw and "\r" not in raw:
+            return raw  # nearly every entry: the text as it stands
+        return tag_blocks.read_body(self.text, self.tag_limit)
+
+    @property
+    def tags(self) -> dict[str, TagValue]:
+        """The tags in order, each a string or a list of strings; of a repeated key the first. The dict is the caller's."""
+        tags: dict[str, TagValue] = {}
+        if self.raw[0] not in tag_blocks.MAY_BEGIN:
+            return tags
+        for key, value in tag_blocks.read_pairs(self.text, self.tag_limit):
+            tags.setdefault(key, value if isinstance(value, str) else list(value))
+        return tags
+
+    @property
+    def repeated_tags(self) -> tuple[str, ...]:
+        """Keys that the tag block gives more than once."""
+        keys = [key for key, _ in tag_blocks.read_pairs(self.text, self.tag_limit)]
+        return tuple(dict.fromkeys(key for index, key in enumerate(keys) if key in keys[:index]))
+
+    @property
+    def id(self) -> str:
+        """``b2:`` and a digest of body and tags: the same content has the same id, wherever it stands."""
+        return content_digest([self.body, self.tags])
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed memory file. Make one with ``parse``; everything but the boundaries is computed when asked for."""
+
+    scan: Scan = field(repr=False)
+    limits: Limits = field(default=DEFAULT_LIMITS, repr=False)
+    _entries: tuple[Entry, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    _lines: LineIndex | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The whole text, a BOM and all newlines included."""
+        return self.scan.text
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the file: exactly those that were parsed."""
+        return self.text.encode()
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the file's bytes, as ``sha256:…``."""
+        return bytes_digest(self.to_bytes())
+
+    @property
+    def title(self) -> str | None:
+        """The text of the level-1 heading that leads a file with sections."""
+        return self.scan.title.text if self.scan.title else None
+
+    @property
+    def newline(self) -> str:
+        """The newline that most lines have, which new lines get."""
+        return dominant_newline(self.text)
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The sections in file order, empty ones and repeated categories included."""
+        headers = self.scan.headers
+        ends = [*(header.start for header in headers[1:]), len(self.text)]
+        return tuple(
+            Section(header.category, header.title, header.start, header.end, end)
+            for header, end in zip(headers, ends, strict=False)
+        )
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries, in file order."""
+        if self._entries is None:
+            object.__setattr__(self, "_entries", tuple(self.entries_between(0, len(self.text))))
+        return self._entries  # type: ignore[return-value]
+
+    @property
+    def by_category(self) -> Mapping[str, tuple[Entry, ...]]:
+        """Each category that has entries, in order of its first, with its entries in file order."""
+        grouped: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            grouped.setdefault(entry.category, []).append(entry)
+        return MappingProxyType({category: tuple(entries) for category, entries in grouped.items()})
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The partition of the text: every character is in exactly one span."""
+        marks = [Span("entry", entry.start, entry.end) for entry in self.entries]
+        marks += [Span("delimiter", newline + 1, end) for newline, end in self.scan.delimiters]
+        marks += [Span("header", header.start, header.end) for header in self.scan.headers]
+        if self.scan.title:
+            marks.append(Span("title", self.scan.title.start, self.scan.title.end))
+        if self.text.startswith(BOM):
+            marks.append(Span("bom", 0, 1))
+        return tuple(_with_blanks(sorted(marks, key=lambda span: span.start), len(self.text)))
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What looks wrong, in file order."""
+        return tuple(sorted(_problems(self), key=lambda problem: (problem.start, problem.rule)))
+
+    def line(self, offset: int) -> int:
+        """The line, from 1, of the character at ``offset``."""
+        return self.line_index.line(offset)
+
+    @property
+    def line_index(self) -> LineIndex:
+        """Offsets to lines and columns."""
+        if self._lines is None:
+            object.__setattr__(self, "_lines", LineIndex(self.text))
+        return self._lines  # type: ignore[return-value]
+
+    def entries_between(self, start: int, end: int) -> list[Entry]:
+        """The entries of the stretches that touch ``start`` to ``end``, in file order."""
+        text, limit = self.text, self.limits.tag_block_chars
+        found: list[Entry] = []
+        for category, piece_start, piece_end in _pieces(self.scan, start, end):
+            piece = text[piece_start:piece_end]
+            raw = piece.strip()
+            if raw:
+                # Only white space stands before the entry, so its first character is found where the entry begins.
+                first = text.index(raw[0], piece_start)
+                found.append(Entry(category, first, first + len(raw), raw, limit))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form (``schemas/document.schema.json``)."""
+        return {
+            "format_version": FORMAT_VERSION,
+            "title": self.title,
+            "categories": {
+                category: [
+                    {"body": entry.body, "tags": entry.tags, "line": self.line(entry.start)} for entry in entries
+                ]
+                for category, entries in self.by_category.items()
+            },
+            "problems": [{"rule": problem.rule, "line": self.line(problem.start)} for problem in self.problems],
+        }
+
+
+def parse(
+    data: str | bytes,
+    declared: Mapping[str, str] | Iterable[str] | None = None,
+    *,
+    aliases: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Document:
+    """Parse a memory file's bytes or text; what looks wrong in it becomes ``Document.problems``, never an exception.
+
+    ``declared`` are the slugs that open sections (a mapping gives each the category it stands for); a heading that is not
+    among them is then entry text. Without it every level-2 heading opens a section. ``aliases`` maps further slugs to the
+    categories they stand for, in either case.
+
+    Raises ``NotUtf8Error`` and ``TooLargeError``.
+    """
+    stands_for = dict(aliases or {})
+    if declared is not None:
+        stands_for.update(declared if hasattr(declared, "keys") else {slug: slug for slug in declared})
+    return Document(scan(decode(data, limits), Categories(stands_for, only=declared is not None)), limits)
+
+
+def _pieces(boundaries: Scan, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+    """What lies between two boundaries, with its category, over the stretches that touch ``start`` to ``end``."""
+    delimiters = boundaries.delimiters
+    first = bisect_left(delimiters, (start,))
+    position = delimiters[first - 1][1] if first else boundaries.start
+    category = _category_at(boundaries, position)
+    marks = iter(_marks(boundaries, position))
+    mark = next(marks, None)
+    for newline, delimiter_end in (*delimiters[first:], (len(boundaries.text), 0)):
+        while mark and mark.start < newline:
+            yield category, position, mark.start
+            category = category if isinstance(mark, Title) else mark.category
+            position = mark.end
+            mark = next(marks, None)
+        yield category, position, newline
+        if newline >= end:
+            return
+        position = delimiter_end
+
+
+def _marks(boundaries: Scan, start: int) -> list[Any]:
+    """The title and the headers from ``start`` on."""
+    headers = boundaries.headers[_headers_before(boundaries, start) :]
+    title = boundaries.title
+    return [title, *headers] if title and title.start >= start else list(headers)
+
+
+def _category_at(boundaries: Scan, position: int) -> str:
+    before = _headers_before(boundaries, position)
+    return boundaries.headers[before - 1].category if before else UNCATEGORIZED
+
+
+def _headers_before(boundaries: Scan, position: int) -> int:
+    return bisect_left(boundaries.headers, position, key=lambda header: header.start)
+
+
+def _with_blanks(marks: list[Span], length: int) -> Iterator[Span]:
+    position = 0
+    for span in marks:
+        if position < span.start:
+            yield Span("blank", position, span.start)
+        yield span
+        position = span.end
+    if position < length:
+        yield Span("blank", position, length)
+
+
+# --- problems ------------------------------------------------------------------------------------------------------
+
+
+def _problems(document: Document) -> Iterator[Problem]:
+    yield from _unclosed(document)
+    yield from _heading_problems(document)
+    for entry in document.entries:
+        yield from _entry_problems(entry, document.limits)
+
+
+def _unclosed(document: Document) -> Iterator[Problem]:
+    text = document.text
+    if not any(opening in text for opening in ("```", "~~~", "<!--")):
+        return
+    for start, end in document.scan.stretches():
+        stretch = text[start:end]
+        if "```" in stretch or "~~~" in stretch or "<!--" in stretch:
+            for opening, opening_end in unclosed_spans(stretch):
+                what = "comment" if stretch[opening:opening_end].lstrip(" ").startswith("<") else "code fence"
+                yield Problem(
+                    "unclosed-fence",
+                    start + opening,
+                    start + opening_end,
+                    f"this {what} is not closed before its entry ends, so it hides nothing",
+                )
+
+
+def _heading_problems(document: Document) -> Iterator[Problem]:
+    for offset in document.scan.slugless:
+        end = document.text.find("\n", offset)
+        yield Problem(
+            "empty-slug",
+            offset,
+            len(document.text) if end < 0 else end,
+            "this heading has no letter or number to name a category with, so it is entry text",
+        )
+    first: dict[str, Section] = {}
+    for section in document.sections:
+        before = first.setdefault(section.category, section)
+        if before is not section:
+            yield Problem(
+                "duplicate-section",
+                section.start,
+                section.header_end,
+                f"a second section of category {section.category}; the first is on line {document.line(before.start)}",
+            )
+
+
+def _entry_problems(entry: Entry, limits: Limits) -> Iterator[Problem]:
+    if len(entry.raw) > limits.entry_chars:
+        message = f"this entry has {len(entry.raw):,} characters, over the limit of {limits.entry_chars:,}"
+        yield Problem("entry-too-large", entry.start, entry.end, message)
+    if entry.raw[0] not in "[-*+":
+        return  # the rest is about tag blocks
+    if not entry.body:
+        yield Problem("empty-body", entry.start, entry.end, "this entry has tags and no text")
+    for key in entry.repeated_tags:
+        yield Problem("duplicate-tag", entry.start, entry.end, f"the tag {key} is given twice; the first counts")
+    size = 0 if entry.tags else tag_blocks.block_size(unescape(unify_newlines(entry.raw)))
+    if size > limits.tag_block_chars:
+        message = f"this tag block has {size:,} characters, over the limit of {limits.tag_block_chars:,}; it is text"
+        yield Problem("tag-block-too-large", entry.start, entry.end, message)

@@ -1,0 +1,83 @@
+"""One bounded read of one regular file: the only place where catmem opens a file for its content.
+
+A path may come from a profile or a configuration that somebody else wrote, so nothing here waits on a FIFO, reads a
+device, follows a link that the caller did not allow, or takes in more than ``limit`` bytes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from catmem.errors import TooLargeError, UnreadableError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_READ_SIZE = 1 << 20
+
+
+def read_bounded(path: str | Path, limit: int, *, follow_symlink: bool = True) -> bytes:
+    """Read the whole of the regular file at ``path``, at most ``limit`` bytes.
+
+    Raises ``UnreadableError`` (codes ``missing``, ``permission``, ``not_a_file``, ``symlink``, ``io``) or
+    ``TooLargeError``. With ``follow_symlink=False`` the last part of the path must not be a symbolic link.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_symlink else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        raise _unreadable(path, error, link=not follow_symlink) from error
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise _not_a_file(path, found.st_mode)
+        if found.st_size > limit:
+            raise TooLargeError("file", found.st_size, limit, path=path)
+        return _read_all(descriptor, path, limit)
+    except OSError as error:
+        raise _unreadable(path, error, link=False) from error
+    finally:
+        os.close(descriptor)
+
+
+def _read_all(descriptor: int, path: str | Path, limit: int) -> bytes:
+    # The size was looked at before; a file that grows while it is read is held to the limit here.
+    parts: list[bytes] = []
+    total = 0
+    while part := os.read(descriptor, _READ_SIZE):
+        parts.append(part)
+        total += len(part)
+        if total > limit:
+            raise TooLargeError("file", total, limit, path=path)
+    return b"".join(parts)
+
+
+def _not_a_file(path: str | Path, mode: int) -> UnreadableError:
+    kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+    return UnreadableError(
+        f"is {kind}, where a file should be", code="not_a_file", path=path, hint="Name the file itself."
+    )
+
+
+def _unreadable(path: str | Path, error: OSError, *, link: bool) -> UnreadableError:
+    if error.errno == errno.ENOENT:
+        return UnreadableError("no such file", code="missing", path=path, hint="Check the path.")
+    if error.errno == errno.ENOTDIR:
+        return UnreadableError("a part of the path is not a folder", code="missing", path=path, hint="Check the path.")
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        return UnreadableError(
+            "no permission to read it", code="permission", path=path, hint="Give this user the right to read the file."
+        )
+    if error.errno == errno.ELOOP and link:
+        return UnreadableError(
+            "is a symbolic link, and links are not followed here",
+            code="symlink",
+            path=path,
+            hint="Put the file itself there, or set allow_outside: true in the profile.",
+        )
+    if error.errno == errno.ENXIO:
+        return _not_a_file(path, 0)
+    return UnreadableError(error.strerror or str(error), code="io", path=path)

@@ -1,0 +1,318 @@
+"""Where delimiters, section headers and the title of a memory file stand (``docs/format.md``, sections 2 to 4).
+
+``scan`` reads the whole text; ``rescan`` reads only what an edit touched and gives the same result. Both are linear: the
+regular expressions run once over the text and look closer only where a line begins with ``##``.
+
+A *stretch* is what lies between two delimiter lines. Nothing that stands in one stretch changes how another one is cut.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.text import BOM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MAX_HEADING = 1024
+"""A heading line over this many characters is entry text, which also bounds the cost of normalising a title."""
+
+_DELIMITER = re.compile(r"\n§[ \t]*+(?=\r?\n|\r?\Z)")
+_HEADING_2 = re.compile(r"\n##[ \t]")
+_NOT_SPACE = re.compile(r"\S")
+
+
+class Header(NamedTuple):
+    """A section header: its line (the newline not included), its title and the category that it opens."""
+
+    start: int
+    end: int
+    title: str
+    category: str
+
+
+class Title(NamedTuple):
+    """The document's title: its line (the newline not included) and its text."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """Which titles open sections, and for which category: what a root declares, as the scanner needs it.
+
+    ``stands_for`` maps a slug to the category it stands for (aliases, and each category itself). With ``only`` a title
+    whose slug is not in it is entry text; without, it opens the category of its own slug.
+    """
+
+    stands_for: Mapping[str, str]
+    only: bool = False
+
+    def category(self, title: str) -> str | None:
+        """The category that a title opens; ``""`` for a title without a slug, ``None`` for entry text."""
+        slug = slugify(title)
+        if not slug or slug == UNCATEGORIZED:
+            return slug
+        return self.stands_for.get(slug, None if self.only else slug)
+
+
+ANY_CATEGORY = Categories({})
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The boundaries of one text. Delimiters and headers are in file order."""
+
+    text: str
+    categories: Categories
+    delimiters: tuple[tuple[int, int], ...]
+    """From the newline in front of each ``§`` (-1 or the BOM's offset on the first line) to the end of its blanks. Plain
+    pairs, because a large file has tens of thousands of them."""
+    headers: tuple[Header, ...]
+    slugless: tuple[int, ...]
+    """Where level-2 headings without a slug stand; they are entry text, and a problem."""
+    title: Title | None
+
+    @property
+    def start(self) -> int:
+        """Where the text begins: behind the BOM, if there is one."""
+        return 1 if self.text.startswith(BOM) else 0
+
+    def stretches(self) -> Iterator[tuple[int, int]]:
+        """The ``(start, end)`` of each stretch between delimiter lines, also before the first and after the last."""
+        start = self.start
+        for newline, end in self.delimiters:
+            yield start, max(start, newline)
+            start = end
+        yield start, len(self.text)
+
+
+def scan(text: str, categories: Categories = ANY_CATEGORY) -> Scan:
+    """The boundaries of ``text``, which may begin with a BOM."""
+    start = 1 if text.startswith(BOM) else 0
+    delimiters = _delimiters(text, start, len(text))
+    headers, slugless = _headings(text, start, len(text), delimiters, categories)
+    return Scan(
+        text, categories, tuple(delimiters), tuple(headers), tuple(slugless), _title(text, start) if headers else None
+    )
+
+
+def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
+    """The scan of ``text``, which differs from ``old.text`` only between the old offsets ``start`` and ``end``.
+
+    Reads the stretches that the change touches and shifts what lies behind them; equal to ``scan(text)``.
+    """
+    shift = len(text) - len(old.text)
+    if old.start != (1 if text.startswith(BOM) else 0):
+        return scan(text, old.categories)
+    # A delimiter line is out of reach when its newline stands before the change, or the newline in front behind it.
+    kept_before = bisect_right(old.delimiters, start, key=lambda line: _line_end(old.text, line[1]))
+    kept_behind = bisect_left(old.delimiters, end, lo=kept_before, key=_newline)
+    before, behind = old.delimiters[:kept_before], old.delimiters[kept_behind:]
+    region_start = before[-1][1] if before else old.start
+    region_end = behind[0][0] if behind else len(old.text)
+
+    delimiters = _delimiters(text, region_start, region_end + shift)
+    headers, slugless = _headings(text, region_start, region_end + shift, delimiters, old.categories)
+    all_headers = (
+        *(header for header in old.headers if header.start < region_start),
+        *headers,
+        *(
+            header._replace(start=header.start + shift, end=header.end + shift)
+            for header in old.headers
+            if header.start >= region_end
+        ),
+    )
+    return Scan(
+        text,
+        old.categories,
+        (*before, *delimiters, *((newline + shift, end + shift) for newline, end in behind)),
+        all_headers,
+        (
+            *(offset for offset in old.slugless if offset < region_start),
+            *slugless,
+            *(offset + shift for offset in old.slugless if offset >= region_end),
+        ),
+        _title(text, old.start) if all_headers else None,
+    )
+
+
+def _line_end(text: str, position: int) -> int:
+    """The offset behind the newline of the line that holds ``position``; past the text where it has no newline yet."""
+    newline = text.find("\n", position)
+    return len(text) + 1 if newline < 0 else newline + 1
+
+
+def _newline(delimiter: tuple[int, int]) -> int:
+    return delimiter[0]
+
+
+def _delimiters(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The delimiter lines between two offsets, each of which is an edge of the file or of another delimiter line."""
+    found = [match.span() for match in _DELIMITER.finditer(text, start, end)]
+    if start <= 1 and text.startswith("§", start):
+        # The first line has no newline in front; give it one.
+        line = text[start : _line_end(text, start)]
+        first = _DELIMITER.match(f"\n{line}")
+        if first:
+            found.insert(0, (start - 1, start + first.end() - 1))
+    return found
+
+
+def _headings(
+    text: str, start: int, end: int, delimiters: list[tuple[int, int]], categories: Categories
+) -> tuple[list[Header], list[int]]:
+    """The section headers between two offsets, and where headings without a slug stand."""
+    candidates = [match.start() + 1 for match in _HEADING_2.finditer(text, start, end)]
+    if start <= 1 and text.startswith(("## ", "##\t"), start):
+        candidates.insert(0, start)
+    headers: list[Header] = []
+    slugless: list[int] = []
+    for position in _visible(text, start, end, delimiters, candidates):
+        line_end, title = heading_at(text, position, level=2)
+        if title is None:
+            continue
+        category = categories.category(title)
+        if category:
+            headers.append(Header(position, line_end, title, category))
+        elif category is not None:
+            slugless.append(position)
+    return headers, slugless
+
+
+def heading_at(text: str, position: int, level: int) -> tuple[int, str | None]:
+    """Where the line at ``position`` ends, and the title of the ATX heading that it holds; ``None`` over the size cap."""
+    line_end = text.find("\n", position)
+    if line_end < 0:
+        line_end = len(text)
+    if line_end > position and text[line_end - 1] == "\r":
+        line_end -= 1
+    if line_end - position > MAX_HEADING:
+        return line_end, None
+    title = text[position + level : line_end].strip(" \t")
+    without_closing = title.rstrip("#")
+    if without_closing != title and (not without_closing or without_closing[-1] in " \t"):
+        title = without_closing
+    return line_end, title.strip()
+
+
+def _visible(
+    text: str, start: int, end: int, delimiters: list[tuple[int, int]], candidates: list[int]
+) -> Iterator[int]:
+    """The candidates that no closed fence or comment of their own stretch hides."""
+    index = 0
+    while index < len(candidates):
+        position = candidates[index]
+        following = bisect_right(delimiters, position, key=_newline)
+        stretch_start = delimiters[following - 1][1] if following else start
+        stretch_end = delimiters[following][0] if following < len(delimiters) else end
+        behind = bisect_left(candidates, stretch_end, lo=index)
+        hidden = closed_spans(text[stretch_start:stretch_end]) if _may_hide(text, stretch_start, stretch_end) else ()
+        yield from _outside(candidates[index:behind], [(a + stretch_start, b + stretch_start) for a, b in hidden])
+        index = behind
+
+
+def _may_hide(text: str, start: int, end: int) -> bool:
+    return any(text.find(opening, start, end) >= 0 for opening in ("```", "~~~", "<!--"))
+
+
+def _outside(positions: list[int], spans: list[tuple[int, int]]) -> Iterator[int]:
+    """The positions that lie in none of the spans; both are in order."""
+    remaining = iter(spans)
+    span = next(remaining, None)
+    for position in positions:
+        while span and span[1] <= position:
+            span = next(remaining, None)
+        if not span or position < span[0]:
+            yield position
+
+
+def _title(text: str, start: int) -> Title | None:
+    """The level-1 heading that is the first line with anything on it; only files with sections have a title."""
+    first = _NOT_SPACE.search(text, start)
+    if not first or not text.startswith(("# ", "#\t"), first.start()):
+        return None
+    position = first.start()
+    if position > start and text[position - 1] != "\n":
+        return None
+    line_end, title = heading_at(text, position, level=1)
+    return Title(position, line_end, title) if title else None
+
+
+# --- fences and comments -------------------------------------------------------------------------------------------
+
+# CommonMark's fence lines, each taken by itself, and comments that begin a line. Possessive runs keep them linear.
+_OPENING = re.compile(r"(?:\A|(?<=\n))\ {0,3}+(?:(?P<fence>`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)|<!--)")
+_CLOSING = {
+    "`": re.compile(r"(?<=\n)\ {0,3}+(`{3,}+)[ \t]*+(?=\r?\n|\r?\Z)"),
+    "~": re.compile(r"(?<=\n)\ {0,3}+(~{3,}+)[ \t]*+(?=\r?\n|\r?\Z)"),
+}
+
+
+def closed_spans(stretch: str) -> list[tuple[int, int]]:
+    """The closed fences and comments of a stretch; a header inside one is entry text."""
+    return [(start, end) for start, end, closed in _fences_and_comments(stretch) if closed]
+
+
+def unclosed_spans(stretch: str) -> list[tuple[int, int]]:
+    """The opening lines of fences and comments that nothing closes before the stretch ends. They hide nothing."""
+    return [(start, end) for start, end, closed in _fences_and_comments(stretch) if not closed]
+
+
+def _fences_and_comments(stretch: str) -> Iterator[tuple[int, int, bool]]:
+    closings: dict[str, _Closings] = {}
+    last_comment_end = stretch.rfind("-->")
+    position = 0
+    while opening := _OPENING.search(stretch, position):
+        fence = opening["fence"]
+        if fence is None:
+            mark = opening.end() - len("<!--")
+            # `<!-->` is a whole comment in CommonMark, so its end may share the dashes of its beginning.
+            closed = last_comment_end >= mark + 2
+            end = _content_end(stretch, stretch.find("-->", mark + 2) if closed else mark)
+        else:
+            known = closings.get(fence[0])
+            if known is None:
+                known = closings[fence[0]] = _Closings(stretch, fence[0])
+            closing = known.first(opening.end(), len(fence))
+            closed = closing is not None
+            end = _content_end(stretch, opening.start() if closing is None else closing)
+        yield opening.start(), end, closed
+        position = end
+
+
+def _content_end(stretch: str, position: int) -> int:
+    """Where the line that holds ``position`` ends, its newline not included."""
+    newline = stretch.find("\n", position)
+    return len(stretch) if newline < 0 else newline
+
+
+class _Closings:
+    """The lines that can close a fence of one kind, with the longest run from each on, so that a search that must fail
+    costs nothing. Thousands of fences that nothing closes stay linear."""
+
+    __slots__ = ("_longest", "_starts", "_widths")
+
+    def __init__(self, stretch: str, kind: str) -> None:
+        found = [(match.start(1), len(match[1])) for match in _CLOSING[kind].finditer(stretch)]
+        self._starts = [start for start, _ in found]
+        self._widths = [width for _, width in found]
+        self._longest = self._widths.copy()
+        for index in range(len(found) - 2, -1, -1):
+            self._longest[index] = max(self._longest[index], self._longest[index + 1])
+
+    def first(self, position: int, width: int) -> int | None:
+        """The first closing run at or behind ``position`` of at least ``width`` characters."""
+        index = bisect_left(self._starts, position)
+        if index == len(self._starts) or self._longest[index] < width:
+            return None
+        while self._widths[index] < width:
+            index += 1
+        return self._starts[index]

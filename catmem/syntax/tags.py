@@ -1,0 +1,258 @@
+r"""Tag blocks: reading them off an entry, and writing them in front of a body (``docs/format.md``, "Tags").
+
+The grammar is a corner of YAML's flow and block syntax with strings only. It is a little narrower than the words of the
+format, by what PyYAML, the YAML reader that Python users have, reads otherwise: no tab inside a group, no ``?`` in a plain
+value of a group, no plain value that begins or ends with ``:`` or is a lone ``-``, no control characters. Such values are written in
+quotes. A property test holds the two readers together.
+
+All patterns are linear: runs are possessive and alternatives exclude each other by their first character.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.errors import EditError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# What YAML cannot hold unescaped, or takes for the end of a line.
+_CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff"
+_KEY = r"[a-z][a-z0-9_-]*+"
+_QUOTED = rf'"(?:[^"\\{_CONTROL}]|\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}}))*+"'
+
+
+def _plain(forbidden: str) -> str:
+    """A plain value: words with single or more spaces between; ``forbidden`` are the characters it may not hold."""
+    follows_colon = rf"(?=[^ {forbidden}{_CONTROL}])"
+    character = rf"(?:[^ :#{forbidden}{_CONTROL}]|:{follows_colon})"
+    first = rf"(?:[^ :#?,'&*!|>%@`\-{forbidden}{_CONTROL}]|-{follows_colon})"
+    in_word = rf"(?:{character}|#)*+"
+    return rf"{first}{in_word}(?:\ ++{character}{in_word})*+"
+
+
+_FLOW_PLAIN = _plain(r"\[\]{}\"?,")
+_BLOCK_PLAIN = _plain(r"\[\]{}\"")
+_FLOW_ITEM = f"(?:{_QUOTED}|{_FLOW_PLAIN})"
+_LIST = rf"\[\ *+{_FLOW_ITEM}\ *+(?:,\ *+{_FLOW_ITEM}\ *+)*+\]"
+_PAIR = rf"{_KEY}:\ ++(?:{_QUOTED}|{_LIST}|{_FLOW_PLAIN})?+\ *+"
+
+_GROUP = re.compile(rf"\[{_PAIR}(?:,\ *+{_PAIR})*+\]")
+_PAIRS = re.compile(rf"({_KEY}):\ ++({_QUOTED}|{_LIST}|{_FLOW_PLAIN})?+\ *+(?:,\ *+)?")
+_ITEMS = re.compile(_FLOW_ITEM)
+_FLOW_PLAIN_VALUE = re.compile(_FLOW_PLAIN)
+_KEY_PATTERN = re.compile(_KEY)
+
+_MARKER = re.compile(r"[-*+] ")
+_BLANKS = (" ", "\t")
+_ENDS_GROUP = ("", "\n", *_BLANKS)
+_FENCE = re.compile(r"---[ \t]*+(?:\n|\Z)")
+_BLOCK_PAIR = re.compile(rf"({_KEY}):(?:\ ++({_QUOTED}|{_LIST}|{_BLOCK_PLAIN})?+\ *+)?(?:\n|\Z)")
+_BLOCK_ITEM = re.compile(rf"(\ *+)-\ ++({_QUOTED}|{_BLOCK_PLAIN})\ *+(?:\n|\Z)")
+
+# What reading takes one backslash from, and what looks so much like tags that a body may not begin with it.
+_TAG_ESCAPE = re.compile(r"(?:[-*+] )?\\++(?=\[[a-z][a-z0-9_-]*+:[ \t]|---[ \t]*+(?:\n|\Z))")
+
+_MUST_ESCAPE_IN_JSON = re.compile(rf"[{_CONTROL}]")
+
+
+Pairs = tuple[tuple[str, str | tuple[str, ...]], ...]
+"""Every ``key: value`` of a tag block in order, repeated keys included; a list value is a tuple."""
+
+MAY_BEGIN = frozenset("[-*+\\")
+"""What the text of an entry with a tag block, or with an escaped one, begins with."""
+
+
+def read_body(text: str, limit: int) -> str:
+    """The body of an entry's text (stripped, unescaped, lines ending in LF): what follows its tag block.
+
+    A tag block over ``limit`` characters is text.
+    """
+    if text[:1] not in MAY_BEGIN:
+        return text
+    block = _block(text)
+    body = text if block is None or block.end > limit else _behind(text, block)
+    if "\\" in body[:3] and _TAG_ESCAPE.match(body):
+        backslash = body.index("\\")
+        return body[:backslash] + body[backslash + 1 :]
+    return body
+
+
+def read_pairs(text: str, limit: int) -> Pairs:
+    """What the tag block of an entry's text says; a tag block over ``limit`` characters is text."""
+    if text[:1] not in MAY_BEGIN:
+        return ()
+    block = _block(text)
+    return () if block is None or block.end > limit else block.pairs(text)
+
+
+def block_size(text: str) -> int:
+    """Characters of the tag block that ``text`` begins with, however large; 0 where it begins with none."""
+    block = _block(text) if text[:1] in MAY_BEGIN else None
+    return block.end if block else 0
+
+
+class _Groups(NamedTuple):
+    """Groups on the first line, perhaps behind a list marker."""
+
+    marker: str
+    spans: list[tuple[int, int]]
+    end: int
+
+    def pairs(self, text: str) -> Pairs:
+        return tuple(
+            (key, _value(value))
+            for start, end in self.spans
+            for key, value in _PAIRS.findall(text, start + 1, end - 1)
+        )
+
+
+class _Frontmatter(NamedTuple):
+    """A block between two ``---`` lines."""
+
+    found: Pairs
+    end: int
+    marker: str = ""
+
+    def pairs(self, _text: str) -> Pairs:
+        return self.found
+
+
+def _block(text: str) -> _Groups | _Frontmatter | None:
+    if text.startswith("---"):
+        return _frontmatter(text)
+    marker = "" if text[0] == "[" or not _MARKER.match(text) else text[:2]
+    spans = _groups(text, len(marker))
+    return _Groups(marker, spans, spans[-1][1]) if spans else None
+
+
+def _behind(text: str, block: _Groups | _Frontmatter) -> str:
+    """The rest of the entry, with the list marker back in front if text follows the tags on their line."""
+    rest = text[block.end :]
+    if block.marker and rest.split("\n", 1)[0].strip():
+        return block.marker + rest.strip()
+    return rest.strip()
+
+
+def _groups(text: str, position: int) -> list[tuple[int, int]]:
+    """The groups that count, from the left: each followed by a blank, the line's end, or another that counts."""
+    counted: list[tuple[int, int]] = []
+    glued: list[tuple[int, int]] = []
+    while match := _GROUP.match(text, position):
+        glued.append(match.span())
+        position = match.end()
+        if text[position : position + 1] in _ENDS_GROUP:
+            counted += glued
+            glued.clear()
+            while text[position : position + 1] in _BLANKS:
+                position += 1
+    return counted
+
+
+def _value(source: str) -> str | tuple[str, ...]:
+    if source.startswith("["):
+        return tuple(_scalar(item) for item in _ITEMS.findall(source[1:-1]))
+    return _scalar(source)
+
+
+def _scalar(source: str) -> str:
+    if source.startswith('"'):
+        decoded: str = json.loads(source)
+        return decoded
+    return source
+
+
+def _frontmatter(text: str) -> _Frontmatter | None:
+    opening = _FENCE.match(text)
+    if not opening:
+        return None
+    pairs: list[tuple[str, str | tuple[str, ...]]] = []
+    position = opening.end()
+    while pair := _BLOCK_PAIR.match(text, position):
+        position = pair.end()
+        if pair[2]:
+            pairs.append((pair[1], _value(pair[2])))
+            continue
+        items, position = _block_items(text, position)
+        if not items and pair[0].rstrip("\n").endswith(":"):
+            return None  # `key:` alone says nothing: neither a value after a blank nor a list
+        pairs.append((pair[1], items or ""))
+    closing = _FENCE.match(text, position)
+    return _Frontmatter(tuple(pairs), closing.end()) if closing and pairs else None
+
+
+def _block_items(text: str, position: int) -> tuple[tuple[str, ...], int]:
+    """The ``- item`` lines from ``position``, all at one depth as YAML wants them, and where they end."""
+    items: list[str] = []
+    depth: str | None = None
+    while (item := _BLOCK_ITEM.match(text, position)) and depth in {None, item[1]}:
+        depth = item[1]
+        items.append(_scalar(item[2]))
+        position = item.end()
+    return tuple(items), position
+
+
+def write(tags: Mapping[str, str | Sequence[str]], body: str) -> str:
+    """The text of an entry with these tags and this body (stripped, lines ending in LF), boundary escapes not yet added.
+
+    One line of body stands behind its tags (behind its list marker too); several lines stand below them. Raises
+    ``EditError`` (``bad_tag``) for a key or a value that no tag block can hold.
+    """
+    body = _escape_body(body)
+    if not tags:
+        return body
+    block = write_block(tags)
+    if not body:
+        return block
+    if "\n" in body:
+        return f"{block}\n{body}"
+    marker = _MARKER.match(body)
+    if marker and not body[marker.end()].isspace():
+        return f"{marker.group()}{block} {body[marker.end() :]}"
+    return f"{block} {body}"
+
+
+def _escape_body(body: str) -> str:
+    if not _TAG_ESCAPE.match(body) and not block_size(body):
+        return body
+    marker = _MARKER.match(body)
+    start = marker.end() if marker else 0
+    return f"{body[:start]}\\{body[start:]}"
+
+
+def write_block(tags: Mapping[str, str | Sequence[str]]) -> str:
+    """One group with all the tags: ``[verified_date: 2026-05-01, domain: [finance, legal]]``."""
+    return "[" + ", ".join(f"{_checked_key(key)}: {_write_value(key, value)}" for key, value in tags.items()) + "]"
+
+
+def _checked_key(key: str) -> str:
+    if not _KEY_PATTERN.fullmatch(key):
+        raise EditError(
+            f"{key!r} cannot be the name of a tag",
+            code="bad_tag",
+            key=key,
+            hint="A tag's name begins with a letter a-z; letters a-z, digits, _ and - may follow.",
+        )
+    return key
+
+
+def _write_value(key: str, value: str | Sequence[str]) -> str:
+    if isinstance(value, str):
+        return _write_scalar(key, value)
+    if not value:
+        raise EditError(f"the tag {key} has an empty list", code="bad_tag", key=key, hint="Give one value or more.")
+    return "[" + ", ".join(_write_scalar(key, item) for item in value) + "]"
+
+
+def _write_scalar(key: str, value: str) -> str:
+    if _FLOW_PLAIN_VALUE.fullmatch(value):
+        return value
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise EditError(f"the tag {key} holds a lone surrogate, which no UTF-8 file can", code="bad_tag", key=key)
+    quoted = json.dumps(value, ensure_ascii=False)
+    return _MUST_ESCAPE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted)
+
+

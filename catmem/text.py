@@ -1,0 +1,89 @@
+"""Bytes to text and back without a loss, size limits, newlines, and line numbers.
+
+A line ends at LF or CRLF and at nothing else: not at a lone CR, U+2028, VT or FF (``docs/format.md``, "Bytes and lines").
+So ``str.splitlines`` is never used on memory files.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from catmem.errors import NotUtf8Error, TooLargeError
+
+BOM = "\ufeff"
+
+_NEWLINE = re.compile("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes over which catmem refuses to work; each is looked at before work grows with the input."""
+
+    file_bytes: int = 16 << 20
+    """A memory file, as stored: over it, ``parse`` raises ``TooLargeError``."""
+    entry_chars: int = 1 << 20
+    """One entry: over it, the document has the problem ``entry-too-large``."""
+    tag_block_chars: int = 4 << 10
+    """One tag block: over it, the block is text and the document has the problem ``tag-block-too-large``."""
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def decode(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> str:
+    """The text of ``data``, with a BOM kept as its first character.
+
+    Raises ``NotUtf8Error`` (also for a ``str`` with lone surrogates, which no UTF-8 file can hold) and
+    ``TooLargeError``.
+    """
+    if isinstance(data, str):
+        # A string of n characters has at least n bytes, so the encoding below is bounded too.
+        _check_size(len(data), limits)
+        if not data.isascii():
+            try:
+                _check_size(len(data.encode()), limits)
+            except UnicodeEncodeError as error:
+                offset = len(data[: error.start].encode())
+                raise NotUtf8Error(offset, f"lone surrogate U+{ord(data[error.start]):04X}") from None
+        return data
+    _check_size(len(data), limits)
+    try:
+        return bytes(data).decode()
+    except UnicodeDecodeError as error:
+        raise NotUtf8Error(error.start, error.reason) from None
+
+
+def _check_size(size: int, limits: Limits) -> None:
+    if size > limits.file_bytes:
+        raise TooLargeError("text", size, limits.file_bytes)
+
+
+def dominant_newline(text: str) -> str:
+    r"""The newline that new lines of this text use: ``"\r\n"`` where more than half of its lines end so, else ``"\n"``."""
+    total = text.count("\n")
+    return "\r\n" if total and 2 * text.count("\r\n") > total else "\n"
+
+
+def unify_newlines(text: str) -> str:
+    """The text with every line ending in LF."""
+    return text.replace("\r\n", "\n") if "\r" in text else text
+
+
+class LineIndex:
+    """Line and column of an offset, both from 1, columns in code points."""
+
+    __slots__ = ("_starts",)
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(match.end() for match in _NEWLINE.finditer(text))]
+
+    def line(self, offset: int) -> int:
+        """The line that holds the character at ``offset``."""
+        return bisect_right(self._starts, offset)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """``(line, column)`` of the character at ``offset``."""
+        line = self.line(offset)
+        return line, offset - self._starts[line - 1] + 1

@@ -205,6 +205,29 @@ class Document:
                 found.append(Entry(category, first, first + len(raw), raw, limit))
         return found
 
+    def category_at(self, position: int) -> str:
+        """The category of an entry that would stand at ``position``."""
+        return _category_at(self.scan, position)
+
+    def delimiter_behind(self, position: int) -> tuple[int, int] | None:
+        """The delimiter line (as in ``Scan.delimiters``) that only white space parts from ``position`` in front of it."""
+        delimiters = self.scan.delimiters
+        index = bisect_left(delimiters, (position,))
+        found = delimiters[index] if index < len(delimiters) else None
+        return found if found and not self.text[position : found[0]].strip() else None
+
+    def delimiter_before(self, position: int) -> tuple[int, int] | None:
+        """The delimiter line that only white space parts from ``position`` behind it."""
+        index = bisect_left(self.scan.delimiters, (position,))
+        found = self.scan.delimiters[index - 1] if index else None
+        return found if found and not self.text[found[1] : position].strip() else None
+
+    def left_open(self, position: int) -> bool:
+        """Whether a fence or comment between the delimiter line before ``position`` and ``position`` is not closed."""
+        index = bisect_left(self.scan.delimiters, (position,))
+        start = self.scan.delimiters[index - 1][1] if index else self.scan.start
+        return bool(unclosed_spans(self.text[start:position]))
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form (``schemas/document.schema.json``)."""
         return {

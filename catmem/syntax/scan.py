@@ -104,6 +104,26 @@ def scan(text: str, categories: Categories = ANY_CATEGORY) -> Scan:
     )
 
 
+def touched_region(old: Scan, start: int, end: int) -> tuple[int, int]:
+    """The stretches that a change between two offsets can touch: from behind one delimiter line to the newline before
+    another, both out of the change's reach."""
+    before, behind = _out_of_reach(old, start, end)
+    delimiters = old.delimiters
+    return (
+        delimiters[before - 1][1] if before else old.start,
+        delimiters[behind][0] if behind < len(delimiters) else len(old.text),
+    )
+
+
+def _out_of_reach(old: Scan, start: int, end: int) -> tuple[int, int]:
+    """How many delimiter lines stand wholly before a change, and the index of the first that stands wholly behind it.
+
+    Its newline counts as part of the one, the newline in front of it as part of the other.
+    """
+    before = bisect_right(old.delimiters, start, key=lambda line: _line_end(old.text, line[1]))
+    return before, bisect_left(old.delimiters, end, lo=before, key=_newline)
+
+
 def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
     """The scan of ``text``, which differs from ``old.text`` only between the old offsets ``start`` and ``end``.
 
@@ -112,13 +132,8 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
     shift = len(text) - len(old.text)
     if old.start != (1 if text.startswith(BOM) else 0):
         return scan(text, old.categories)
-    # A delimiter line is out of reach when its newline stands before the change, or the newline in front behind it.
-    kept_before = bisect_right(old.delimiters, start, key=lambda line: _line_end(old.text, line[1]))
-    kept_behind = bisect_left(old.delimiters, end, lo=kept_before, key=_newline)
-    before, behind = old.delimiters[:kept_before], old.delimiters[kept_behind:]
-    region_start = before[-1][1] if before else old.start
-    region_end = behind[0][0] if behind else len(old.text)
-
+    kept_before, kept_behind = _out_of_reach(old, start, end)
+    region_start, region_end = touched_region(old, start, end)
     delimiters = _delimiters(text, region_start, region_end + shift)
     headers, slugless = _headings(text, region_start, region_end + shift, delimiters, old.categories)
     all_headers = (
@@ -133,7 +148,11 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
     return Scan(
         text,
         old.categories,
-        (*before, *delimiters, *((newline + shift, end + shift) for newline, end in behind)),
+        (
+            *old.delimiters[:kept_before],
+            *delimiters,
+            *((newline + shift, line_end + shift) for newline, line_end in old.delimiters[kept_behind:]),
+        ),
         all_headers,
         (
             *(offset for offset in old.slugless if offset < region_start),

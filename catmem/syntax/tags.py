@@ -198,16 +198,24 @@ def _block_items(text: str, position: int) -> tuple[tuple[str, ...], int]:
 def write(tags: Mapping[str, str | Sequence[str]], body: str) -> str:
     """The text of an entry with these tags and this body (stripped, lines ending in LF), boundary escapes not yet added.
 
-    One line of body stands behind its tags (behind its list marker too); several lines stand below them. Raises
-    ``EditError`` (``bad_tag``) for a key or a value that no tag block can hold.
+    Raises ``EditError`` (``bad_tag``) for a key or a value that no tag block can hold.
     """
-    body = _escape_body(body)
-    if not tags:
-        return body
-    block = write_block(tags)
-    if not body:
-        return block
-    if "\n" in body:
+    return _join(write_block(tags) if tags else "", _escape_body(body))
+
+
+def write_body(text: str, body: str, limit: int) -> str:
+    """An entry's text with another body behind its tag block, which stays as it was written."""
+    block = _block(text) if text[:1] in MAY_BEGIN else None
+    if block is None or block.end > limit:
+        return _join("", _escape_body(body))
+    return _join(text[len(block.marker) : block.end].rstrip("\n"), _escape_body(body))
+
+
+def _join(block: str, body: str) -> str:
+    """One line of body stands behind its tags (behind its list marker too); several lines stand below them."""
+    if not block or not body:
+        return block or body
+    if "\n" in body or "\n" in block:
         return f"{block}\n{body}"
     marker = _MARKER.match(body)
     if marker and not body[marker.end()].isspace():

@@ -1,0 +1,334 @@
+"""Edits of a document: text edits, applied, parsed again and verified (``docs/format.md``, "Writing").
+
+Every operation takes a document and gives an ``Edited`` with a new one; nothing is changed in place. An operation proposes
+its edits, the plainest first. A proposal is taken only if, in the new text, the edit is visible and every other entry and
+every section is as it was; if no proposal is, the operation raises ``EditError`` and the document stays as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.errors import EditError
+from catmem.model.document import Document, Entry, Section
+from catmem.model.place import Place, ending, has_place_for, place_for_entry, place_for_section
+from catmem.syntax import tags as tag_blocks
+from catmem.syntax.escape import escape
+from catmem.syntax.scan import MAX_HEADING, heading_at, rescan, scan, touched_region, unclosed_spans
+from catmem.syntax.slug import slugify
+from catmem.text import unify_newlines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from catmem.model.document import TagValue
+
+
+class TextEdit(NamedTuple):
+    """Put ``text`` in the place of the characters from ``start`` to ``end``."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What an operation did: the new document, the edits of the old text that lead to it, and the entry it made."""
+
+    document: Document
+    edits: tuple[TextEdit, ...]
+    entry: Entry | None
+
+
+class _Content(NamedTuple):
+    """What an entry is meant to say."""
+
+    category: str
+    body: str
+    tags: dict[str, TagValue]
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    """Edits in file order, and what they are meant to do."""
+
+    edits: tuple[TextEdit, ...]
+    gone: frozenset[int] = frozenset()
+    """Where entries start in the old text that are replaced or removed."""
+    made: tuple[tuple[int, _Content], ...] = ()
+    """Where entries start in the new text, and what they say."""
+    new_section: tuple[str, str] | None = None
+    """Category and title of a section that the edits open."""
+
+
+def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
+    """The text after edits that are in file order and do not overlap."""
+    parts: list[str] = []
+    done = 0
+    for edit in edits:
+        parts += (text[done : edit.start], edit.text)
+        done = edit.end
+    return "".join([*parts, text[done:]])
+
+
+def add_entry(
+    document: Document,
+    body: str,
+    *,
+    category: str,
+    tags: Mapping[str, TagValue] | None = None,
+    title: str | None = None,
+) -> Edited:
+    """Add an entry at the end of its category; a section is opened for a category that has none.
+
+    ``title`` is the title of such a section; by default it is made from the slug. Raises ``EditError``: ``empty`` (no
+    text), ``bad_tag``, ``bad_category`` (not a slug), ``not_text`` (a lone surrogate).
+    """
+    content = _Content(category, _clean(body), _plain(tags or {}))
+    text = tag_blocks.write(content.tags, content.body)
+    return _first_verified(document, _additions(document, content, text, title))
+
+
+def replace_entry(
+    document: Document, entry: Entry, body: str, *, tags: Mapping[str, TagValue] | None = None
+) -> Edited:
+    """Give an entry a new body, and new tags if ``tags`` is not ``None``; a kept tag block stays as it was written.
+
+    Raises ``EditError``: ``empty``, ``bad_tag``, ``not_text``.
+    """
+    content = _Content(entry.category, _clean(body), entry.tags if tags is None else _plain(tags))
+    if tags is None:
+        text = tag_blocks.write_body(entry.text, content.body, entry.tag_limit)
+    else:
+        text = tag_blocks.write(content.tags, content.body)
+    return _first_verified(document, _replacements(document, entry, content, text))
+
+
+def retag_entry(document: Document, entry: Entry, tags: Mapping[str, TagValue]) -> Edited:
+    """Give an entry other tags and keep its body. Raises ``EditError``: ``bad_tag``, ``empty`` (nothing would be left)."""
+    content = _Content(entry.category, entry.body, _plain(tags))
+    text = tag_blocks.write(content.tags, content.body)
+    if not text:
+        raise _nothing_to_store()
+    return _first_verified(document, _replacements(document, entry, content, text))
+
+
+def remove_entry(document: Document, entry: Entry) -> Edited:
+    """Remove an entry, and one delimiter line beside it. An emptied section keeps its header."""
+    return _first_verified(document, _removals(document, entry))
+
+
+def move_entry(document: Document, entry: Entry, category: str, *, title: str | None = None) -> Edited:
+    """Put an entry, tags and all, at the end of another category.
+
+    Raises ``EditError``: ``bad_category``, ``same_category``.
+    """
+    if entry.category == category:
+        raise EditError(f"the entry is already in {category}", code="same_category")
+    removed = remove_entry(document, entry)
+    content = _Content(category, entry.body, entry.tags)
+    added = _first_verified(removed.document, _additions(removed.document, content, entry.text, title))
+    return Edited(added.document, _joined(document, removed, added), added.entry)
+
+
+def rename_section(document: Document, section: Section, title: str) -> Edited:
+    """Give a section another title, and so its entries another category.
+
+    Raises ``EditError`` (``bad_title``) for a title that opens no section.
+    """
+    title = title.strip()
+    line = f"## {title}"
+    category = document.scan.categories.category(title)
+    if "\n" in title or len(line) > MAX_HEADING or heading_at(line, 0, level=2)[1] != title or not category:
+        raise EditError(
+            f"{title[:80]!r} cannot be the title of a section",
+            code="bad_title",
+            hint="A title is one line with at least one letter or number, and does not end in #.",
+        )
+    edit = TextEdit(section.start, section.header_end, line)
+    text = apply_edits(document.text, [edit])
+    new = Document(rescan(document.scan, text, edit.start, edit.end), document.limits)
+    expected = [
+        (category if section.start < entry.start < section.end else entry.category, entry.raw)
+        for entry in document.entries
+    ]
+    if [(entry.category, entry.raw) for entry in new.entries] != expected:
+        raise _not_possible()
+    return Edited(new, (edit,), None)
+
+
+# --- what is stored ------------------------------------------------------------------------------------------------
+
+
+def _clean(body: str) -> str:
+    body = unify_newlines(body).strip()
+    if not body:
+        raise _nothing_to_store()
+    try:
+        body.encode()
+    except UnicodeEncodeError as error:
+        raise EditError(f"character {error.start} is a lone surrogate, which no UTF-8 file can hold", code="not_text") from None
+    return body
+
+
+def _plain(tags: Mapping[str, TagValue]) -> dict[str, TagValue]:
+    return {key: value if isinstance(value, str) else list(value) for key, value in tags.items()}
+
+
+def _stored(document: Document, text: str) -> str:
+    """An entry's text as it is stored in this document: boundary lines escaped, the document's newlines."""
+    # A newline in front, so that the first line is looked at like any other. Delimiters are looked for first: once they
+    # are escaped they no longer cut the text, and a fence may reach further. `¤` is as good as `§` in a slug.
+    alone = scan("\n" + text, document.scan.categories)
+    whole = scan("\n" + text.replace("§", "¤"), document.scan.categories)
+    boundaries = [newline for newline, _ in alone.delimiters] + [header.start - 1 for header in whole.headers]
+    return escape(text, boundaries).replace("\n", document.newline)
+
+
+# --- proposals -----------------------------------------------------------------------------------------------------
+
+
+def _additions(document: Document, content: _Content, text: str, title: str | None) -> Iterator[_Proposal]:
+    stored = _stored(document, text)
+    if stored.startswith(("# ", "#\t")):
+        # It would read as the title at the head of a file with sections. Escapes are lexical, so one too many is none.
+        yield from _additions_as(document, content, stored, title)
+        stored = "\\" + stored
+    yield from _additions_as(document, content, stored, title)
+
+
+def _additions_as(document: Document, content: _Content, stored: str, title: str | None) -> Iterator[_Proposal]:
+    must_end = bool(unclosed_spans("\n" + stored))
+    section: tuple[str, str] | None = None
+    places: Iterable[Place]
+    if has_place_for(document, content.category):
+        places = place_for_entry(document, content.category, must_end=must_end)
+    else:
+        section = content.category, _section_title(document, content.category, title)
+        places = [place_for_section(document, section[1], must_end=must_end)]
+    for place in places:
+        edit = TextEdit(place.position, place.position, place.before + stored + place.after)
+        start = place.position + len(place.before)
+        yield _Proposal((edit,), made=((start, content),), new_section=section)
+
+
+def _section_title(document: Document, category: str, title: str | None) -> str:
+    """A title that opens ``category`` in this document."""
+    readable = category.replace("-", " ")
+    for candidate in (title, readable[:1].upper() + readable[1:], category):
+        if candidate and document.scan.categories.category(candidate) == category:
+            return candidate
+    raise EditError(
+        f"{category[:80]!r} is not a category",
+        code="bad_category",
+        hint=f"Did you mean {slugify(category)[:80]!r}?" if slugify(category) else "A category needs a letter or a number.",
+    )
+
+
+def _replacements(document: Document, entry: Entry, content: _Content, text: str) -> Iterator[_Proposal]:
+    stored = _stored(document, text)
+    after = ending(document, entry.end) if unclosed_spans("\n" + stored) else ""
+    for escaped in (stored, "\\" + stored) if stored.startswith(("# ", "#\t")) else (stored,):
+        edit = TextEdit(entry.start, entry.end, escaped + after)
+        yield _Proposal((edit,), gone=frozenset({entry.start}), made=((entry.start, content),))
+
+
+def _removals(document: Document, entry: Entry) -> Iterator[_Proposal]:
+    """Without the delimiter behind it, or the one in front, or the rest of its line; or else the bare text alone."""
+    text = document.text
+    gone = frozenset({entry.start})
+    behind = document.delimiter_behind(entry.end)
+    before = document.delimiter_before(entry.start)
+    if behind:
+        end = behind[1] + _newline_length(text, behind[1])
+        yield _Proposal((TextEdit(entry.start, end, ""),), gone)
+    elif before and before[0] >= 0 and not document.left_open(before[0]):
+        start = before[0] - (1 if text[before[0] - 1 : before[0]] == "\r" else 0)
+        yield _Proposal((TextEdit(start, entry.end, ""),), gone)
+    else:
+        yield _Proposal((TextEdit(entry.start, entry.end + _newline_length(text, entry.end), ""),), gone)
+    yield _Proposal((TextEdit(entry.start, entry.end, ""),), gone)
+
+
+def _newline_length(text: str, position: int) -> int:
+    return 2 if text.startswith("\r\n", position) else 1 if text.startswith("\n", position) else 0
+
+
+def _joined(document: Document, removed: Edited, added: Edited) -> tuple[TextEdit, ...]:
+    """The edits of a removal and of an insertion after it, both as edits of the first text."""
+    (cut,) = removed.edits
+    (insertion,) = added.edits
+    if insertion.start <= cut.start:
+        return insertion, cut
+    position = insertion.start + cut.end - cut.start
+    return cut, TextEdit(position, position, insertion.text)
+
+
+# --- verification --------------------------------------------------------------------------------------------------
+
+
+def _first_verified(document: Document, proposals: Iterator[_Proposal]) -> Edited:
+    for proposal in proposals:
+        text = apply_edits(document.text, proposal.edits)
+        start, end = proposal.edits[0].start, proposal.edits[-1].end
+        new = Document(rescan(document.scan, text, start, end), document.limits)
+        if _does_what_it_says(document, new, proposal):
+            made = [entry for entry in _made(new, proposal) if entry]
+            return Edited(new, proposal.edits, made[0] if made else None)
+    raise _not_possible()
+
+
+def _made(new: Document, proposal: _Proposal) -> Iterator[Entry | None]:
+    for start, content in proposal.made:
+        found = [entry for entry in new.entries_between(start, start + 1) if entry.start == start]
+        says = [entry for entry in found if (entry.category, entry.body, entry.tags) == content]
+        yield says[0] if says else None
+
+
+def _does_what_it_says(old: Document, new: Document, proposal: _Proposal) -> bool:
+    if None in list(_made(new, proposal)) or not _sections_agree(old, new, proposal):
+        return False
+    start, end = touched_region(old.scan, proposal.edits[0].start, proposal.edits[-1].end)
+    if old.title != new.title:
+        if old.scan.headers or old.title is not None:
+            return False
+        start, end = 0, len(old.text)  # a leading level-1 heading becomes the title when the first section arrives
+    shift = len(new.text) - len(old.text)
+    made = {position for position, _ in proposal.made}
+    before = [(e.category, e.raw) for e in old.entries_between(start, end) if e.start not in proposal.gone]
+    after = [(e.category, e.raw) for e in new.entries_between(start, end + shift) if e.start not in made]
+    if old.title != new.title:
+        before = _without_title(before)
+    unchanged_behind = end == len(old.text) or old.category_at(end) == new.category_at(end + shift)
+    return before == after and unchanged_behind
+
+
+def _without_title(entries: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    (category, raw), *rest = entries
+    below = raw.partition("\n")[2].strip()
+    return [(category, below), *rest] if below else rest
+
+
+def _sections_agree(old: Document, new: Document, proposal: _Proposal) -> bool:
+    before = [(header.category, header.title) for header in old.scan.headers]
+    after = [(header.category, header.title) for header in new.scan.headers]
+    if proposal.new_section is None:
+        return before == after
+    for index, section in enumerate(after):
+        if section == proposal.new_section and after[:index] + after[index + 1 :] == before:
+            return True
+    return False
+
+
+def _nothing_to_store() -> EditError:
+    return EditError("there is no text to store", code="empty", hint="Give the entry some text.")
+
+
+def _not_possible() -> EditError:
+    return EditError(
+        "this edit would change how other entries are read, so it was not made",
+        code="not_possible",
+        hint="Look at the file around that place (catmem show FILE), for example for a code fence that is not closed.",
+    )

@@ -1,0 +1,147 @@
+"""The formatter's two layouts (``docs/format.md``, "Layouts").
+
+Formatting moves boundaries and blanks; the words of every entry, escapes and tag blocks included, stay as they are stored.
+The result is parsed again: it says what the document said, or ``EditError`` is raised.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from catmem.errors import EditError
+from catmem.syntax.scan import scan, unclosed_spans
+from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import BOM, unify_newlines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.model.document import Document
+
+Layout = Literal["plain", "shared"]
+
+UNCATEGORIZED_HEADER = f"## {UNCATEGORIZED}"
+
+
+class _Group(NamedTuple):
+    """A header line (``None`` for what stands before the first) and the entries below it, as stored."""
+
+    header: str | None
+    category: str
+    entries: list[str]
+
+
+def is_shared(document: Document) -> bool:
+    """Whether a file with sections keeps to the ``shared`` layout where an edit has to know: each header stands alone
+    between delimiters, and the last section is ``__uncategorized__``."""
+    headers = document.scan.headers
+    if not headers or headers[-1].category != UNCATEGORIZED:
+        return False
+    return all(
+        document.delimiter_behind(header.end) or not document.text[header.end :].strip() for header in headers
+    ) and all(document.delimiter_before(header.start) or header is headers[0] for header in headers)
+
+
+def formatted(document: Document, layout: Layout) -> str:
+    """The document's text in a layout. Formatting it again changes nothing.
+
+    ``plain`` is for files that only catmem and people edit. ``shared`` is for files that stock Hermes Agent edits too; it
+    joins repeated sections, because Hermes drops a text that stands twice, and leaves a file without sections without them.
+    Raises ``EditError`` (``not_possible``).
+    """
+    groups = _groups(document)
+    pieces = _shared(document, groups) if layout == "shared" else _plain(document, groups)
+    text = "".join(pieces)
+    bom = BOM if document.text.startswith(BOM) else ""
+    result = bom + text.replace("\n", document.newline)
+    if _says(document, result) != _says(document, document.text):
+        raise EditError("the document cannot be put into this layout without changing what it says", code="not_possible")
+    return result
+
+
+def repeated_entries(document: Document) -> list[str]:
+    """Entries that stand more than once, as stored: in a ``shared`` file stock Hermes Agent keeps only the first."""
+    counts: dict[str, int] = {}
+    for entry in document.entries:
+        counts[entry.raw] = counts.get(entry.raw, 0) + 1
+    return [raw for raw, count in counts.items() if count > 1]
+
+
+def _groups(document: Document) -> list[_Group]:
+    groups = [_Group(None, UNCATEGORIZED, [])]
+    sections = list(document.sections)
+    for entry in document.entries:
+        while sections and sections[0].start < entry.start:
+            groups.append(_group(sections.pop(0).title, document))
+        groups[-1].entries.append(unify_newlines(entry.raw))
+    groups += [_group(section.title, document) for section in sections]
+    return groups
+
+
+def _group(title: str, document: Document) -> _Group:
+    # A title that ends in `#` needs a closing run, or it would lose that.
+    line = f"## {title} ##" if title.endswith("#") else f"## {title}"
+    return _Group(line, document.scan.categories.category(title) or UNCATEGORIZED, [])
+
+
+def _title_line(document: Document) -> str | None:
+    if document.title is None:
+        return None
+    return f"# {document.title} #" if document.title.endswith("#") else f"# {document.title}"
+
+
+def _plain(document: Document, groups: list[_Group]) -> Iterator[str]:
+    """Header, entries joined by delimiter lines, one blank line before each header, a final newline."""
+    title = _title_line(document)
+    started = title is not None
+    if title is not None:
+        yield f"{title}\n"
+    for group in groups:
+        if not group.entries and group.header is None:
+            continue
+        if started:
+            yield "\n"
+        if group.header is not None:
+            yield f"{group.header}\n"
+        first = not started and group.header is None
+        entries = _fit_for_start(document, group.entries) if first else group.entries
+        yield "".join(f"{'§' + chr(10) if index else ''}{entry}\n" for index, entry in enumerate(entries))
+        if entries and unclosed_spans("\n" + entries[-1]):
+            yield "§\n"
+        started = True
+
+
+def _shared(document: Document, groups: list[_Group]) -> Iterator[str]:
+    """Everything joined by delimiter lines, no final newline, ``## __uncategorized__`` last."""
+    title = _title_line(document)
+    pieces = [] if title is None else [title]
+    preamble, *sections = groups
+    pieces += _fit_for_start(document, preamble.entries) if title is None else preamble.entries
+    joined: dict[str, _Group] = {}
+    for section in sections:
+        joined.setdefault(section.category, section._replace(entries=[])).entries.extend(section.entries)
+    if joined:
+        last = joined.pop(UNCATEGORIZED, None) or _Group(UNCATEGORIZED_HEADER, UNCATEGORIZED, [])
+        joined[UNCATEGORIZED] = last._replace(header=UNCATEGORIZED_HEADER)
+    for section in joined.values():
+        pieces += [section.header or "", *section.entries]
+    yield "\n§\n".join(pieces)
+
+
+def _fit_for_start(document: Document, entries: list[str]) -> list[str]:
+    """Entries for the head of the file: a first one that would read as the title there gets an escape."""
+    if entries and document.scan.headers and entries[0].startswith(("# ", "#\t")):
+        return ["\\" + entries[0], *entries[1:]]
+    return entries
+
+
+def _says(document: Document, text: str) -> tuple[str | None, dict[str, list[tuple[str, str]]]]:
+    """What a text says under the document's categories: its title, and each category's bodies and tags."""
+    # Imported here: `document` needs nothing of layouts, and this module only needs it to read its own result.
+    from catmem.model.document import Document  # noqa: PLC0415
+
+    read = Document(scan(text, document.scan.categories), document.limits)
+    return read.title, {
+        category: [(entry.body, str(entry.tags)) for entry in entries]
+        for category, entries in sorted(read.by_category.items())
+    }

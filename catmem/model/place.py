@@ -1,0 +1,99 @@
+"""Where in a document a new entry or section goes, and which boundaries it needs there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.model.layout import is_shared
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.model.document import Document, Section
+
+
+class Place(NamedTuple):
+    """An offset, and what stands between it and the new entry's text on both sides."""
+
+    position: int
+    before: str
+    after: str
+
+
+def has_place_for(document: Document, category: str) -> bool:
+    """Whether an entry of this category needs no new section."""
+    return category == UNCATEGORIZED or any(header.category == category for header in document.scan.headers)
+
+
+def place_for_entry(document: Document, category: str, *, must_end: bool) -> Iterator[Place]:
+    """Places at the end of a category for which ``has_place_for`` holds, the plainest first.
+
+    ``must_end``: the entry holds a fence or a comment that is not closed, so a delimiter line has to follow it.
+    """
+    sections = [section for section in document.sections if section.category == category]
+    if sections:
+        return _in_section(document, sections[-1], must_end=must_end)
+    return _before_sections(document, must_end=must_end)
+
+
+def place_for_section(document: Document, title: str, *, must_end: bool) -> Place:
+    """The place of a new section with its first entry: at the end, in the ``shared`` layout before the last section."""
+    newline = document.newline
+    if is_shared(document):
+        return Place(document.sections[-1].start, f"## {title}{newline}§{newline}", f"{newline}§{newline}")
+    text = document.text
+    lead = "" if len(text) == document.scan.start or text.endswith("\n") else newline
+    if document.left_open(len(text)):
+        lead += f"§{2 * newline}"
+    elif len(text) > document.scan.start and not text.endswith(2 * newline):
+        lead += newline
+    return Place(len(text), f"{lead}## {title}{newline}", (f"{newline}§" if must_end else "") + newline)
+
+
+def ending(document: Document, position: int) -> str:
+    """The delimiter line to follow an entry that ends at ``position`` and holds something unclosed; empty if it has one."""
+    if document.delimiter_behind(position):
+        return ""
+    at_end = not document.text[position:].strip()
+    return "" if at_end and is_shared(document) else f"{document.newline}§"
+
+
+def _in_section(document: Document, section: Section, *, must_end: bool) -> Iterator[Place]:
+    newline = document.newline
+    entries = document.entries_between(section.start, section.end)
+    entries = [entry for entry in entries if section.start < entry.start < section.end]
+    if entries:
+        yield _behind(document, entries[-1].end, must_end=must_end)
+        return
+    after = ending(document, section.header_end) if must_end else ""
+    if not is_shared(document):
+        yield Place(section.header_end, newline, after)
+    # A delimiter of its own keeps it apart from a fence that an entry before the header leaves open.
+    yield Place(section.header_end, f"{newline}§{newline}", after)
+
+
+def _before_sections(document: Document, *, must_end: bool) -> Iterator[Place]:
+    newline = document.newline
+    start = document.scan.start
+    end = document.sections[0].start if document.sections else len(document.text)
+    entries = [entry for entry in document.entries_between(0, end) if entry.start < end]
+    title = document.scan.title
+    if entries:
+        yield _behind(document, entries[-1].end, must_end=must_end)
+    elif title:
+        yield Place(title.end, 2 * newline, ending(document, title.end) if must_end else "")
+    elif document.sections:
+        after = f"{newline}§" if must_end else ""
+        yield Place(start, "", after + 2 * newline)
+        yield Place(start, newline, after + 2 * newline)  # a text that begins with a BOM may not begin the file
+    else:
+        # No entry at all: behind whatever blanks and delimiters there are.
+        starts_line = end == start or document.text.endswith("\n")
+        yield Place(end, "" if starts_line else newline, newline)
+        yield Place(end, newline, newline)
+
+
+def _behind(document: Document, position: int, *, must_end: bool) -> Place:
+    newline = document.newline
+    return Place(position, f"{newline}§{newline}", ending(document, position) if must_end else "")

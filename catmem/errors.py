@@ -14,8 +14,8 @@
 
 What looks wrong *inside* a memory file is never an exception: it is a problem on the document.
 
-An error says what happened (``message``), a word that a program can test (``code``), where (``path``, ``line``, ``column``,
-``key``) and what to do next (``hint``). ``exit_status`` is what the command line returns for it:
+An error says what happened (``message``), a word that a program can test (``code``), where (``path``, ``line``,
+``column``, ``key``) and what to do next (``hint``). ``exit_status`` is what the command line returns for it:
 1 findings, 2 usage or configuration, 3 drift or conflict, 4 store damage.
 """
 
@@ -34,7 +34,7 @@ class CatmemError(Exception):
     code = "error"
     exit_status = 2
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each field is given by keyword, where it is known
         self,
         message: str,
         *,
@@ -78,8 +78,8 @@ class CatmemError(Exception):
 class UnreadableError(CatmemError):
     """A file cannot be read. Unreadable is never the same as empty: no operation rewrites such a file.
 
-    Codes: ``missing``, ``permission``, ``not_a_file`` (a directory, a FIFO, a device), ``symlink`` (a link where none may
-    be), ``io`` (the system said something else).
+    Codes: ``missing``, ``permission``, ``not_a_file`` (a directory, a FIFO, a device), ``symlink`` (a link where none
+    may be), ``io`` (the system said something else).
     """
 
     code = "unreadable"

@@ -1,7 +1,7 @@
 """Bytes to text and back without a loss, size limits, newlines, and line numbers.
 
-A line ends at LF or CRLF and at nothing else: not at a lone CR, U+2028, VT or FF (``docs/format.md``, "Bytes and lines").
-So ``str.splitlines`` is never used on memory files.
+A line ends at LF or CRLF and at nothing else: not at a lone CR, U+2028, VT or FF (``docs/format.md``, "Bytes and
+lines"). So ``str.splitlines`` is never used on memory files.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _check_size(size: int, limits: Limits) -> None:
 
 
 def dominant_newline(text: str) -> str:
-    r"""The newline that new lines of this text use: ``"\r\n"`` where more than half of its lines end so, else ``"\n"``."""
+    r"""The newline that new lines of this text use: ``"\r\n"`` if more than half of its lines end so, else ``"\n"``."""
     total = text.count("\n")
     return "\r\n" if total and 2 * text.count("\r\n") > total else "\n"
 
@@ -77,6 +77,7 @@ class LineIndex:
     __slots__ = ("_starts",)
 
     def __init__(self, text: str) -> None:
+        """Read the line ends of ``text`` once."""
         self._starts = [0, *(match.end() for match in _NEWLINE.finditer(text))]
 
     def line(self, offset: int) -> int:

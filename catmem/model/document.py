@@ -1,12 +1,13 @@
 """A memory file as a value: its text, and sections and entries as spans over it.
 
-Nothing here renders text that exists: joining the spans of a document gives back its text, and encoding that gives back the
-bytes that were parsed. Offsets are in code points of ``Document.text`` (a BOM is its first character).
+Nothing here renders text that exists: joining the spans of a document gives back its text, and encoding that gives
+back the bytes that were parsed. Offsets are in code points of ``Document.text`` (a BOM is its first character).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -16,10 +17,10 @@ from catmem.syntax import tags as tag_blocks
 from catmem.syntax.escape import unescape
 from catmem.syntax.scan import Categories, Scan, Title, scan, unclosed_spans
 from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import BOM, DEFAULT_LIMITS, LineIndex, Limits, decode, dominant_newline, unify_newlines
+from catmem.text import BOM, DEFAULT_LIMITS, Limits, LineIndex, decode, dominant_newline, unify_newlines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 FORMAT_VERSION = 1
 
@@ -27,7 +28,7 @@ TagValue = str | list[str]
 
 
 class Span(NamedTuple):
-    """A piece of the text. The spans of a document follow each other without gap or overlap, from 0 to the text's end."""
+    """A piece of the text. The spans of a document follow each other without gap or overlap, from end to end."""
 
     kind: Literal["bom", "title", "header", "delimiter", "entry", "blank"]
     start: int
@@ -86,7 +87,7 @@ class Entry(NamedTuple):
 
     @property
     def tags(self) -> dict[str, TagValue]:
-        """The tags in order, each a string or a list of strings; of a repeated key the first. The dict is the caller's."""
+        """The tags in order, each a string or a list of strings; of a repeated key the first. A dict of your own."""
         tags: dict[str, TagValue] = {}
         if self.raw[0] not in tag_blocks.MAY_BEGIN:
             return tags
@@ -210,7 +211,7 @@ class Document:
         return _category_at(self.scan, position)
 
     def delimiter_behind(self, position: int) -> tuple[int, int] | None:
-        """The delimiter line (as in ``Scan.delimiters``) that only white space parts from ``position`` in front of it."""
+        """The delimiter line (as in ``Scan.delimiters``) that only white space parts from ``position`` before it."""
         delimiters = self.scan.delimiters
         index = bisect_left(delimiters, (position,))
         found = delimiters[index] if index < len(delimiters) else None
@@ -230,16 +231,22 @@ class Document:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form (``schemas/document.schema.json``)."""
+        return self.form(self.title, self.by_category, self.problems)
+
+    def form(
+        self, title: str | None, by_category: Mapping[str, Iterable[Entry]], problems: Iterable[Problem]
+    ) -> dict[str, Any]:
+        """The JSON form of a part of the document."""
         return {
             "format_version": FORMAT_VERSION,
-            "title": self.title,
+            "title": title,
             "categories": {
                 category: [
                     {"body": entry.body, "tags": entry.tags, "line": self.line(entry.start)} for entry in entries
                 ]
-                for category, entries in self.by_category.items()
+                for category, entries in by_category.items()
             },
-            "problems": [{"rule": problem.rule, "line": self.line(problem.start)} for problem in self.problems],
+            "problems": [{"rule": problem.rule, "line": self.line(problem.start)} for problem in problems],
         }
 
 
@@ -252,15 +259,17 @@ def parse(
 ) -> Document:
     """Parse a memory file's bytes or text; what looks wrong in it becomes ``Document.problems``, never an exception.
 
-    ``declared`` are the slugs that open sections (a mapping gives each the category it stands for); a heading that is not
-    among them is then entry text. Without it every level-2 heading opens a section. ``aliases`` maps further slugs to the
-    categories they stand for, in either case.
+    ``declared`` are the slugs that open sections (a mapping gives each the category it stands for); a heading that is
+    not among them is then entry text. Without it every level-2 heading opens a section. ``aliases`` maps further slugs
+    to the categories they stand for, in either case.
 
     Raises ``NotUtf8Error`` and ``TooLargeError``.
     """
     stands_for = dict(aliases or {})
-    if declared is not None:
-        stands_for.update(declared if hasattr(declared, "keys") else {slug: slug for slug in declared})
+    if isinstance(declared, Mapping):
+        stands_for.update(declared)
+    elif declared is not None:
+        stands_for.update({slug: slug for slug in declared})
     return Document(scan(decode(data, limits), Categories(stands_for, only=declared is not None)), limits)
 
 

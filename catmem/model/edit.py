@@ -1,8 +1,9 @@
 """Edits of a document: text edits, applied, parsed again and verified (``docs/format.md``, "Writing").
 
-Every operation takes a document and gives an ``Edited`` with a new one; nothing is changed in place. An operation proposes
-its edits, the plainest first. A proposal is taken only if, in the new text, the edit is visible and every other entry and
-every section is as it was; if no proposal is, the operation raises ``EditError`` and the document stays as it was.
+Every operation takes a document and gives an ``Edited`` with a new one; nothing is changed in place. An operation
+proposes its edits, the plainest first. A proposal is taken only if, in the new text, the edit is visible and every
+other entry and every section is as it was; if no proposal is, the operation raises ``EditError`` and the document
+stays as it was.
 """
 
 from __future__ import annotations
@@ -91,9 +92,7 @@ def add_entry(
     return _first_verified(document, _additions(document, content, text, title))
 
 
-def replace_entry(
-    document: Document, entry: Entry, body: str, *, tags: Mapping[str, TagValue] | None = None
-) -> Edited:
+def replace_entry(document: Document, entry: Entry, body: str, *, tags: Mapping[str, TagValue] | None = None) -> Edited:
     """Give an entry a new body, and new tags if ``tags`` is not ``None``; a kept tag block stays as it was written.
 
     Raises ``EditError``: ``empty``, ``bad_tag``, ``not_text``.
@@ -107,7 +106,7 @@ def replace_entry(
 
 
 def retag_entry(document: Document, entry: Entry, tags: Mapping[str, TagValue]) -> Edited:
-    """Give an entry other tags and keep its body. Raises ``EditError``: ``bad_tag``, ``empty`` (nothing would be left)."""
+    """Give an entry other tags and keep its body. Raises ``EditError``: ``bad_tag``, ``empty`` (nothing is left)."""
     content = _Content(entry.category, entry.body, _plain(tags))
     text = tag_blocks.write(content.tags, content.body)
     if not text:
@@ -130,7 +129,7 @@ def move_entry(document: Document, entry: Entry, category: str, *, title: str | 
     removed = remove_entry(document, entry)
     content = _Content(category, entry.body, entry.tags)
     added = _first_verified(removed.document, _additions(removed.document, content, entry.text, title))
-    return Edited(added.document, _joined(document, removed, added), added.entry)
+    return Edited(added.document, _joined(removed, added), added.entry)
 
 
 def rename_section(document: Document, section: Section, title: str) -> Edited:
@@ -169,7 +168,9 @@ def _clean(body: str) -> str:
     try:
         body.encode()
     except UnicodeEncodeError as error:
-        raise EditError(f"character {error.start} is a lone surrogate, which no UTF-8 file can hold", code="not_text") from None
+        raise EditError(
+            f"character {error.start} is a lone surrogate, which no UTF-8 file can hold", code="not_text"
+        ) from None
     return body
 
 
@@ -220,10 +221,11 @@ def _section_title(document: Document, category: str, title: str | None) -> str:
     for candidate in (title, readable[:1].upper() + readable[1:], category):
         if candidate and document.scan.categories.category(candidate) == category:
             return candidate
+    slug = slugify(category)
     raise EditError(
         f"{category[:80]!r} is not a category",
         code="bad_category",
-        hint=f"Did you mean {slugify(category)[:80]!r}?" if slugify(category) else "A category needs a letter or a number.",
+        hint=f"Did you mean {slug[:80]!r}?" if slug else "A category needs a letter or a number.",
     )
 
 
@@ -244,7 +246,7 @@ def _removals(document: Document, entry: Entry) -> Iterator[_Proposal]:
     if behind:
         end = behind[1] + _newline_length(text, behind[1])
         yield _Proposal((TextEdit(entry.start, end, ""),), gone)
-    elif before and before[0] >= 0 and not document.left_open(before[0]):
+    elif before and before[0] >= document.scan.start and not document.left_open(before[0]):
         start = before[0] - (1 if text[before[0] - 1 : before[0]] == "\r" else 0)
         yield _Proposal((TextEdit(start, entry.end, ""),), gone)
     else:
@@ -256,7 +258,7 @@ def _newline_length(text: str, position: int) -> int:
     return 2 if text.startswith("\r\n", position) else 1 if text.startswith("\n", position) else 0
 
 
-def _joined(document: Document, removed: Edited, added: Edited) -> tuple[TextEdit, ...]:
+def _joined(removed: Edited, added: Edited) -> tuple[TextEdit, ...]:
     """The edits of a removal and of an insertion after it, both as edits of the first text."""
     (cut,) = removed.edits
     (insertion,) = added.edits

@@ -1,7 +1,7 @@
 """The formatter's two layouts (``docs/format.md``, "Layouts").
 
-Formatting moves boundaries and blanks; the words of every entry, escapes and tag blocks included, stay as they are stored.
-The result is parsed again: it says what the document said, or ``EditError`` is raised.
+Formatting moves boundaries and blanks; the words of every entry, escapes and tag blocks included, stay as they are
+stored. The result is parsed again: it says what the document said, or ``EditError`` is raised.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ class _Group(NamedTuple):
 
 
 def is_shared(document: Document) -> bool:
-    """Whether a file with sections keeps to the ``shared`` layout where an edit has to know: each header stands alone
-    between delimiters, and the last section is ``__uncategorized__``."""
+    """Whether a file with sections keeps to the ``shared`` layout, as far as an edit has to know.
+
+    Each header stands alone between delimiters, and the last section is ``__uncategorized__``.
+    """
     headers = document.scan.headers
     if not headers or headers[-1].category != UNCATEGORIZED:
         return False
@@ -45,9 +47,9 @@ def is_shared(document: Document) -> bool:
 def formatted(document: Document, layout: Layout) -> str:
     """The document's text in a layout. Formatting it again changes nothing.
 
-    ``plain`` is for files that only catmem and people edit. ``shared`` is for files that stock Hermes Agent edits too; it
-    joins repeated sections, because Hermes drops a text that stands twice, and leaves a file without sections without them.
-    Raises ``EditError`` (``not_possible``).
+    ``plain`` is for files that only catmem and people edit. ``shared`` is for files that stock Hermes Agent edits too;
+    it joins repeated sections, because Hermes drops a text that stands twice, and leaves a file without sections
+    without them. Raises ``EditError`` (``not_possible``).
     """
     groups = _groups(document)
     pieces = _shared(document, groups) if layout == "shared" else _plain(document, groups)
@@ -55,7 +57,9 @@ def formatted(document: Document, layout: Layout) -> str:
     bom = BOM if document.text.startswith(BOM) else ""
     result = bom + text.replace("\n", document.newline)
     if _says(document, result) != _says(document, document.text):
-        raise EditError("the document cannot be put into this layout without changing what it says", code="not_possible")
+        raise EditError(
+            "the document cannot be put into this layout without changing what it says", code="not_possible"
+        )
     return result
 
 
@@ -138,7 +142,7 @@ def _fit_for_start(document: Document, entries: list[str]) -> list[str]:
 def _says(document: Document, text: str) -> tuple[str | None, dict[str, list[tuple[str, str]]]]:
     """What a text says under the document's categories: its title, and each category's bodies and tags."""
     # Imported here: `document` needs nothing of layouts, and this module only needs it to read its own result.
-    from catmem.model.document import Document  # noqa: PLC0415
+    from catmem.model.document import Document
 
     read = Document(scan(text, document.scan.categories), document.limits)
     return read.title, {

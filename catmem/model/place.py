@@ -52,7 +52,7 @@ def place_for_section(document: Document, title: str, *, must_end: bool) -> Plac
 
 
 def ending(document: Document, position: int) -> str:
-    """The delimiter line to follow an entry that ends at ``position`` and holds something unclosed; empty if it has one."""
+    """The delimiter line to follow an entry that ends at ``position`` and holds something unclosed, if it has none."""
     if document.delimiter_behind(position):
         return ""
     at_end = not document.text[position:].strip()

@@ -1,7 +1,7 @@
 """Where delimiters, section headers and the title of a memory file stand (``docs/format.md``, sections 2 to 4).
 
-``scan`` reads the whole text; ``rescan`` reads only what an edit touched and gives the same result. Both are linear: the
-regular expressions run once over the text and look closer only where a line begins with ``##``.
+``scan`` reads the whole text; ``rescan`` reads only what an edit touched and gives the same result. Both are linear:
+the regular expressions run once over the text and look closer only where a line begins with ``##``.
 
 A *stretch* is what lies between two delimiter lines. Nothing that stands in one stretch changes how another one is cut.
 """
@@ -73,7 +73,8 @@ class Scan:
     text: str
     categories: Categories
     delimiters: tuple[tuple[int, int], ...]
-    """From the newline in front of each ``§`` (-1 or the BOM's offset on the first line) to the end of its blanks. Plain
+    """From the newline in front of each ``§`` (-1 or the BOM's offset on the first line) to the end of its blanks.
+    Plain
     pairs, because a large file has tens of thousands of them."""
     headers: tuple[Header, ...]
     slugless: tuple[int, ...]
@@ -105,8 +106,10 @@ def scan(text: str, categories: Categories = ANY_CATEGORY) -> Scan:
 
 
 def touched_region(old: Scan, start: int, end: int) -> tuple[int, int]:
-    """The stretches that a change between two offsets can touch: from behind one delimiter line to the newline before
-    another, both out of the change's reach."""
+    """The stretches that a change between two offsets can touch.
+
+    From behind one delimiter line to the newline before another, both out of the change's reach.
+    """
     before, behind = _out_of_reach(old, start, end)
     delimiters = old.delimiters
     return (
@@ -207,7 +210,7 @@ def _headings(
 
 
 def heading_at(text: str, position: int, level: int) -> tuple[int, str | None]:
-    """Where the line at ``position`` ends, and the title of the ATX heading that it holds; ``None`` over the size cap."""
+    """Where the line at ``position`` ends, and the title of the ATX heading that it holds (``None`` if too long)."""
     line_end = text.find("\n", position)
     if line_end < 0:
         line_end = len(text)
@@ -314,8 +317,10 @@ def _content_end(stretch: str, position: int) -> int:
 
 
 class _Closings:
-    """The lines that can close a fence of one kind, with the longest run from each on, so that a search that must fail
-    costs nothing. Thousands of fences that nothing closes stay linear."""
+    """The lines that can close a fence of one kind, with the longest run from each on.
+
+    So a search that must fail costs nothing, and thousands of fences that nothing closes stay linear.
+    """
 
     __slots__ = ("_longest", "_starts", "_widths")
 

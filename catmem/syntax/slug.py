@@ -16,7 +16,8 @@ def slugify(title: str) -> str:
     """The slug of ``title``, perhaps empty; a slug is its own slug.
 
     NFKC, lower case; letters, numbers, ``_`` and ``-`` stay, and so do marks that follow a letter, a number or such a
-    mark (Indic vowel signs are marks). Every other run, and every run of ``-``, becomes one ``-``, with none at the ends.
+    mark (Indic vowel signs are marks). Every other run, and every run of ``-``, becomes one ``-``, with none at the
+    ends.
 
     >>> slugify("Workflow Rules (Finance)")
     'workflow-rules-finance'

@@ -1,9 +1,9 @@
 r"""Tag blocks: reading them off an entry, and writing them in front of a body (``docs/format.md``, "Tags").
 
 The grammar is a corner of YAML's flow and block syntax with strings only. It is a little narrower than the words of the
-format, by what PyYAML, the YAML reader that Python users have, reads otherwise: no tab inside a group, no ``?`` in a plain
-value of a group, no plain value that begins or ends with ``:`` or is a lone ``-``, no control characters. Such values are written in
-quotes. A property test holds the two readers together.
+format, by what PyYAML, the YAML reader that Python users have, reads otherwise: no tab inside a group, no ``?`` in a
+plain value of a group, no plain value that begins or ends with ``:`` or is a lone ``-``, no control characters. Such
+values are written in quotes. A property test holds the two readers together.
 
 All patterns are linear: runs are possessive and alternatives exclude each other by their first character.
 """
@@ -104,9 +104,7 @@ class _Groups(NamedTuple):
 
     def pairs(self, text: str) -> Pairs:
         return tuple(
-            (key, _value(value))
-            for start, end in self.spans
-            for key, value in _PAIRS.findall(text, start + 1, end - 1)
+            (key, _value(value)) for start, end in self.spans for key, value in _PAIRS.findall(text, start + 1, end - 1)
         )
 
 
@@ -196,7 +194,9 @@ def _block_items(text: str, position: int) -> tuple[tuple[str, ...], int]:
 
 
 def write(tags: Mapping[str, str | Sequence[str]], body: str) -> str:
-    """The text of an entry with these tags and this body (stripped, lines ending in LF), boundary escapes not yet added.
+    """The text of an entry with these tags and this body; escapes of boundary lines are not in it yet.
+
+    ``body`` is stripped, with lines ending in LF.
 
     Raises ``EditError`` (``bad_tag``) for a key or a value that no tag block can hold.
     """
@@ -262,5 +262,3 @@ def _write_scalar(key: str, value: str) -> str:
         raise EditError(f"the tag {key} holds a lone surrogate, which no UTF-8 file can", code="bad_tag", key=key)
     quoted = json.dumps(value, ensure_ascii=False)
     return _MUST_ESCAPE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted)
-
-

@@ -1,0 +1,93 @@
+r"""catmem: memory that agents and people share, in Markdown files.
+
+A memory file is Markdown: sections of entries, with tags that say what is still true. catmem reads such files without
+losing a byte, shows each specialist agent only the categories that its profile names, and says where a file is not
+right.
+
+>>> import catmem
+>>> doc = catmem.parse("## Communication Style\n[verified_date: 2026-05-01] Prefers short answers.\n")
+>>> doc.by_category["communication-style"][0].body
+'Prefers short answers.'
+
+Names are loaded when they are first used, so that importing this package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from catmem.errors import (
+        AmbiguousError,
+        CatmemError,
+        ConfigError,
+        EditError,
+        NoMatchError,
+        NotUtf8Error,
+        TooLargeError,
+        UnknownNameError,
+        UnreadableError,
+    )
+    from catmem.model.document import Document, Entry, Problem, Section, parse
+    from catmem.policy.profile import Profile, load_profile
+    from catmem.policy.prompt import Prompt, build_prompt
+    from catmem.service.workspace import Workspace
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "catmem.errors": (
+        "AmbiguousError",
+        "CatmemError",
+        "ConfigError",
+        "EditError",
+        "NoMatchError",
+        "NotUtf8Error",
+        "TooLargeError",
+        "UnknownNameError",
+        "UnreadableError",
+    ),
+    "catmem.model.document": ("Document", "Entry", "Problem", "Section", "parse"),
+    "catmem.policy.profile": ("Profile", "load_profile"),
+    "catmem.policy.prompt": ("Prompt", "build_prompt"),
+    "catmem.service.workspace": ("Workspace",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
+    "parse",
+    "load_profile",
+    "build_prompt",
+    "Workspace",
+    "Document",
+    "Section",
+    "Entry",
+    "Problem",
+    "Profile",
+    "Prompt",
+    "CatmemError",
+    "UnreadableError",
+    "NotUtf8Error",
+    "TooLargeError",
+    "ConfigError",
+    "UnknownNameError",
+    "EditError",
+    "NoMatchError",
+    "AmbiguousError",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - the names are of many types
+    home = _HOME_OF.get(name)
+    if home is None:
+        message = f"module 'catmem' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

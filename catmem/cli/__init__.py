@@ -1,0 +1,1 @@
+"""The command line: arguments in, a workspace's answers out. No rule of the product lives here."""

@@ -1,0 +1,116 @@
+"""``catmem fmt``: put memory files into one layout."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem.cli.options import format_option, open_workspace, root_option
+from catmem.cli.output import emit, emit_json, first_line, print_error, printable, say, shown_path
+from catmem.errors import CatmemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.model.layout import Layout
+    from catmem.service.formatting import PlannedFormat
+    from catmem.service.workspace import Workspace
+
+
+_WIDTH = 60
+
+
+@click.command(
+    epilog="Examples: catmem fmt   catmem fmt --check homes/   catmem fmt --layout shared USER.md   catmem fmt -"
+)
+@click.argument("paths", nargs=-1)
+@click.option(
+    "--layout",
+    type=click.Choice(["plain", "shared"]),
+    help="plain for catmem and people, shared for files that stock Hermes Agent edits too. By default each file's own.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if a file would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; print what would change, and exit 1 if anything would.")
+@root_option
+@format_option
+def command(  # noqa: PLR0913 - one parameter an option
+    paths: tuple[str, ...],
+    layout: Layout | None,
+    root_folder: str | None,
+    *,
+    check: bool,
+    diff: bool,
+    as_json: bool,
+) -> None:
+    """Put memory files into one layout. The words of every entry stay as they are.
+
+    PATHS are files, or folders in which every USER.md and MEMORY.md counts; without any, the files of the root's
+    profiles. With - the file is read from stdin and written to stdout.
+    """
+    from catmem.service.formatting import apply_format, memory_files, plan_format
+
+    workspace = open_workspace(root_folder)
+    if paths == ("-",):
+        _format_stdin(workspace, layout, check=check, diff=diff)
+    changed: list[str] = []
+    status = 0
+    files = memory_files(workspace, paths)
+    for path in files:
+        try:
+            planned = plan_format(workspace, path, layout)
+            if planned.changes and not (check or diff):
+                apply_format(planned)
+        except CatmemError as error:
+            # The other files are formatted all the same; the worst status is what the command ends with.
+            print_error(error, as_json=as_json)
+            status = max(status, error.exit_status)
+            continue
+        _warn_of_repeated(planned)
+        if planned.changes:
+            changed.append(shown_path(path))
+            if diff and not as_json:
+                emit("".join(_diff(changed[-1], planned.old, planned.new)))
+    writes = not (check or diff)
+    if as_json:
+        emit_json({"files": len(files), "changed": changed, "written": writes})
+    else:
+        for name in () if diff else changed:
+            emit(f"{'formatted' if writes else 'would format'} {name}\n")
+        say(f"{len(changed)} of {_count(len(files))} {'' if writes else 'would be '}changed")
+    raise SystemExit(status or int(bool(changed) and not writes))
+
+
+def _format_stdin(workspace: Workspace, layout: Layout | None, *, check: bool, diff: bool) -> None:
+    from catmem.service.formatting import format_document
+    from catmem.text import DEFAULT_LIMITS
+
+    document = workspace.parse(click.get_binary_stream("stdin").read(DEFAULT_LIMITS.file_bytes + 1))
+    _, text = format_document(document, layout)
+    if diff:
+        emit("".join(_diff("-", document.text, text)))
+    elif not check:
+        emit(text)
+    raise SystemExit(int((check or diff) and text != document.text))
+
+
+def _count(files: int) -> str:
+    return f"{files} file" if files == 1 else f"{files} files"
+
+
+def _warn_of_repeated(planned: PlannedFormat) -> None:
+    for raw in planned.repeated:
+        path, beginning = shown_path(planned.path), first_line(raw, _WIDTH)
+        say(f"warning: {path}: stands more than once; stock Hermes Agent keeps only the first: {beginning}")
+
+
+def _diff(name: str, old: str, new: str) -> Iterator[str]:
+    # Split at LF alone, as the format does; a carriage return is shown, since it may be all that changes.
+    before, after = (_lines(printable(text.replace("\r\n", "\\r\n"))) for text in (old, new))
+    for line in difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(text: str) -> list[str]:
+    return [f"{line}\n" for line in text.split("\n")[:-1]] + [line for line in text.split("\n")[-1:] if line]

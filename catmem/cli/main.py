@@ -1,0 +1,79 @@
+"""The command ``catmem``: its group, and what becomes of an error."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from catmem import __version__
+from catmem.cli.output import print_error
+from catmem.errors import CatmemError
+
+COMMANDS = {
+    "init": "Make a root: a catmem.yaml, profiles, and homes for memory files.",
+    "show": "Show what a memory file says, or what a profile sees of it.",
+    "list": "List the entries that a profile sees.",
+    "prompt": "Print the text for a specialist's system prompt.",
+    "fmt": "Put memory files into one layout.",
+}
+"""The commands and their one-line help; each is the function ``command`` of the module of its name."""
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported when they are called, so that ``--version`` is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"catmem.cli.{cmd_name}").command
+        command.short_help = COMMANDS[cmd_name]
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else " 'catmem --help' lists them."
+            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives
+        try:
+            return super().invoke(ctx)
+        except CatmemError as error:
+            print_error(error, as_json=bool(ctx.meta.get("catmem.json")))
+            sys.exit(error.exit_status)
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit status: 0 fine, 1 findings, 2 usage or configuration, 3 drift or conflict, 4 store damage.",
+)
+@click.version_option(__version__, prog_name="catmem", message="%(prog)s %(version)s")
+def group() -> None:
+    """Keep what agents know about a user true, apart and whole, in Markdown files.
+
+    Start with: catmem init --example demo
+    """
+
+
+def main() -> None:
+    """Run the command line (the entry point of the package)."""
+    group(prog_name="catmem")

@@ -1,0 +1,90 @@
+"""What the command line prints: data to stdout as UTF-8 whatever the locale, messages to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from catmem.errors import CatmemError
+
+_JOINERS = "\u200c\u200d"
+
+
+def emit(text: str) -> None:
+    """Write data to stdout, byte for byte."""
+    stream = click.get_binary_stream("stdout")
+    stream.write(text.encode())
+    stream.flush()
+
+
+def emit_json(value: object) -> None:
+    """Write one JSON value to stdout, indented, keys in the order that the documentation gives."""
+    emit(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def say(text: str) -> None:
+    """Write a message to stderr."""
+    stream = click.get_binary_stream("stderr")
+    stream.write((text + "\n").encode(errors="backslashreplace"))
+    stream.flush()
+
+
+def print_error(error: CatmemError, *, as_json: bool) -> None:
+    """Say what happened, where, and what to do next; as one JSON object for programs that asked for JSON."""
+    if as_json:
+        say(json.dumps({"error": error.to_dict()}, ensure_ascii=False))
+        return
+    if error.path is not None:
+        error.path = shown_path(error.path)
+    say(f"error[{error.code}]: {printable(str(error))}")
+    if error.hint:
+        say(f"  {printable(error.hint)}")
+
+
+def shown_path(path: str | Path) -> str:
+    """The path from the working folder where it lies below it, else as it is."""
+    text = os.fspath(path)
+    relative = os.path.relpath(text) if os.path.isabs(text) else text  # noqa: PTH117 - text in, text out
+    return text if relative.startswith("..") else relative
+
+
+def printable(text: str) -> str:
+    """The text with what a terminal would act on (escape sequences, direction marks) written out as escapes."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(character if _is_harmless(character) else _named(character) for character in text)
+
+
+def _is_harmless(character: str) -> bool:
+    return character in "\n\t" or character in _JOINERS or unicodedata.category(character)[0] != "C"
+
+
+def _named(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def first_line(body: str, width: int) -> str:
+    """The first line of a body, at most ``width`` characters, with ``…`` where something follows."""
+    line, _, rest = body.partition("\n")
+    if len(line) > width:
+        return printable(line[: width - 1]) + "…"
+    return printable(line) + (" …" if rest else "")
+
+
+def columns(rows: list[tuple[str, ...]]) -> str:
+    """Rows as aligned columns, two spaces between; the last column is not padded."""
+    if not rows:
+        return ""
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]) - 1)]
+    lines = (
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
+        for row in rows
+    )
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,85 @@
+"""``catmem prompt``: the text for a specialist's system prompt, or what it is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem.cli.options import as_of_option, format_option, open_workspace, root_option
+from catmem.cli.output import columns, emit, emit_json, first_line, say, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+
+    from catmem.policy.prompt import Manifest, Row
+    from catmem.policy.styles import Style
+    from catmem.service.workspace import Workspace
+
+_WIDTH = 60
+
+
+@click.command(
+    epilog="Examples: catmem prompt trinity   catmem prompt trinity --explain   catmem prompt scout --from orchestrator"
+)
+@click.argument("profile")
+@click.option("--explain", is_flag=True, help="Show each entry of the profile's categories: in or out, and why.")
+@click.option("--style", type=click.Choice(["markdown", "xml", "hermes"]), help="Override the profile's style.")
+@click.option("--from", "source", metavar="NAME", help="Read the files of this profile instead of its own.")
+@as_of_option
+@root_option
+@format_option
+def command(  # noqa: PLR0913 - one parameter an option
+    profile: str,
+    style: Style | None,
+    source: str | None,
+    as_of: date | None,
+    root_folder: str | None,
+    *,
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Print the text for PROFILE's system prompt: its categories, and nothing else.
+
+    The same files, profile and day give the same bytes. With --format json: text, digest and manifest.
+    """
+    workspace = open_workspace(root_folder)
+    prompt = workspace.prompt(profile, source=source, as_of=as_of, style=style)
+    if as_json:
+        emit_json(prompt.to_dict())
+    elif explain:
+        emit("".join(_explained(prompt.manifest)))
+    else:
+        emit(prompt.text)
+        if not prompt.text:
+            say(_why_empty(workspace, source or profile, prompt.manifest))
+
+
+def _explained(manifest: Manifest) -> Iterator[str]:
+    yield f"{manifest.profile}, as of {manifest.as_of}, style {manifest.style}\n"
+    for target, hidden in manifest.hidden.items():
+        rows = [row for row in manifest.rows if row.target == target]
+        inside = sum(row.status == "in" for row in rows)
+        budget = f" of {manifest.budget[target]:,}" if target in manifest.budget else ""
+        yield f"\n{target}: {inside} of {len(rows)} entries, {manifest.sizes[target]:,}{budget} characters\n"
+        yield columns([_columns(row) for row in rows])
+        if hidden:
+            yield f"  {hidden} {'entry' if hidden == 1 else 'entries'} of other categories left out\n"
+    if "total" in manifest.budget:
+        yield f"\ntotal: {sum(manifest.sizes.values()):,} of {manifest.budget['total']:,} characters\n"
+
+
+def _columns(row: Row) -> tuple[str, ...]:
+    reason = {"in": "", "blocked": f"blocked: {row.reason}", "out": f"out: {row.reason}"}[row.status]
+    state = row.state if row.day is None else f"{row.state} {row.day}"
+    mark = {"in": "  +", "blocked": "  !", "out": "  -"}[row.status]
+    return mark, f"line {row.line}", row.category, reason or state, first_line(row.preview, _WIDTH)
+
+
+def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
+    missing = workspace.missing_files(owner)
+    if len(missing) == len(manifest.hidden):
+        return f"The prompt is empty: {owner} has no memory files yet ({', '.join(map(shown_path, missing))})."
+    hidden = sum(manifest.hidden.values())
+    return f"The prompt is empty: nothing that {manifest.profile} may see is in ({hidden} entries of other categories)."

@@ -1,0 +1,87 @@
+"""``catmem show``: what a memory file says, or what a profile sees of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from catmem.cli.options import format_option, open_workspace, profile_option, root_option, target_option
+from catmem.cli.output import emit, emit_json, printable
+from catmem.errors import CatmemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.model.document import Document
+
+
+@click.command(
+    epilog="Examples: catmem show USER.md   catmem show --format json - < USER.md   catmem show -p trinity -t memory"
+)
+@click.argument("file", required=False)
+@profile_option(required=False)
+@target_option
+@root_option
+@format_option
+def command(
+    file: str | None, profile: str | None, target: str | None, root_folder: str | None, *, as_json: bool
+) -> None:
+    """Show what FILE says: its categories, entries, tags and problems. FILE may be - for stdin.
+
+    With -p the same for a profile's own file, reduced to what the profile may see.
+    """
+    if (file is None) == (profile is None):
+        raise click.UsageError("Name either a FILE or a profile (-p NAME).")
+    if profile is not None:
+        said = open_workspace(root_folder).view(profile, target or "user").to_dict()
+    elif target is not None:
+        raise click.UsageError("--target goes with --profile.")
+    else:
+        said = _document(str(file), root_folder).to_dict()
+    if as_json:
+        emit_json(said)
+    else:
+        emit("".join(_lines(said)))
+
+
+def _document(file: str, root_folder: str | None) -> Document:
+    from catmem.reading import read_bounded
+    from catmem.service.workspace import Workspace
+    from catmem.text import DEFAULT_LIMITS
+
+    if file == "-":
+        limit = DEFAULT_LIMITS.file_bytes
+        return open_workspace(root_folder).parse(click.get_binary_stream("stdin").read(limit + 1))
+    data = read_bounded(file, DEFAULT_LIMITS.file_bytes)
+    # The file's own root says what its aliases mean, wherever the command is run.
+    workspace = open_workspace(root_folder) if root_folder else Workspace.open(Path(file).absolute().parent)
+    try:
+        return workspace.parse(data)
+    except CatmemError as error:
+        error.path = file
+        raise
+
+
+def _lines(said: dict[str, Any]) -> Iterator[str]:
+    if said["title"]:
+        yield f"{printable(said['title'])}\n\n"
+    if not said["categories"]:
+        yield "(no entries)\n"
+    width = max((len(str(entry["line"])) for entries in said["categories"].values() for entry in entries), default=0)
+    for category, entries in said["categories"].items():
+        yield f"{printable(category)} ({len(entries)})\n"
+        for entry in entries:
+            first, *others = printable(entry["body"]).split("\n")
+            yield f"  {entry['line']:>{width}}  {first}\n".rstrip() + "\n"
+            yield from (f"  {'':{width}}  {line}".rstrip() + "\n" for line in others)
+            if entry["tags"]:
+                yield f"  {'':{width}}  [{', '.join(_tag(key, value) for key, value in entry['tags'].items())}]\n"
+    if said["problems"]:
+        yield "\nproblems\n"
+        yield from (f"  line {problem['line']}: {problem['rule']}\n" for problem in said["problems"])
+
+
+def _tag(key: str, value: str | list[str]) -> str:
+    return printable(f"{key}: {value}" if isinstance(value, str) else f"{key}: {', '.join(value)}")

@@ -1,0 +1,75 @@
+"""What a profile may see of a document: the one place where that is decided.
+
+``build_prompt`` and every call of the ``Workspace`` read documents through ``visible``. What it leaves out is only
+counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from catmem.model.document import Document, Entry, Problem
+    from catmem.policy.config import Taxonomy
+    from catmem.policy.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One document as a profile sees it."""
+
+    target: str
+    document: Document
+    categories: tuple[str, ...]
+    """The visible categories that have entries, in the profile's order; ``__uncategorized__`` is the last."""
+    entries: tuple[Entry, ...]
+    """The visible entries, in file order."""
+    hidden: int
+    """How many entries the profile may not see."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The document's problems that lie within visible entries."""
+        spans = [(entry.start, entry.end) for entry in self.entries]
+        return tuple(
+            problem
+            for problem in self.document.problems
+            if any(start <= problem.start and problem.end <= end for start, end in spans)
+        )
+
+    def of_category(self, category: str) -> tuple[Entry, ...]:
+        """The visible entries of one category, in file order."""
+        return tuple(entry for entry in self.entries if entry.category == category)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form of what is visible. The document's title belongs to no category, so it is not."""
+        return self.document.form(
+            None, {category: self.of_category(category) for category in self.categories}, self.problems
+        )
+
+
+def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonomy | None = None) -> View:
+    """The part of ``document`` (the profile's ``user`` or ``memory`` file) that ``profile`` may see.
+
+    A category is visible if the profile's selectors for the target pick it. What has no category is visible if the
+    profile says so (``include_uncategorized``), and by default in a file without section headers only.
+    """
+    selectors = profile.selectors(target, taxonomy)
+    uncategorized = profile.include_uncategorized
+    if uncategorized is None:
+        uncategorized = not document.scan.headers
+    by_category = document.by_category
+    order: dict[str, int] = {}
+    for category in by_category:
+        position = selectors.position(category)
+        if position is not None:
+            order[category] = position
+        elif category == UNCATEGORIZED and uncategorized:
+            order[category] = len(by_category) + len(selectors.patterns)
+    # Categories that one glob picks stand in alphabetical order: moving a section in the file changes no prompt.
+    categories = tuple(sorted(order, key=lambda category: (category == UNCATEGORIZED, order[category], category)))
+    entries = tuple(entry for entry in document.entries if entry.category in order)
+    return View(target, document, categories, entries, len(document.entries) - len(entries))

@@ -1,0 +1,269 @@
+"""``catmem.yaml``: the configuration of a root, checked by ``schemas/config.schema.json``.
+
+Every key is optional, and so is the file: a folder without one works on the defaults.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import ConfigError, UnreadableError
+from catmem.policy.schema import check, shown
+from catmem.policy.staleness import DEFAULT_STALE_AFTER
+from catmem.policy.yamlfile import YamlFile, key_text, load_yaml
+from catmem.resources import schema
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.policy.yamlfile import KeyPath
+
+CONFIG_NAME = "catmem.yaml"
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A declared category. ``aliases`` are slugs; ``stale_after`` is in days."""
+
+    slug: str
+    title: str
+    aliases: tuple[str, ...] = ()
+    domain: str | None = None
+    require_tags: tuple[str, ...] = ()
+    stale_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Taxonomy:
+    """The declared categories of a root, by slug, in the order of the file."""
+
+    closed: bool = False
+    card_titles: bool = False
+    categories: Mapping[str, Category] = field(default_factory=dict)
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Each alias, as a slug, with the category it stands for."""
+        return {alias: category.slug for category in self.categories.values() for alias in category.aliases}
+
+    def declared(self) -> dict[str, str]:
+        """Every declared slug, aliases and ``__uncategorized__`` included, with the category it stands for."""
+        return {**{slug: slug for slug in self.categories}, **self.aliases, UNCATEGORIZED: UNCATEGORIZED}
+
+    @property
+    def closed_slugs(self) -> frozenset[str] | None:
+        """The categories that patterns may select: the declared ones if the taxonomy is closed, else ``None`` (any)."""
+        return frozenset((*self.categories, UNCATEGORIZED)) if self.closed else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """How strictly stale writes are refused; ``canary`` is the percent of entities that mode enforces for."""
+
+    mode: str = "enforce"
+    canary: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The configuration of the folder ``root``; ``path`` is its ``catmem.yaml``, or ``None`` if it has none.
+
+    ``stale_after`` and ``domains`` (by domain) are in days, ``limits`` in characters by target. ``prompt``,
+    ``tag_schemas`` and ``lint`` are as the file says them; profiles merge ``prompt`` and ``limits`` under their own.
+    """
+
+    root: Path
+    path: Path | None = None
+    profiles: str = "profiles"
+    homes: str = "homes"
+    store: str = "files"
+    taxonomy: Taxonomy = field(default_factory=Taxonomy)
+    tag_schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    stale_after: int = DEFAULT_STALE_AFTER
+    domains: Mapping[str, int] = field(default_factory=dict)
+    prompt: Mapping[str, Any] = field(default_factory=dict)
+    rollout: Rollout = field(default_factory=Rollout)
+    lint: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def profiles_dir(self) -> Path:
+        """The folder of profile files, absolute."""
+        return self.root / expand_user(self.profiles)
+
+    def home(self, profile: str) -> Path:
+        """The folder of the memory files of the profile of that name, absolute; symbolic links are not resolved."""
+        refuse_bad_name(profile)
+        template = expand_user(self.homes)
+        if "{name}" in template:
+            return self.root / template.replace("{name}", profile)
+        return self.root / template / profile
+
+
+def find_root(start: str | Path) -> Path | None:
+    """The nearest folder, ``start`` itself or one above it, that holds a ``catmem.yaml``."""
+    folder = _absolute(start)
+    return next((root for root in (folder, *folder.parents) if os.path.lexists(root / CONFIG_NAME)), None)
+
+
+def load_config(root: str | Path) -> Config:
+    """The configuration of the folder ``root``; all defaults if it has no ``catmem.yaml``.
+
+    Raises ``ConfigError`` for a file that is not right, ``UnreadableError`` for one that cannot be read.
+    """
+    folder = _absolute(root)
+    if not folder.is_dir():
+        raise UnreadableError(
+            "no such folder", code="missing", path=folder, hint="Name an existing folder as the root."
+        )
+    path = folder / CONFIG_NAME
+    # A link that leads nowhere is no missing file: with the defaults in its place a closed taxonomy would be open.
+    if not os.path.lexists(path):
+        return Config(folder)
+    file = load_yaml(path)
+    data = {} if file.data is None else file.data
+    check(data, "config", positions=file.positions, path=path)
+    return _config(folder, _Source(path, file), data)
+
+
+def days(text: str) -> int:
+    """The number of days that a checked value such as ``"90d"`` says."""
+    return int(text.removesuffix("d"))
+
+
+def is_name(name: str) -> bool:
+    """Whether ``name`` can be the name of a profile."""
+    return bool(_NAME.fullmatch(name))
+
+
+def refuse_bad_name(name: str) -> None:
+    """Raise ``ConfigError`` (code ``bad_name``) unless ``name`` can be a profile's; so no path is made of ``../x``."""
+    if not is_name(name):
+        hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
+        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", hint=hint)
+
+
+def expand_user(text: str) -> str:
+    """``text`` with a leading ``~`` replaced by the home folder of whoever runs this."""
+    if text != "~" and not text.startswith("~/"):
+        return text
+    try:
+        return str(Path.home()) + text[1:]
+    except RuntimeError:
+        hint = "Set HOME, or write the path without '~'."
+        raise ConfigError("'~' has no meaning here: this user has no home folder", code="no_home", hint=hint) from None
+
+
+def _absolute(path: str | Path) -> Path:
+    # Not resolve(): messages should name the path as the user knows it, and links are judged where files are opened.
+    return Path(os.path.abspath(path))  # noqa: PTH100 - absolute() keeps "..", which parents would then climb through
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The file that a configuration comes from, for errors."""
+
+    path: Path
+    file: YamlFile
+
+    def fault(self, key: KeyPath, code: str, message: str, hint: str) -> ConfigError:
+        line, column = self.file.positions[key]
+        return ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
+
+
+def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
+    _check_homes(source, data.get("homes", "homes"))
+    for key in ("homes", "profiles"):
+        _check_tilde(source, key, data.get(key, ""))
+    _check_tags(source, data.get("tags", {}))
+    taxonomy = data.get("taxonomy", {})
+    domains = data.get("domains", {})
+    rollout = data.get("rollout", {})
+    plain = ("profiles", "homes", "store", "limits", "prompt", "lint")
+    return Config(
+        root=root,
+        path=source.path,
+        taxonomy=Taxonomy(
+            closed=taxonomy.get("closed", False),
+            card_titles=taxonomy.get("card_titles", False),
+            categories=_categories(source, taxonomy.get("categories", {})),
+        ),
+        tag_schemas=data.get("tags", {}),
+        stale_after=days(data["stale_after"]) if "stale_after" in data else DEFAULT_STALE_AFTER,
+        domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
+        rollout=Rollout(rollout.get("mode", "enforce"), rollout.get("canary")),
+        **{key: data[key] for key in plain if key in data},
+    )
+
+
+def _check_homes(source: _Source, homes: str) -> None:
+    if re.search("[{}]", homes.replace("{name}", "")):
+        message = f"{shown(homes)} has braces other than {{name}}"
+        raise source.fault(("homes",), "bad_template", message, "Write a folder, or a template with {name} in it.")
+
+
+def _check_tilde(source: _Source, key: str, path: str) -> None:
+    if path.startswith("~") and not path.startswith("~/") and path != "~":
+        message = f"{shown(path)} begins with the home folder of another user"
+        raise source.fault((key,), "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
+
+
+def _check_tags(source: _Source, tags: Mapping[str, Any]) -> None:
+    for name in tags:
+        if name in schema("tags")["properties"]:
+            message = f"the tag {name} belongs to the file format and cannot be declared again"
+            raise source.fault(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
+
+
+def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Category]:
+    """The categories, after a look at every name: one name may mean one category only."""
+    taken: dict[str, str] = {UNCATEGORIZED: UNCATEGORIZED}
+    for slug in declared:
+        key = ("taxonomy", "categories", slug)
+        if slug in taken:
+            message = f"the category {slug} is always there and cannot be declared"
+            raise source.fault(key, "reserved_category", message, "Remove it.")
+        taken[slug] = slug
+    return {slug: _category(source, slug, said, taken) for slug, said in declared.items()}
+
+
+def _category(source: _Source, slug: str, said: Mapping[str, Any], taken: dict[str, str]) -> Category:
+    key = ("taxonomy", "categories", slug)
+    aliases: list[str] = []
+    for index, written in enumerate(said.get("aliases", [])):
+        place = (*key, "aliases", index)
+        alias = slugify(written)
+        if not alias:
+            message = f"the alias {shown(written)} has no letter or number"
+            raise source.fault(place, "bad_alias", message, "Write a title or a slug.")
+        if alias in taken:
+            message = f"the alias {shown(written)} already stands for the category {taken[alias]}"
+            raise source.fault(place, "alias_taken", message, "One name means one category: remove one of the two.")
+        taken[alias] = slug
+        aliases.append(alias)
+    title = said.get("title") or _title_of(slug)
+    if slugify(title) not in {slug, *aliases}:
+        message = f"a section titled {shown(title)} would have the category {slugify(title) or 'nothing'}, not {slug}"
+        hint = f"Change the title, or give {slugify(title)!r} as an alias." if slugify(title) else "Change the title."
+        raise source.fault((*key, "title"), "bad_title", message, hint)
+    return Category(
+        slug=slug,
+        title=title,
+        aliases=tuple(aliases),
+        domain=said.get("domain"),
+        require_tags=tuple(said.get("require_tags", ())),
+        stale_after=days(said["stale_after"]) if "stale_after" in said else None,
+    )
+
+
+def _title_of(slug: str) -> str:
+    """``workflow-rules`` -> ``Workflow Rules``; the slug itself where that would be the title of another category."""
+    title = slug.replace("-", " ").title()
+    return title if slugify(title) == slug else slug

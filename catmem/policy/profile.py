@@ -1,0 +1,370 @@
+"""Profiles: who reads and writes which categories; checked by ``schemas/profile.schema.json``.
+
+A profile is a file ``<name>.yaml`` in a folder of profiles. It may extend one other of the same folder: lists are
+replaced, mappings merged. What belongs to one profile alone (``name``, ``title``, ``memory_dir``, ``allow_outside``) is
+not inherited.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.policy.config import Config, days, expand_user, is_name, refuse_bad_name
+from catmem.policy.schema import check, shown, suggestion
+from catmem.policy.selector import Selectors, is_pattern, resolve_aliases, selector_fault, split
+from catmem.policy.yamlfile import key_text, load_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from catmem.policy.config import Taxonomy
+    from catmem.policy.yamlfile import KeyPath
+
+SELECTOR_KEYS = ("user_memory_categories", "memory_categories", "writable_categories")
+ORCHESTRATOR_TIER = 1
+
+_SUFFIXES = (".yaml", ".yml")
+_NOT_INHERITED = frozenset(("name", "title", "extends", "memory_dir", "allow_outside"))
+
+
+class Place(NamedTuple):
+    """Where a setting stands; ``line`` and ``column`` count from 1."""
+
+    path: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSettings:
+    """How a prompt is built. ``budget`` is in characters, by ``user``, ``memory`` and ``total``."""
+
+    style: Literal["markdown", "xml", "hermes"] = "markdown"
+    order: Literal["profile", "file"] = "profile"
+    stale: Literal["note", "plain", "drop"] = "note"
+    expired: Literal["drop", "note"] = "drop"
+    budget: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A profile with everything inherited in it.
+
+    ``limits`` are in characters by target (``user``, ``memory``), ``stale_after`` in days. ``include_uncategorized`` is
+    ``None`` where the file decides (yes without section headers, no with), ``may_verify`` where the tier does.
+    ``declared`` are the categories of the root's closed taxonomy, ``None`` for an open one and for a profile loaded
+    without a configuration. ``places`` says where each setting comes from, a parent's file included.
+    """
+
+    name: str
+    path: Path | None = None
+    title: str | None = None
+    tier: int = 2
+    extends: str | None = None
+    seed_from: str | None = None
+    memory_dir: str | None = None
+    allow_outside: bool = False
+    user_memory_categories: tuple[str, ...] = ()
+    memory_categories: tuple[str, ...] = ()
+    writable_categories: tuple[str, ...] = ()
+    include_uncategorized: bool | None = None
+    may_verify: bool | None = None
+    prompt: PromptSettings = field(default_factory=PromptSettings)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    stale_after: int | None = None
+    domain: str | None = None
+    declared: frozenset[str] | None = None
+    places: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False, repr=False)
+
+    def selectors(self, target: str, taxonomy: Taxonomy | None = None) -> Selectors:
+        """What the profile reads of a target, ``user`` (USER.md) or ``memory`` (MEMORY.md); ``KeyError`` for another.
+
+        ``taxonomy`` brings aliases and, if it is closed, bounds the patterns; by default the one the profile was loaded
+        with.
+        """
+        patterns = {"user": self.user_memory_categories, "memory": self.memory_categories}[target]
+        return self._selectors(patterns, taxonomy)
+
+    def writable(self, taxonomy: Taxonomy | None = None) -> Selectors:
+        """What the profile may write, in both targets; ``taxonomy`` as for ``selectors``."""
+        return self._selectors(self.writable_categories, taxonomy)
+
+    def _selectors(self, patterns: tuple[str, ...], taxonomy: Taxonomy | None) -> Selectors:
+        if taxonomy is None:
+            return Selectors(patterns, self.declared)
+        return Selectors(resolve_aliases(patterns, taxonomy.aliases), taxonomy.closed_slugs)
+
+    @property
+    def verifies(self) -> bool:
+        """Whether the profile may verify facts: as it says, else tier 1 only."""
+        return self.tier == ORCHESTRATOR_TIER if self.may_verify is None else self.may_verify
+
+    def canonical(self) -> dict[str, Any]:
+        """Every setting as JSON data with sorted keys, without the file it came from: equal roles give equal data.
+
+        Lists keep their order, which means something. Left out are ``extends``, which is resolved, and ``declared``,
+        which belongs to the root.
+        """
+        prompt = {
+            "budget": dict(sorted(self.prompt.budget.items())),
+            "expired": self.prompt.expired,
+            "order": self.prompt.order,
+            "stale": self.prompt.stale,
+            "style": self.prompt.style,
+        }
+        settings = {
+            "name": self.name,
+            "title": self.title,
+            "tier": self.tier,
+            "seed_from": self.seed_from,
+            "memory_dir": self.memory_dir,
+            "allow_outside": self.allow_outside,
+            **{key: list(getattr(self, key)) for key in SELECTOR_KEYS},
+            "include_uncategorized": self.include_uncategorized,
+            "may_verify": self.may_verify,
+            "prompt": prompt,
+            "limits": dict(sorted(self.limits.items())),
+            "stale_after": self.stale_after,
+            "domain": self.domain,
+        }
+        return dict(sorted(settings.items()))
+
+
+def load_profile(path: str | Path, *, profiles_dir: str | Path | None = None, config: Config | None = None) -> Profile:
+    """The profile in the file at ``path``.
+
+    Parents are looked for in ``profiles_dir``, by default the file's own folder. With ``config`` its prompt defaults
+    and limits lie under the profile's, aliases of categories are resolved, and a closed taxonomy bounds the patterns.
+
+    Raises ``ConfigError`` (``schema``, ``selector``, ``name_mismatch``, ``two_files``, ``extends_cycle``, ``yaml_…``),
+    ``UnknownNameError`` for a missing parent, and ``UnreadableError``.
+    """
+    file = Path(path)
+    layers = list(_layers(file, file.parent if profiles_dir is None else Path(profiles_dir), {}))
+    return _profile(layers, config)
+
+
+def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str, Profile]:
+    """Every profile of ``folder`` by name, sorted; none if there is no such folder. Raises as ``load_profile`` does."""
+    directory = Path(folder)
+    read: dict[str, _Layer] = {}
+    return {file.stem: _profile(list(_layers(file, directory, read)), config) for file in _profile_files(directory)}
+
+
+def find_profile(config: Config, name: str) -> Profile:
+    """The profile of that name in the root's folder of profiles.
+
+    Raises ``UnknownNameError``, for a name that none can have (``../x``) before any path is made of it.
+    """
+    file = _file_of(config.profiles_dir, name) if is_name(name) else None
+    if file is None:
+        raise UnknownNameError(
+            f"there is no profile {shown(name)}",
+            path=config.profiles_dir,
+            hint=suggestion(name, profile_names(config.profiles_dir), "profiles"),
+        )
+    return load_profile(file, config=config)
+
+
+def profile_names(folder: Path) -> list[str]:
+    """The names of the profiles in ``folder``, sorted, without reading them."""
+    return [file.stem for file in _profile_files(folder) if is_name(file.stem)]
+
+
+def check_profile(profile: Profile, config: Config) -> None:
+    """Raise ``UnknownNameError`` for a category that the profile names and a closed taxonomy does not declare.
+
+    Exact names only, those with ``!`` in front too: a pattern that matches nothing is for lint to report.
+    """
+    if not config.taxonomy.closed:
+        return
+    declared = config.taxonomy.declared()
+    for key in SELECTOR_KEYS:
+        for index, selector in enumerate(getattr(profile, key)):
+            name = split(selector)[1]
+            if not is_pattern(name) and name not in declared:
+                place = profile.places.get((key, index))
+                raise UnknownNameError(
+                    f"the category {shown(name)} is not declared in the taxonomy, which is closed",
+                    path=place.path if place else profile.path,
+                    line=place.line if place else None,
+                    column=place.column if place else None,
+                    key=key_text((key, index)),
+                    hint=suggestion(name, declared, "declared categories"),
+                )
+
+
+def memory_dir(profile: Profile, config: Config) -> Path:
+    """The folder of the profile's memory files, absolute and with symbolic links resolved; it need not exist.
+
+    It is inside the root unless the profile says ``allow_outside: true`` or ``homes`` of ``catmem.yaml``, the owner's
+    own word, plainly leads elsewhere. Raises ``ConfigError`` with the code ``outside_root``.
+    """
+    if profile.memory_dir is None:
+        named = config.home(profile.name)
+        may_leave = not _is_inside(Path(os.path.normpath(named)), Path(os.path.normpath(config.root)))
+    else:
+        named = config.root / expand_user(profile.memory_dir)
+        may_leave = False
+    try:
+        folder, root = named.resolve(), config.root.resolve()
+    except (OSError, RuntimeError) as error:
+        hint = "Mend the symbolic links on the way to it."
+        raise UnreadableError(f"cannot be resolved: {error}", code="symlink", path=named, hint=hint) from error
+    if may_leave or profile.allow_outside or _is_inside(folder, root):
+        return folder
+    place = profile.places.get(("memory_dir",))
+    raise ConfigError(
+        f"the memory folder {shown(str(named))} leads out of the root",
+        code="outside_root",
+        path=place.path if place else profile.path,
+        line=place.line if place else None,
+        column=place.column if place else None,
+        key="memory_dir",
+        hint="Choose a folder inside the root, or say allow_outside: true in the profile if this is meant.",
+    )
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return path == folder or folder in path.parents
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+def _profile_files(folder: Path) -> list[Path]:
+    """The profile files of ``folder``, sorted by name; hidden files are not profiles."""
+    try:
+        files = [file for file in folder.iterdir() if file.suffix in _SUFFIXES and not file.name.startswith(".")]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        message = f"the folder of profiles cannot be read: {error.strerror or error}"
+        raise UnreadableError(message, code="io", path=folder, hint="Check 'profiles' in catmem.yaml.") from error
+    return sorted(files, key=lambda file: (file.stem, file.suffix))
+
+
+def _file_of(folder: Path, name: str) -> Path | None:
+    """The file of the profile ``name``, a checked name, or ``None``."""
+    return next((file for file in (folder / f"{name}{suffix}" for suffix in _SUFFIXES) if os.path.lexists(file)), None)
+
+
+def _refuse_two_files(file: Path) -> None:
+    for suffix in _SUFFIXES:
+        other = file.with_suffix(suffix)
+        if suffix != file.suffix and os.path.lexists(other):
+            message = f"the profile {file.stem} stands in two files, {file.name} and {other.name}"
+            raise ConfigError(message, code="two_files", path=file, hint="Remove one of them.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """One profile file as it stands, checked by itself."""
+
+    name: str
+    path: Path
+    data: Mapping[str, Any]
+    positions: Mapping[KeyPath, tuple[int, int]]
+
+    def place(self, key: KeyPath) -> Place:
+        return Place(str(self.path), *self.positions[key])
+
+    def fault(self, key: KeyPath, code: str, message: str, hint: str) -> ConfigError:
+        kind = UnknownNameError if code == UnknownNameError.code else ConfigError
+        _, line, column = self.place(key)
+        return kind(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
+
+
+def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> Iterator[_Layer]:
+    """The profile's own layer, its parent's, and so on; ``read`` keeps what was read in ``folder``."""
+    chain: list[str] = []
+    layer = read.get(file.stem) or read.setdefault(file.stem, _read(file))
+    while True:
+        chain.append(layer.name)
+        yield layer
+        parent = layer.data.get("extends")
+        if parent is None:
+            return
+        if parent in chain:
+            circle = " -> ".join((*chain[chain.index(parent) :], parent))
+            message = f"the profiles extend each other in a circle: {circle}"
+            raise layer.fault(("extends",), "extends_cycle", message, "Remove one 'extends' of the circle.")
+        parent_file = _file_of(folder, parent)
+        if parent_file is None:
+            others = [name for name in profile_names(folder) if name not in chain]
+            message = f"there is no profile {parent!r} to extend"
+            raise layer.fault(("extends",), UnknownNameError.code, message, suggestion(parent, others, "profiles"))
+        layer = read.get(parent) or read.setdefault(parent, _read(parent_file))
+
+
+def _read(file: Path) -> _Layer:
+    try:
+        refuse_bad_name(file.stem)
+    except ConfigError as error:
+        raise ConfigError(error.message, code=error.code, path=file, hint=error.hint) from None
+    _refuse_two_files(file)
+    found = load_yaml(file)
+    data = {} if found.data is None else found.data
+    check(data, "profile", positions=found.positions, path=file)
+    layer = _Layer(file.stem, file, data, found.positions)
+    if data.get("name", file.stem) != file.stem:
+        message = f"the name is {data['name']!r}, but the file is {file.name}"
+        raise layer.fault(("name",), "name_mismatch", message, "Rename one of the two, or leave 'name' out.")
+    for key in SELECTOR_KEYS:
+        for index, selector in enumerate(data.get(key, ())):
+            wrong = selector_fault(selector)
+            if wrong:
+                raise layer.fault((key, index), "selector", *wrong)
+    return layer
+
+
+# --- merging -------------------------------------------------------------------------------------------------------
+
+
+def _profile(layers: list[_Layer], config: Config | None) -> Profile:
+    data: dict[str, Any] = {"prompt": dict(config.prompt), "limits": dict(config.limits)} if config else {}
+    places: dict[KeyPath, Place] = {}
+    for layer in reversed(layers):
+        _lay_over(data, places, layer, own=layer is layers[0])
+    aliases = config.taxonomy.aliases if config else {}
+    read, memory, writable = (resolve_aliases(data.get(key, ()), aliases) for key in SELECTOR_KEYS)
+    plain = ("title", "extends", "seed_from", "memory_dir", "allow_outside", "include_uncategorized", "may_verify")
+    return Profile(
+        name=layers[0].name,
+        path=layers[0].path,
+        tier=int(data.get("tier", 2)),
+        user_memory_categories=read,
+        memory_categories=memory,
+        writable_categories=writable,
+        limits=data.get("limits", {}),
+        domain=data.get("domain"),
+        prompt=PromptSettings(**data.get("prompt", {})),
+        stale_after=days(data["stale_after"]) if "stale_after" in data else None,
+        declared=config.taxonomy.closed_slugs if config else None,
+        places=places,
+        **{key: data[key] for key in plain if key in data},
+    )
+
+
+def _lay_over(data: dict[str, Any], places: dict[KeyPath, Place], layer: _Layer, *, own: bool) -> None:
+    """Merge a child's layer over what its parents say."""
+    for key, value in layer.data.items():
+        if not own and key in _NOT_INHERITED:
+            continue
+        if not isinstance(value, dict):
+            # The child's list stands in for the parent's, so no place of the parent's items may be left.
+            for old in [place for place in places if place[0] == key]:
+                del places[old]
+        data[key] = _merged(data.get(key), value)
+        places.update((at, layer.place(at)) for at in layer.positions if at[:1] == (key,))
+
+
+def _merged(below: Any, above: Any) -> Any:  # noqa: ANN401 - any YAML value
+    """``above`` over ``below``: mappings key by key, everything else replaced."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    return {**below, **{key: _merged(below.get(key), value) for key, value in above.items()}}

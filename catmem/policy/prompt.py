@@ -1,0 +1,338 @@
+"""The prompt builder: a profile's categories, and nothing else, as text for a system prompt.
+
+Pure and deterministic: the same documents, profile, configuration and day give the same bytes, on every machine. The
+steps, each of which only ever takes away: what the profile may see -> what its dates leave in -> what the scan
+withholds
+-> what fits the budget -> the frame of the style -> one more scan over the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from catmem.digest import bytes_digest
+from catmem.errors import ConfigError
+from catmem.policy.access import View, visible
+from catmem.policy.staleness import Freshness, freshness, stale_after_days
+from catmem.policy.styles import Block, Category, Fact, Piece, Style, render
+from catmem.policy.threats import BuiltinScanner, Finding
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date
+
+    from catmem.model.document import Document, Entry
+    from catmem.policy.config import Config
+    from catmem.policy.profile import Profile
+    from catmem.policy.threats import Scanner
+
+TARGETS = ("user", "memory")
+"""The two files of a profile, in the order in which a prompt shows them: what changes least comes first."""
+
+_PREVIEW = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What became of one entry of the profile's categories."""
+
+    target: str
+    category: str
+    line: int
+    id: str
+    state: str
+    """``fresh``, ``stale``, ``expired`` or ``unverified``."""
+    day: date | None
+    """The date that decides the state."""
+    status: str
+    """``in``, ``blocked`` (a line in its place says so) or ``out``."""
+    reason: str | None
+    """Why an entry is not in as it stands."""
+    preview: str
+    """The beginning of its body; empty for a blocked entry."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON-ready data."""
+        return {
+            "target": self.target,
+            "category": self.category,
+            "line": self.line,
+            "id": self.id,
+            "state": self.state,
+            "date": None if self.day is None else self.day.isoformat(),
+            "status": self.status,
+            "reason": self.reason,
+            "preview": self.preview,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a prompt is made of. Entries of other categories appear as a number only."""
+
+    profile: str
+    as_of: date
+    style: str
+    rows: tuple[Row, ...]
+    hidden: Mapping[str, int]
+    """How many entries of each target the profile may not see."""
+    sizes: Mapping[str, int]
+    """Characters (or what the counter counts) that each target takes in the text."""
+    budget: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The manifest as JSON-ready data."""
+        return {
+            "profile": self.profile,
+            "as_of": self.as_of.isoformat(),
+            "style": self.style,
+            "entries": [row.to_dict() for row in self.rows],
+            "hidden": dict(self.hidden),
+            "sizes": dict(self.sizes),
+            "budget": dict(self.budget),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt's text, the SHA-256 of its bytes (``sha256:…``), and the manifest."""
+
+    text: str
+    digest: str
+    manifest: Manifest
+
+    def to_dict(self) -> dict[str, Any]:
+        """Text, digest and manifest as JSON-ready data."""
+        return {"text": self.text, "digest": self.digest, "manifest": self.manifest.to_dict()}
+
+
+class Counter(Protocol):
+    """What a budget is counted in: characters by default, or a caller's tokens."""
+
+    def __call__(self, text: str, /) -> int:
+        """The size of ``text``."""
+        ...
+
+
+def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    documents: Mapping[str, Document],
+    profile: Profile,
+    *,
+    as_of: date,
+    config: Config | None = None,
+    style: Style | None = None,
+    scanner: Scanner | None = None,
+    counter: Counter = len,
+) -> Prompt:
+    """Assemble the prompt of ``profile`` from its documents (``{"user": …, "memory": …}``; either may be missing).
+
+    ``config`` brings titles, thresholds and the closed taxonomy of a root; ``style`` overrides the profile's.
+    ``scanner`` replaces the built-in one for entries and for the whole text. Raises ``ConfigError``
+    (``unknown_target``).
+    """
+    for target in documents:
+        if target not in TARGETS:
+            raise ConfigError(f"{target!r} is not a target", code="unknown_target", hint="Use 'user' or 'memory'.")
+    draft = _Draft(profile, as_of, config, style or profile.prompt.style, counter)
+    for target in TARGETS:
+        if target in documents:
+            draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
+    draft.drop_by_dates()
+    draft.block(scanner or BuiltinScanner())
+    text = draft.settle(scanner or BuiltinScanner(limit=None))
+    return Prompt(text, bytes_digest(text.encode()), draft.manifest())
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """One visible entry on its way into the prompt."""
+
+    target: str
+    entry: Entry
+    line: int
+    freshness: Freshness
+    body: str
+    blocked: str | None = None
+    out: str | None = None
+    """Why the entry is left out; ``None`` while it is in."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A prompt in the making: candidates in prompt order, and what has been decided about them."""
+
+    profile: Profile
+    as_of: date
+    config: Config | None
+    style: Style
+    counter: Counter
+    candidates: list[_Candidate] = field(default_factory=list)
+    titles: dict[tuple[str, str], str] = field(default_factory=dict)
+    blocked_titles: set[str] = field(default_factory=set)
+    hidden: dict[str, int] = field(default_factory=dict)
+
+    def take(self, view: View) -> None:
+        """Bring in what the profile sees of one target, in the order that it asks for."""
+        self.hidden[view.target] = view.hidden
+        for section in reversed(view.document.sections):
+            if section.category in view.categories:
+                self.titles[view.target, section.category] = section.title
+        rank = {category: index for index, category in enumerate(view.categories)}
+        entries: Iterable[Entry] = view.entries
+        if self.profile.prompt.order == "profile":
+            entries = sorted(entries, key=lambda entry: rank[entry.category])
+        self.candidates += [self._candidate(view, entry) for entry in entries]
+
+    def _candidate(self, view: View, entry: Entry) -> _Candidate:
+        tags = entry.tags
+        limit = stale_after_days(entry.category, tags, self.profile, self.config)
+        state = freshness(tags, as_of=self.as_of, stale_after=limit)
+        return _Candidate(view.target, entry, view.document.line(entry.start), state, entry.body)
+
+    def drop_by_dates(self) -> None:
+        """Leave out what the profile does not want when it is expired or stale, and entries without text."""
+        policy = self.profile.prompt
+        for candidate in self.candidates:
+            state = candidate.freshness.state
+            if not candidate.body:
+                candidate.out = "no text"
+            elif (state == "expired" and policy.expired == "drop") or (state == "stale" and policy.stale == "drop"):
+                candidate.out = candidate.freshness.note
+
+    def block(self, scanner: Scanner) -> None:
+        """Withhold each entry in which the scanner finds something (what is out too: the manifest shows previews)."""
+        for candidate in self.candidates:
+            findings = scanner.scan(candidate.body)
+            if findings:
+                candidate.blocked = _rules(findings)
+
+    def fit_budget(self) -> None:
+        """Leave out whole entries until each target, and then the whole, is within its budget."""
+        budget = self.profile.prompt.budget
+        for target in TARGETS:
+            if target in budget:
+                inside = [candidate for candidate in self.candidates if candidate.target == target]
+                self._leave_out(inside, partial(self.size, target), budget[target], target)
+        if "total" in budget:
+            self._leave_out(self.candidates, lambda: self.counter(self.text()), budget["total"], "total")
+
+    def _leave_out(self, inside: Sequence[_Candidate], size: Callable[[], int], budget: int, name: str) -> None:
+        # Within one kind the last in the prompt leaves first. Halving finds how many must leave in few renderings.
+        leaving = [(_kind(candidate), -index, candidate) for index, candidate in enumerate(inside) if not candidate.out]
+        order = [candidate for _, _, candidate in sorted(leaving, key=lambda place: place[:2])]
+        reason = f"over the {name} budget of {budget:,}"
+        fewest, most = 0, len(order)
+        while fewest < most:
+            middle = (fewest + most) // 2
+            for index, candidate in enumerate(order):
+                candidate.out = reason if index < middle else None
+            if size() <= budget:
+                most = middle
+            else:
+                fewest = middle + 1
+        for index, candidate in enumerate(order):
+            candidate.out = reason if index < fewest else None
+
+    def size(self, target: str) -> int:
+        """What the text of one target counts."""
+        text = self.text(target)
+        return self.counter(text) if text else 0
+
+    def text(self, target: str | None = None) -> str:
+        """The prompt as it stands, or one target's part of it."""
+        return "".join(piece.text for piece in self.pieces(target))
+
+    def pieces(self, target: str | None = None) -> list[Piece]:
+        """The rendered pieces of what is in."""
+        return render([self._block(name) for name in TARGETS if target in {None, name}], self.style)
+
+    def _block(self, target: str) -> Block:
+        grouped: dict[str, list[Fact]] = {}
+        for index, candidate in enumerate(self.candidates):
+            if candidate.target == target and candidate.out is None:
+                grouped.setdefault(candidate.entry.category, []).append(self._fact(index, candidate))
+        categories = tuple(Category(slug, self._title(target, slug), tuple(facts)) for slug, facts in grouped.items())
+        return Block(target, categories, self.profile.prompt.budget.get(target))
+
+    def _fact(self, index: int, candidate: _Candidate) -> Fact:
+        note = None if self.profile.prompt.stale == "plain" else candidate.freshness.note
+        return Fact(index, candidate.body, candidate.freshness, note, candidate.blocked)
+
+    def _title(self, target: str, category: str) -> str | None:
+        if category in self.blocked_titles:
+            return None
+        declared = self.config.taxonomy.categories.get(category) if self.config else None
+        if declared is not None and declared.title:
+            return declared.title
+        if category == UNCATEGORIZED:
+            return "Uncategorized"
+        return self.titles.get((target, category), category)
+
+    def settle(self, scanner: Scanner) -> str:
+        """The text within its budget and scanned as a whole: what a finding touches is withheld, until none is left."""
+        while True:
+            self.fit_budget()
+            pieces = self.pieces()
+            text = "".join(piece.text for piece in pieces)
+            if not text or not self._withhold(pieces, scanner.scan(text)):
+                return text
+
+    def _withhold(self, pieces: Sequence[Piece], findings: Sequence[Finding]) -> bool:
+        """Withhold what the findings touch; whether that changed anything."""
+        changed = False
+        start = 0
+        for piece in pieces:
+            end = start + len(piece.text)
+            touching = [finding for finding in findings if finding.start < end and start < finding.end]
+            if touching and isinstance(piece.owner, int) and self.candidates[piece.owner].blocked is None:
+                self.candidates[piece.owner].blocked = _rules(touching)
+                changed = True
+            elif touching and isinstance(piece.owner, str) and piece.owner not in self.blocked_titles:
+                self.blocked_titles.add(piece.owner)
+                changed = True
+            start = end
+        return changed
+
+    def manifest(self) -> Manifest:
+        """What became of every candidate."""
+        return Manifest(
+            profile=self.profile.name,
+            as_of=self.as_of,
+            style=self.style,
+            rows=tuple(_row(candidate) for candidate in self.candidates),
+            hidden=dict(self.hidden),
+            sizes={target: self.size(target) for target in TARGETS if target in self.hidden},
+            budget=dict(self.profile.prompt.budget),
+        )
+
+
+def _kind(candidate: _Candidate) -> int:
+    """Which entries leave first when a budget is too small: expired, stale, uncategorized, the others."""
+    if candidate.freshness.state == "expired":
+        return 0
+    if candidate.freshness.state == "stale":
+        return 1
+    return 2 if candidate.entry.category == UNCATEGORIZED else 3
+
+
+def _rules(findings: Sequence[Finding]) -> str:
+    return ", ".join(sorted({finding.rule for finding in findings}))
+
+
+def _row(candidate: _Candidate) -> Row:
+    status = "out" if candidate.out else "blocked" if candidate.blocked else "in"
+    first_line = candidate.body.partition("\n")[0]
+    return Row(
+        target=candidate.target,
+        category=candidate.entry.category,
+        line=candidate.line,
+        id=candidate.entry.id,
+        state=candidate.freshness.state,
+        day=candidate.freshness.day,
+        status=status,
+        reason=candidate.out or candidate.blocked,
+        preview="" if candidate.blocked else first_line[:_PREVIEW],
+    )

@@ -1,0 +1,305 @@
+"""Validation by the JSON schemas in ``schemas/``, with the place of each fault and words that a person can act on.
+
+jsonschema finds the faults; what it says of them speaks of "additionalProperties" and "instances", so each is said
+again here. A schema's ``description`` and ``examples`` serve as the hint for a value of the wrong form.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import ConfigError
+from catmem.policy.staleness import read_date
+from catmem.policy.yamlfile import KeyPath, key_text
+from catmem.resources import schema
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from os import PathLike
+
+    from jsonschema import FormatChecker
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+_SHOWN = 60
+_FEW = 8
+_COMPARED = 100
+_LOOKS_LIKE = 0.6
+
+_KINDS = {
+    "object": "a mapping of keys to values",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "empty",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFault:
+    """One value that does not fit its schema. ``line`` and ``column`` count from 1; ``None`` is not known."""
+
+    key: KeyPath
+    message: str
+    hint: str | None = None
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def to_error(self, more: int = 0) -> ConfigError:
+        """The fault as an exception that says how many more there are in the same file."""
+        rest = f" (and {more} more in this file)" if more else ""
+        return ConfigError(
+            self.message + rest,
+            code="schema",
+            path=self.path,
+            line=self.line,
+            column=self.column,
+            key=key_text(self.key),
+            hint=self.hint,
+        )
+
+
+def validate(
+    data: Any,  # noqa: ANN401 - any JSON value
+    schema_name: str,
+    *,
+    positions: Mapping[KeyPath, tuple[int, int]] | None = None,
+    path: str | PathLike[str] | None = None,
+) -> list[SchemaFault]:
+    """Every fault of ``data`` by the schema of that name, by line. ``positions`` are those of a ``YamlFile``."""
+    found: dict[tuple[KeyPath, str], SchemaFault] = {}
+    for key, message, hint in _faults(_validator(schema_name), data):
+        line, column = _place(key, positions or {})
+        file = None if path is None else str(path)
+        found.setdefault((key, message), SchemaFault(key, message, hint, file, line, column))
+    return sorted(found.values(), key=lambda fault: (fault.line or 0, fault.column or 0, key_text(fault.key) or ""))
+
+
+def check(
+    data: Any,  # noqa: ANN401 - any JSON value
+    schema_name: str,
+    *,
+    positions: Mapping[KeyPath, tuple[int, int]] | None = None,
+    path: str | PathLike[str] | None = None,
+) -> None:
+    """Raise ``ConfigError`` (code ``schema``) for the first fault that ``validate`` finds, if there is one."""
+    faults = validate(data, schema_name, positions=positions, path=path)
+    if faults:
+        raise faults[0].to_error(len(faults) - 1)
+
+
+def tag_faults(
+    tags: Mapping[str, str | list[str]], extra_schema: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[tuple[str, str]]:
+    """``(tag, message)`` for each value that does not fit ``schemas/tags.schema.json`` or the schema that
+    ``extra_schema`` gives for its tag, in the order of the tags. An undeclared tag fits with any value.
+    """  # noqa: D205 - one sentence
+    if _plainly_fit(tags):
+        return []
+    faults = _faults(_tag_validator(json.dumps(extra_schema or {}, sort_keys=True)), dict(tags))
+    order = {tag: place for place, tag in enumerate(tags)}
+    unique = dict.fromkeys((str(key[0]), message) for key, message, _ in faults)
+    return sorted(unique, key=lambda fault: order[fault[0]])
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The one of ``known`` that ``name`` is most likely a slip of, if any is like it (a difflib ratio of 0.6)."""
+    import difflib
+
+    if len(name) > _COMPARED:
+        return None
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=_LOOKS_LIKE)), None)
+
+
+def suggestion(name: str, known: Iterable[str], what: str) -> str:
+    """A hint for an unknown ``name``: the nearest of ``known``, or all if they are few (``what``: "profiles")."""
+    names = sorted(known)
+    near = nearest(name, names)
+    if near is not None:
+        return f"Did you mean {near!r}?"
+    if not names:
+        return f"There are no {what}."
+    if len(names) <= _FEW:
+        return f"The {what} are {', '.join(names)}."
+    return f"There are {len(names)} {what}, none of them like it."
+
+
+def shown(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """A value for a message: printable and short."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict | list) or value is None:
+        return _KINDS[_kind(value)]
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+# --- validators ----------------------------------------------------------------------------------------------------
+
+
+@cache
+def _validator(name: str) -> Validator:
+    return _make_validator(schema(name))
+
+
+@lru_cache(maxsize=16)
+def _tag_validator(extra_json: str) -> Validator:
+    tags = schema("tags")
+    return _make_validator({**tags, "properties": {**tags["properties"], **json.loads(extra_json)}})
+
+
+def _make_validator(contents: dict[str, Any]) -> Validator:
+    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema.validators import extend
+
+    def pattern(_: Validator, wanted: str, value: object, __: object) -> Iterator[ValidationError]:
+        # In JSON Schema a final $ is the end of the text; in Python it also stands before a final newline.
+        if isinstance(value, str) and not re.search(re.sub(r"\$\Z", r"\\Z", wanted), value):
+            yield ValidationError(f"{value!r} does not match {wanted!r}")
+
+    kind = extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
+    validator: Validator = kind(contents, format_checker=_format_checker())
+    return validator
+
+
+def _format_checker() -> FormatChecker:
+    from jsonschema import FormatChecker
+
+    checker = FormatChecker(formats=())
+    checker.checks("date")(lambda value: not isinstance(value, str) or is_date(value))
+    checker.checks("slug")(lambda value: not isinstance(value, str) or is_slug(value))
+    return checker
+
+
+def is_date(text: str) -> bool:
+    """Whether ``text`` is a day that exists, as ``YYYY-MM-DD``."""
+    return read_date(text) is not None
+
+
+def is_slug(text: str) -> bool:
+    """Whether ``text`` is the slug of some title, which is then its own slug."""
+    return bool(text) and (text == UNCATEGORIZED or slugify(text) == text)
+
+
+def _plainly_fit(tags: Mapping[str, Any]) -> bool:
+    """Whether all tags are known ones with a single value that fits: nearly all entries, without loading jsonschema."""
+    return all(
+        isinstance(value, str) and tag in _PLAINLY_FIT and _PLAINLY_FIT[tag](value) for tag, value in tags.items()
+    )
+
+
+_PLAINLY_FIT: dict[str, Callable[[str], bool]] = {
+    "verified_date": is_date,
+    "created": is_date,
+    "expires": is_date,
+    "domain": lambda value: len(value) <= _COMPARED and is_slug(value),
+    "source": lambda _: True,
+}
+
+
+# --- what is wrong, in plain words ----------------------------------------------------------------------------------
+
+_Fault = tuple[KeyPath, str, str | None]
+
+
+def _faults(validator: Validator, data: Any) -> Iterator[_Fault]:  # noqa: ANN401 - any JSON value
+    from jsonschema.exceptions import best_match
+
+    for error in validator.iter_errors(data):
+        yield from _worded((best_match([error]) if error.context else None) or error)
+
+
+def _worded(error: ValidationError) -> Iterator[_Fault]:
+    key: KeyPath = tuple(error.absolute_path)
+    value: Any = error.instance
+    wanted: Any = error.validator_value
+    rule = str(error.validator)
+    where = error.schema if isinstance(error.schema, dict) else {}
+    if rule == "additionalProperties":
+        known = list(where.get("properties", ()))
+        for name in value:
+            if name not in known:
+                yield (*key, name), f"the key {shown(name)} is not known here", suggestion(name, known, "known keys")
+        return
+    if rule == "required":
+        missing = [name for name in wanted if name not in value]
+        yield key, f"the key {', '.join(missing)} is missing", "Add it."
+        return
+    if "propertyNames" in error.absolute_schema_path:
+        key = (*key, value)
+    form = _FORMS.get(rule)
+    message = form(value, wanted) if form else f"{shown(value)} does not fit: {rule} is not met"
+    yield key, message, _hint(rule, value, wanted, where)
+
+
+def _hint(rule: str, value: Any, wanted: Any, where: Mapping[str, Any]) -> str | None:  # noqa: ANN401 - any JSON value
+    """What to write instead; ``where`` is the part of the schema that was not met."""
+    if rule == "enum":
+        near = nearest(value, [one for one in wanted if isinstance(one, str)]) if isinstance(value, str) else None
+        return f"Did you mean {near!r}?" if near else None
+    if rule == "format" and wanted == "slug" and slugify(value):
+        return f"Write {slugify(value)!r}."
+    if rule == "type" and wanted == "string" and isinstance(value, bool | int | float):
+        return "Put it in quotes to make it text."
+    if rule == "type" and wanted == "array" and isinstance(value, str):
+        return f"Write it as a list: [{shown(value)[1:-1]}]."
+    examples = ", ".join(str(example) for example in where.get("examples", ()) if isinstance(example, str | int))
+    parts = (where.get("description"), f"For example: {examples}" if examples else None)
+    return " ".join(part for part in parts if part) or None
+
+
+def _kind(value: object) -> str:
+    # bool before int, since it is one in Python
+    kinds = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (dict, "object"), (list, "array"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
+
+
+def _type_form(value: Any, wanted: str | list[str]) -> str:  # noqa: ANN401 - any JSON value
+    names = [wanted] if isinstance(wanted, str) else wanted
+    return f"must be {' or '.join(_KINDS[name] for name in names)}, and is {_what_it_is(value)}"
+
+
+def _what_it_is(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    if isinstance(value, str):
+        return f"the text {shown(value)}"
+    return shown(value)
+
+
+def _format_form(value: str, wanted: str) -> str:
+    wording = {"date": "a day of the form YYYY-MM-DD", "slug": "a slug (small letters, digits and '-')"}
+    return f"{shown(value)} is not {wording[wanted]}"
+
+
+_FORMS: dict[str, Callable[[Any, Any], str]] = {
+    "type": _type_form,
+    "enum": lambda value, wanted: (
+        f"must be one of {', '.join(str(one) for one in wanted)}, and is {_what_it_is(value)}"
+    ),
+    "const": lambda value, wanted: f"must be {shown(wanted)}, and is {_what_it_is(value)}",
+    "pattern": lambda value, _: f"{shown(value)} does not have the right form",
+    "format": _format_form,
+    "minimum": lambda value, wanted: f"must be at least {wanted}, and is {shown(value)}",
+    "maximum": lambda value, wanted: f"must be at most {wanted}, and is {shown(value)}",
+    "minLength": lambda _, wanted: f"must have at least {wanted} characters" if wanted > 1 else "must not be empty",
+    "maxLength": lambda value, wanted: f"must have at most {wanted} characters, and has {len(value)}",
+    "minItems": lambda value, wanted: f"must have at least {wanted} items, and has {len(value)}",
+    "maxItems": lambda value, wanted: f"must have at most {wanted} items, and has {len(value)}",
+    "uniqueItems": lambda _, __: "must not hold the same item twice",
+    "anyOf": lambda value, _: f"{_what_it_is(value)} does not fit",
+}
+
+
+def _place(key: KeyPath, positions: Mapping[KeyPath, tuple[int, int]]) -> tuple[int | None, int | None]:
+    """The place of ``key``, or of the nearest thing around it that has one."""
+    for length in range(len(key), -1, -1):
+        if key[:length] in positions:
+            return positions[key[:length]]
+    return None, None

@@ -1,0 +1,99 @@
+"""How old a fact is: fresh, stale, expired or unverified, by its own dates and nothing else.
+
+The clock of a fact is the day it was last verified, else the day it was created. Only a date in the file moves it:
+reading, searching and prompting do not. A fact without either date is *unverified*; a prompt calls it just that,
+because anything else that could date it (a file's mtime) differs from clone to clone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from catmem.policy.config import Config
+    from catmem.policy.profile import Profile
+
+DEFAULT_STALE_AFTER = 90
+"""Days, where neither category, domain, profile nor root says otherwise."""
+
+State = Literal["fresh", "stale", "expired", "unverified"]
+
+_ISO_DATE_LENGTH = len("2026-05-01")
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """The state of a fact on a day, and the date that decides it."""
+
+    state: State
+    basis: Literal["verified_date", "created", "expires"] | None = None
+    """The tag that the date comes from; ``None`` for an unverified fact."""
+    day: date | None = None
+
+    @property
+    def note(self) -> str | None:
+        """What a prompt says of the fact; it names a date and never an age, so it does not change from day to day."""
+        match self.state, self.basis:
+            case "stale", "verified_date":
+                return f"stale: verified {self.day}"
+            case "stale", _:
+                return f"stale: created {self.day}, never verified"
+            case "expired", _:
+                return f"expired {self.day}"
+            case "unverified", _:
+                return "unverified"
+        return None
+
+
+def read_date(value: str | Sequence[str] | None) -> date | None:
+    """The date that a tag holds, ``YYYY-MM-DD``; ``None`` for anything else, which is a problem of the document."""
+    if not isinstance(value, str) or len(value) != _ISO_DATE_LENGTH:
+        return None
+    try:
+        day = date.fromisoformat(value)
+    except ValueError:
+        return None
+    return day if day.isoformat() == value else None  # not 2026-W47-6, which has the same length
+
+
+def freshness(tags: Mapping[str, str | list[str]], *, as_of: date, stale_after: int) -> Freshness:
+    """The state of a fact with these tags on the day ``as_of``; ``stale_after`` is in days.
+
+    ``expires`` is inclusive: the fact is expired from the day after. A fact is stale when more than ``stale_after``
+    days have passed since its date.
+    """
+    expires = read_date(tags.get("expires"))
+    if expires is not None and as_of > expires:
+        return Freshness("expired", "expires", expires)
+    for basis in ("verified_date", "created"):
+        day = read_date(tags.get(basis))
+        if day is not None:
+            state: State = "stale" if (as_of - day).days > stale_after else "fresh"
+            return Freshness(state, basis, day)
+    return Freshness("unverified")
+
+
+def stale_after_days(
+    category: str, tags: Mapping[str, str | list[str]], profile: Profile, config: Config | None
+) -> int:
+    """After how many days a fact is stale: what its category says, else its domain, the profile, the root, the default.
+
+    Of several domains the strictest counts.
+    """
+    declared = config.taxonomy.categories.get(category) if config else None
+    if declared is not None and declared.stale_after is not None:
+        return declared.stale_after
+    tagged = tags.get("domain", [])
+    domains = [tagged] if isinstance(tagged, str) else list(tagged)
+    if declared is not None and declared.domain and not domains:
+        domains = [declared.domain]
+    by_domain = [config.domains[domain] for domain in domains if domain in config.domains] if config else []
+    if by_domain:
+        return min(by_domain)
+    if profile.stale_after is not None:
+        return profile.stale_after
+    return config.stale_after if config else DEFAULT_STALE_AFTER

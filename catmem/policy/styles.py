@@ -1,0 +1,186 @@
+"""The three styles of a prompt: how categories and entries are framed.
+
+The promise of every style: no line of an entry can be read as a line of the frame. ``markdown`` indents every line of
+an entry under its bullet, ``xml`` encodes what markup is made of, ``hermes`` puts a backslash before lines that look
+like its frame. Line ends that other programs know (U+2028, VT, a lone CR …) become plain ones first, so that none of
+them hides a line.
+
+A rendering is a list of pieces, each with its owner, so that a finding in the whole text leads back to the entries it
+touches.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.policy.staleness import Freshness
+
+Style = Literal["markdown", "xml", "hermes"]
+
+_LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_XML_CANNOT_HOLD = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\ufffe\uffff]")
+_REPLACEMENT = "\ufffd"
+
+# The block that Hermes Agent 0.19.0 shows (tools/memory_tool.py, `_render_block`), so that a prompt looks the same to
+# it.
+_HERMES_RULE = "═" * 46
+_HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (your personal notes)"}
+_HERMES_FRAME = re.compile(r"\\*(?:§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
+
+_HEADINGS = {"user": "About the user", "memory": "Notes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One entry as a prompt shows it. ``index`` is its place in the manifest."""
+
+    index: int
+    body: str
+    freshness: Freshness
+    note: str | None
+    blocked: str | None = None
+    """Names of the rules for which the entry is withheld."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """The facts of one category; ``title`` is ``None`` when the title itself is withheld."""
+
+    slug: str
+    title: str | None
+    facts: tuple[Fact, ...]
+
+    @property
+    def shared_note(self) -> str | None:
+        """The note of all its facts, if none of them has a date: said once, it need not be said of each."""
+        undated = all(fact.freshness.state == "unverified" for fact in self.facts)
+        return self.facts[0].note if undated else None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One target (``user`` or ``memory``); ``limit`` is its budget in characters, if it has one."""
+
+    target: str
+    categories: tuple[Category, ...]
+    limit: int | None
+
+
+class Piece(NamedTuple):
+    """Some text of a prompt, and the fact (by index) or category (by slug) it comes from; ``None`` for the frame."""
+
+    text: str
+    owner: int | str | None
+
+
+def render(blocks: Sequence[Block], style: Style) -> list[Piece]:
+    """The pieces of the prompt; a block without facts is left out, and so is a category."""
+    filled = [
+        Block(block.target, tuple(category for category in block.categories if category.facts), block.limit)
+        for block in blocks
+    ]
+    return list(_RENDERERS[style]([block for block in filled if block.categories]))
+
+
+def blocked_line(rules: str) -> str:
+    """What stands in the place of an entry or a title that the scan withholds."""
+    return f"[BLOCKED: {rules}]"
+
+
+def _lines(text: str) -> list[str]:
+    return _LINE_END.split(text)
+
+
+def _markdown(blocks: Sequence[Block]) -> Iterator[Piece]:
+    for number, block in enumerate(blocks):
+        if number:
+            yield Piece("\n", None)
+        yield Piece(f"# {_HEADINGS.get(block.target, block.target)}\n", None)
+        for category in block.categories:
+            yield Piece("\n## ", None)
+            yield Piece(" ".join(_lines(_shown_title(category))), category.slug)
+            yield Piece(f" ({category.shared_note})\n" if category.shared_note else "\n", None)
+            for fact in category.facts:
+                yield Piece(f"{_bullet(fact, None if category.shared_note else fact.note)}\n", fact.index)
+
+
+def _bullet(fact: Fact, note: str | None) -> str:
+    first, *others = _noted(_lines(_shown_body(fact)), note)
+    return "\n".join([f"- {first}", *(f"  {line}" if line.strip() else "" for line in others)])
+
+
+def _shown_body(fact: Fact) -> str:
+    return blocked_line(fact.blocked) if fact.blocked else fact.body
+
+
+def _noted(lines: list[str], note: str | None) -> list[str]:
+    """An entry's lines with a note in front: above several lines, so that it never stands before a fence or a list."""
+    if note is None:
+        return lines
+    return [f"({note}) {lines[0]}"] if len(lines) == 1 else [f"({note})", *lines]
+
+
+def _shown_title(category: Category) -> str:
+    return blocked_line("title") if category.title is None else category.title
+
+
+def _xml(blocks: Sequence[Block]) -> Iterator[Piece]:
+    for block in blocks:
+        yield Piece(f'<memory target="{block.target}">\n', None)
+        for category in block.categories:
+            name = "blocked" if category.title is None else category.slug
+            yield Piece("<category name=", None)
+            yield Piece(quoteattr(name), category.slug)
+            yield Piece(' state="unverified">\n' if category.shared_note else ">\n", None)
+            for fact in category.facts:
+                yield Piece(f"{_element(fact, stated=category.shared_note is not None)}\n", fact.index)
+            yield Piece("</category>\n", None)
+        yield Piece("</memory>\n", None)
+
+
+def _element(fact: Fact, *, stated: bool) -> str:
+    """One entry; ``stated`` says that its category names its state already."""
+    attributes = ""
+    if fact.freshness.basis:
+        name = {"verified_date": "verified", "created": "created", "expires": "expired"}[fact.freshness.basis]
+        attributes += f' {name}="{fact.freshness.day}"'
+    if fact.note and not stated and fact.freshness.state in {"stale", "unverified"}:
+        attributes += f' state="{fact.freshness.state}"'
+    text = "\n".join(_lines(_shown_body(fact)))
+    return f"<entry{attributes}>{_XML_CANNOT_HOLD.sub(_REPLACEMENT, escape(text))}</entry>"
+
+
+def _hermes(blocks: Sequence[Block]) -> Iterator[Piece]:
+    for number, block in enumerate(blocks):
+        facts = [fact for category in block.categories for fact in category.facts]
+        texts = [_hermes_entry(fact) for fact in facts]
+        if number:
+            yield Piece("\n", None)
+        yield Piece(f"{_HERMES_RULE}\n{_hermes_header(block, texts)}\n{_HERMES_RULE}\n", None)
+        for index, (fact, text) in enumerate(zip(facts, texts, strict=True)):
+            if index:
+                yield Piece("§\n", None)
+            yield Piece(f"{text}\n", fact.index)
+
+
+def _hermes_header(block: Block, texts: Sequence[str]) -> str:
+    size = len("\n§\n".join(texts))
+    header = _HERMES_HEADERS.get(block.target, block.target)
+    if block.limit is None:
+        return f"{header} [{size:,} chars]"
+    return f"{header} [{min(100, size * 100 // block.limit)}% — {size:,}/{block.limit:,} chars]"
+
+
+def _hermes_entry(fact: Fact) -> str:
+    lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in _lines(_shown_body(fact))]
+    # Hermes shows undated entries as they are, and nearly all of its files are undated: only dates are said here.
+    return "\n".join(_noted(lines, None if fact.freshness.state == "unverified" else fact.note))
+
+
+_RENDERERS = {"markdown": _markdown, "xml": _xml, "hermes": _hermes}

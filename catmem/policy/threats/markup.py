@@ -1,0 +1,130 @@
+"""Markup that acts on a viewer or hides words from one: remote images, comments, hiding styles, letters in disguise.
+
+Each search starts at a sign that the attack cannot do without (``<``, ``![``, ``]:``, ``&#``) and looks a bounded way
+from it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from catmem.policy.threats.finding import Finding
+
+_REMOTE = r"(?:(?:https?|ftp)\s{0,4}:|[\\/]{2})"
+
+_TAG = re.compile(r"<[a-z][^<>]{0,1000}", re.IGNORECASE)
+_LOADING_TAG = re.compile(
+    r"<(?:img|image|video|audio|iframe|embed|object|source|script|link|track|input|svg|use)\b", re.IGNORECASE
+)
+_REMOTE_SOURCE = re.compile(r"\b(?:src|srcset|href|data|poster)\s{0,4}=\s{0,4}[\"']?\s{0,4}" + _REMOTE, re.IGNORECASE)
+_REMOTE_BACKGROUND = re.compile(
+    r"(?:\bbackground\s{0,4}=\s{0,4}[\"']?\s{0,4}|\burl\(\s{0,4}[\"']?)" + _REMOTE, re.IGNORECASE
+)
+_HIDING_STYLE = re.compile(
+    r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|(?:font-size|(?<![\w-])opacity)\s{0,3}:\s{0,3}0(?![.\d]*[1-9])|"
+    r"(?<!-)color\s{0,3}:\s{0,3}(?:white|transparent|#fff(?:fff)?\b)|\shidden(?=[\s/]|\Z)",
+    re.IGNORECASE,
+)
+
+_REMOTE_TARGET = re.compile(r"\]\(\s{0,16}<?" + _REMOTE, re.IGNORECASE)
+_DEFINITION = re.compile(r"\]:[ \t]{0,8}\n?[ \t]{0,8}<?" + _REMOTE, re.IGNORECASE)
+_LABEL = re.compile(r"!\[([^\[\]]{0,200})\](?:\[([^\[\]]{0,200})\])?")
+SIGNS = ("<", "![", "]:", "&#")
+"""The signs in a text that the searches here start from."""
+_IMAGE_REACH = 512
+_LABEL_REACH = 200
+
+# What makes a comment more than a note between editors: it speaks to a model, or of its prompt.
+_TO_A_MODEL = re.compile(
+    r"\b(?:instructions?|system prompt|assistant|override|you (?:must|are|should|will|have to)|"
+    r"(?:ignore|disregard|forget) (?:all|any|the|every|previous|prior|your|everything|what)|secret(?:ly)?|the user|"
+    r"ai (?:agent|model|assistant)|language model|llms?|prompt|send|exfiltrate|password|api key|credentials?|"
+    r"do not (?:tell|mention)|note to (?:the )?(?:ai|agent|model))\b",
+    re.IGNORECASE,
+)
+_SUPPRESSION = re.compile(r"<!--\s{0,8}catmem:\s{0,8}ignore(?:[\s,]{1,4}[A-Z]{2}\d{3}){1,20}\s{0,8}-->")
+_LINK_COMMENT = re.compile(r"\]:[ \t]{0,4}<?#>?[ \t]{1,4}[(\"']")
+_COMMENT_REACH = 4096
+
+_CHARACTER_REFERENCES = re.compile(r"(?:&#(?:x[0-9a-f]{1,6}|[0-9]{1,7});?\s?){4,}", re.IGNORECASE)
+
+
+def find_markup(text: str) -> list[Finding]:
+    """All findings of this module; ordinary text is done after a few substring searches."""
+    findings: list[Finding] = []
+    if "<" in text:
+        findings += _tags(text)
+        findings += _comments(text)
+    if "![" in text:
+        findings += _images(text)
+    if "]:" in text:
+        findings += _link_comments(text)
+    if "&#" in text:
+        findings += [Finding("encoded-letters", *match.span()) for match in _CHARACTER_REFERENCES.finditer(text)]
+    return findings
+
+
+def _tags(text: str) -> list[Finding]:
+    findings: list[Finding] = []
+    for tag in _TAG.finditer(text):
+        start, end = tag.span()
+        loads = _LOADING_TAG.match(text, start, end) and _REMOTE_SOURCE.search(text, start, end)
+        if loads or _REMOTE_BACKGROUND.search(text, start, end):
+            findings.append(Finding("remote-image", start, end))
+        if _HIDING_STYLE.search(text, start, end):
+            findings.append(Finding("hidden-markup", start, end))
+    return findings
+
+
+def _comments(text: str) -> list[Finding]:
+    findings: list[Finding] = []
+    start = text.find("<!--")
+    while start >= 0:
+        close = text.find("-->", start, start + _COMMENT_REACH)
+        # A comment that never ends hides all that follows it, as far as one looks.
+        end = close + len("-->") if close >= 0 else min(len(text), start + _COMMENT_REACH)
+        if not _SUPPRESSION.fullmatch(text, start, end) and _TO_A_MODEL.search(text, start, end):
+            findings.append(Finding("hidden-markup", start, end))
+        start = text.find("<!--", end)
+    return findings
+
+
+def _link_comments(text: str) -> list[Finding]:
+    # "[//]: # (words)" is the comment of plain Markdown: a link definition that nobody uses.
+    findings: list[Finding] = []
+    place = text.find("]:")
+    while place >= 0:
+        if _LINK_COMMENT.match(text, place):
+            end = text.find("\n", place, place + _COMMENT_REACH)
+            end = min(len(text), place + _COMMENT_REACH) if end < 0 else end
+            if _TO_A_MODEL.search(text, place, end):
+                findings.append(Finding("hidden-markup", max(text.rfind("[", 0, place), 0), end))
+            place = end - 1
+        place = text.find("]:", place + 1)
+    return findings
+
+
+def _images(text: str) -> list[Finding]:
+    findings: list[Finding] = []
+    remote = _remote_labels(text) if "]:" in text else frozenset[str]()
+    start = text.find("![")
+    while start >= 0:
+        after = text.find("![", start + 2)
+        target = text.find("](", start, start + _IMAGE_REACH if after < 0 else min(after, start + _IMAGE_REACH))
+        match = _REMOTE_TARGET.match(text, target) if target >= 0 else None
+        if match:
+            close = text.find(")", match.end(), match.end() + _IMAGE_REACH)
+            findings.append(Finding("remote-image", start, close + 1 if close >= 0 else match.end()))
+        elif remote and (label := _LABEL.match(text, start)) and (label[2] or label[1]).strip().casefold() in remote:
+            findings.append(Finding("remote-image", *label.span()))
+        start = after
+    return findings
+
+
+def _remote_labels(text: str) -> frozenset[str]:
+    labels: set[str] = set()
+    for definition in _DEFINITION.finditer(text):
+        opening = text.rfind("[", max(0, definition.start() - _LABEL_REACH), definition.start())
+        if opening >= 0:
+            labels.add(text[opening + 1 : definition.start()].strip().casefold())
+    return frozenset(labels)

@@ -1,0 +1,236 @@
+"""Strict YAML with the place of every key, for ``catmem.yaml`` and profiles.
+
+Such a file may come from somebody else, so only plain data is read: no aliases or anchors (with them a few lines can
+stand for gigabytes), no tags, one document, no key twice, at most 32 levels. Scalars are those of YAML 1.2's core
+schema: ``no``, ``on`` and dates stay text. The event stream is walked once with a stack of our own, so nothing
+recurses, and what is refused is refused before anything is built from it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import ConfigError, NotUtf8Error
+from catmem.reading import read_bounded
+from catmem.text import BOM, LineIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+    from pathlib import Path
+
+    import yaml
+
+KeyPath = tuple[str | int, ...]
+"""Keys and list indexes from the top of a file down to one value: ``("prompt", "style")``."""
+
+YAML_LIMIT = 1 << 20
+"""Bytes that a configuration file or profile may have."""
+
+_MAX_DEPTH = 32
+_MAX_DIGITS = 18
+
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_BOOLEAN = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class YamlFile:
+    """What a YAML file says, and where.
+
+    ``data`` is made of ``dict`` (keys are always ``str``), ``list``, ``str``, ``int``, ``float``, ``bool`` and
+    ``None``. ``positions`` gives the ``(line, column)``, both from 1, of each key of a mapping, each item of a list,
+    and of the whole (the empty path).
+    """
+
+    data: Any
+    positions: Mapping[KeyPath, tuple[int, int]]
+
+
+def key_text(key: KeyPath) -> str | None:
+    """A key path as people write it, ``prompt.style`` or ``aliases[0]``; ``None`` for the whole file."""
+    text = ""
+    for part in key:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text or None
+
+
+def load_yaml(path: str | Path, limit: int = YAML_LIMIT) -> YamlFile:
+    """Read and parse the file at ``path``, at most ``limit`` bytes.
+
+    Raises ``UnreadableError`` (missing, a folder, no permission, ``NotUtf8Error``, ``TooLargeError``) and
+    ``ConfigError`` as ``parse_yaml`` does.
+    """
+    data = read_bounded(path, limit)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise NotUtf8Error(error.start, error.reason, path=path) from None
+    return parse_yaml(text, path)
+
+
+def parse_yaml(text: str, path: str | PathLike[str] | None = None) -> YamlFile:
+    """Parse ``text``; ``path`` only goes into errors. An empty text has the data ``None``.
+
+    Raises ``ConfigError`` with the codes ``yaml_syntax``, ``yaml_alias``, ``yaml_tag``, ``yaml_documents``,
+    ``yaml_depth``, ``yaml_duplicate_key``, ``yaml_key`` and ``yaml_number``.
+    """
+    import yaml
+
+    reader = _Reader(text.removeprefix(BOM), path)
+    loader = None
+    try:
+        loader = yaml.SafeLoader(reader.text)
+        while loader.check_event():
+            reader.take(loader.get_event())  # type: ignore[no-untyped-call]
+    except yaml.reader.ReaderError as error:
+        message = f"not valid YAML: the character U+{ord(reader.text[error.position]):04X} may not stand in it"
+        raise reader.fault(error.position, "yaml_syntax", message, "Remove the character.") from None
+    except yaml.MarkedYAMLError as error:
+        raise reader.syntax_fault(error) from None
+    except (ValueError, OverflowError):
+        # PyYAML lets these through for an escape such as "\UFFFFFFFF" and for a %YAML directive of thousands of digits.
+        offset = loader.get_mark().index if loader else 0
+        message = "not valid YAML: a number in an escape or a directive is too large"
+        raise reader.fault(offset, "yaml_syntax", message, "Write the character itself.") from None
+    return YamlFile(reader.root, reader.positions)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A mapping or list that is being filled; ``key`` is the key of a mapping that waits for its value."""
+
+    value: dict[str, Any] | list[Any]
+    path: KeyPath
+    key: str | None = None
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Takes PyYAML's events one by one and builds the data."""
+
+    text: str
+    path: str | PathLike[str] | None
+    root: Any = None
+    positions: dict[KeyPath, tuple[int, int]] = field(default_factory=dict)
+    documents: int = 0
+    stack: list[_Open] = field(default_factory=list)
+    lines: LineIndex = field(init=False)
+
+    def __post_init__(self) -> None:
+        # PyYAML also ends lines at U+2028 and others, so its own line numbers are not those of an editor.
+        self.lines = LineIndex(self.text)
+
+    def fault(self, offset: int, code: str, message: str, hint: str, key: KeyPath = ()) -> ConfigError:
+        line, column = self.lines.position(offset)
+        return ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
+
+    def syntax_fault(self, error: yaml.MarkedYAMLError) -> ConfigError:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(part for part in (error.context, error.problem) if part)
+        hint = "Mend the YAML at this place; a value with special characters stands in quotes."
+        if "'\\t'" in what:
+            hint = "YAML is indented with spaces; replace the tab."
+        return self.fault(mark.index if mark else 0, "yaml_syntax", f"not valid YAML: {what}", hint)
+
+    def take(self, event: yaml.Event) -> None:
+        import yaml
+
+        offset = event.start_mark.index if event.start_mark else 0
+        if isinstance(event, yaml.DocumentStartEvent):
+            self.documents += 1
+            if self.documents > 1:
+                message = "a second YAML document begins here, and the file may hold one"
+                raise self.fault(offset, "yaml_documents", message, "Remove the '---' line, or make two files.")
+        elif isinstance(event, yaml.NodeEvent):
+            self._refuse_references(event, offset)
+            if isinstance(event, yaml.ScalarEvent):
+                self._scalar(event, offset)
+            else:
+                self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], offset)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self.stack.pop()
+
+    def _refuse_references(self, event: yaml.NodeEvent, offset: int) -> None:
+        if event.anchor is not None:
+            message = f"the YAML anchor or alias {event.anchor!r} stands here; they are not allowed"
+            raise self.fault(offset, "yaml_alias", message, "Write the value out, or put '*' and '&' in quotes.")
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            message = f"the YAML tag {tag!r} stands here; tags are not allowed"
+            raise self.fault(offset, "yaml_tag", message, "Remove the tag, or put the value in quotes.")
+
+    def _begin(self, value: dict[str, Any] | list[Any], offset: int) -> None:
+        if len(self.stack) >= _MAX_DEPTH:
+            message = f"mappings and lists are nested more than {_MAX_DEPTH} deep"
+            raise self.fault(offset, "yaml_depth", message, "No setting needs that; flatten it.")
+        if self._awaits_key():
+            raise self.fault(offset, "yaml_key", "a key must be one word or text", "Put the key in quotes.")
+        self.stack.append(_Open(value, self._put(value, offset)))
+
+    def _scalar(self, event: yaml.ScalarEvent, offset: int) -> None:
+        self._refuse_surrogate(event.value, offset)
+        if self._awaits_key():
+            self._key(event.value, offset)
+        else:
+            value = self._typed(event.value, offset) if event.implicit[0] else event.value
+            self._put(value, offset)
+
+    def _awaits_key(self) -> bool:
+        return bool(self.stack) and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None
+
+    def _key(self, key: str, offset: int) -> None:
+        top = self.stack[-1]
+        path = (*top.path, key)
+        if not key:
+            raise self.fault(offset, "yaml_key", "a key is empty", "Write a name before the colon.", top.path)
+        if path in self.positions:
+            first = self.positions[path][0]
+            message = f"the key {key!r} is given twice, first in line {first}"
+            raise self.fault(offset, "yaml_duplicate_key", message, "Keep one of the two.", path)
+        self.positions[path] = self.lines.position(offset)
+        top.key = key
+
+    def _put(self, value: Any, offset: int) -> KeyPath:  # noqa: ANN401 - any YAML value
+        """Store ``value`` where the next one belongs, and give its path."""
+        if not self.stack:
+            self.root = value
+            self.positions[()] = self.lines.position(offset)
+            return ()
+        top = self.stack[-1]
+        if isinstance(top.value, list):
+            path = (*top.path, len(top.value))
+            top.value.append(value)
+            self.positions[path] = self.lines.position(offset)
+            return path
+        key, top.key = top.key or "", None
+        top.value[key] = value
+        return (*top.path, key)
+
+    def _refuse_surrogate(self, value: str, offset: int) -> None:
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            message = f"not valid YAML: the escape U+{ord(value[error.start]):04X} is half a character"
+            raise self.fault(offset, "yaml_syntax", message, "Write the character itself.") from None
+
+    def _typed(self, word: str, offset: int) -> str | float | bool | None:
+        """A plain scalar by YAML 1.2's core schema, without octal, hexadecimal, infinities and NaN."""
+        if word in _NULL:
+            return None
+        if word in _BOOLEAN:
+            return _BOOLEAN[word]
+        if not _FLOAT.fullmatch(word):
+            return word
+        # int() of thousands of digits raises, and an infinite float is no JSON: both are refused as what they look
+        # like.
+        if _INTEGER.fullmatch(word) and len(word) <= _MAX_DIGITS:
+            return int(word)
+        if not _INTEGER.fullmatch(word) and math.isfinite(float(word)):
+            return float(word)
+        raise self.fault(offset, "yaml_number", "this number is too large", "Put it in quotes if it is text.")

@@ -1,0 +1,66 @@
+"""The files that the package ships: JSON schemas, profiles and the worked example.
+
+In a wheel the schemas and profiles are in ``catmem/data/``; in a checkout (and an editable install) they are the
+folders ``schemas/`` and ``profiles/`` beside the package, which is where people look for them.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from catmem.errors import ConfigError
+
+SCHEMA_NAMES = ("config", "document", "profile", "tags")
+
+_PACKAGE = Path(__file__).parent
+
+
+def schema_text(name: str) -> str:
+    """The text of ``schemas/<name>.schema.json``; ``name`` is one of ``SCHEMA_NAMES``."""
+    if name not in SCHEMA_NAMES:
+        hint = f"The schemas are {', '.join(SCHEMA_NAMES)}."
+        raise ConfigError(f"there is no schema {name!r}", code="unknown_schema", hint=hint)
+    return (_shipped("schemas") / f"{name}.schema.json").read_text(encoding="utf-8")
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """A schema as data. It is read once and shared, so it must not be changed."""
+    parsed: dict[str, Any] = json.loads(schema_text(name))
+    return parsed
+
+
+def profile_texts() -> dict[str, str]:
+    """The text of each profile of the worked example by its name, sorted."""
+    files = files_below(_shipped("profiles"))
+    return {Path(name).stem: data.decode() for name, data in files.items() if name.endswith(".yaml")}
+
+
+def example_files() -> dict[str, bytes]:
+    """The rest of the worked example: ``catmem.yaml`` and the memory files, by their path from the root, with ``/``."""
+    return files_below(_existing(_PACKAGE / "example"))
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """Every file under ``folder``, by its path from there, sorted. For folders of the package: nothing is bounded."""
+    paths = sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*") if path.is_file())
+    return {name: path.read_bytes() for name, path in paths}
+
+
+def _shipped(name: str) -> Path:
+    installed = _PACKAGE / "data" / name
+    return installed if installed.is_dir() else _existing(_PACKAGE.parent / name)
+
+
+def _existing(folder: Path) -> Path:
+    if folder.is_dir():
+        return folder
+    raise ConfigError(
+        "the installed package is not complete: this folder is missing",
+        code="incomplete_install",
+        path=folder,
+        hint="Install catmem again.",
+    )

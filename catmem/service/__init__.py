@@ -1,0 +1,1 @@
+"""The one service: where documents meet files, and where every door comes in."""

@@ -1,0 +1,110 @@
+"""Make a root: the files of ``catmem init``.
+
+No file that exists is ever changed, but for lines added to a ``.gitignore``.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from catmem.errors import CatmemError, UnreadableError
+from catmem.reading import read_bounded
+from catmem.resources import example_files, profile_texts
+
+_IGNORED = (".catmem/", "*.bak.*")
+_GITIGNORE_LIMIT = 1 << 20
+
+_CONFIG = b"""\
+# The root of an agent memory. Every key is optional; docs/profiles.md explains them all.
+version: 1
+profiles: profiles              # one YAML file a profile
+homes: homes                    # homes/<profile>/USER.md and MEMORY.md
+taxonomy:
+  closed: false                 # true: only the categories below exist
+  categories:
+    communication-style: {title: Communication Style}
+"""
+
+_STARTERS = ("orchestrator",)
+
+
+class WouldOverwriteError(CatmemError):
+    """Files with other content stand where new ones should go; ``paths`` names them, and nothing was written."""
+
+    code = "would_overwrite"
+
+    def __init__(self, folder: Path, paths: list[str]) -> None:
+        """``paths`` are relative to ``folder``."""
+        super().__init__(
+            f"these files are already there, with other content: {', '.join(paths)}",
+            path=folder,
+            hint="Nothing was written. Choose another folder, or move them away first.",
+        )
+        self.paths = tuple(paths)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What ``make_root`` did: paths relative to the root."""
+
+    root: Path
+    written: tuple[str, ...]
+    kept: tuple[str, ...]
+    """Files that were there already, with the same content."""
+
+
+def make_root(folder: str | Path, *, example: bool = False) -> Made:
+    """Write a configuration and profiles into ``folder``, which is made if it is missing; ``example`` adds memory.
+
+    Raises ``WouldOverwriteError``, and ``UnreadableError`` (``not_writable``, ``not_a_file``, …).
+    """
+    root = Path(folder)
+    files = {f"profiles/{name}.yaml": text.encode() for name, text in profile_texts().items()}
+    if example:
+        files |= example_files()
+    else:
+        files = {name: data for name, data in files.items() if Path(name).stem in _STARTERS}
+        files["catmem.yaml"] = _CONFIG
+    files = dict(sorted(files.items()))
+    kept = [name for name, data in files.items() if _is_there(root / name, data)]
+    in_the_way = [name for name in files if name not in kept and os.path.lexists(root / name)]
+    if in_the_way:
+        raise WouldOverwriteError(root, in_the_way)
+    written = [name for name in files if name not in kept]
+    try:
+        for name in written:
+            _create(root / name, files[name])
+        if _ignore(root / ".gitignore"):
+            written.append(".gitignore")
+    except OSError as error:
+        raise UnreadableError(
+            f"cannot be written: {error.strerror or error}",
+            code="not_writable",
+            path=error.filename or root,
+            hint="Choose a folder that this user may write. What was written before stays; running it again goes on.",
+        ) from error
+    return Made(root, tuple(written), tuple(kept))
+
+
+def _is_there(path: Path, data: bytes) -> bool:
+    return os.path.lexists(path) and path.is_file() and read_bounded(path, max(len(data), path.stat().st_size)) == data
+
+
+def _create(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as stream:
+        stream.write(data)
+
+
+def _ignore(path: Path) -> bool:
+    """Keep git from what is not for committing: journals and backups. Only ever adds lines."""
+    present = read_bounded(path, _GITIGNORE_LIMIT).decode(errors="replace") if path.exists() else ""
+    missing = [line for line in _IGNORED if line not in present.split("\n")]
+    if not missing:
+        return False
+    start = "\n" if present and not present.endswith("\n") else ""
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(start + "".join(f"{line}\n" for line in missing))
+    return True

@@ -71,6 +71,15 @@ def unify_newlines(text: str) -> str:
     return text.replace("\r\n", "\n") if "\r" in text else text
 
 
+def with_newline(text: str, newline: str) -> str:
+    r"""A text whose lines end in LF, with another newline; a CR before a line's end stays part of the line.
+
+    >>> with_newline("a\r\nb", "\n")
+    'a\r\r\nb'
+    """
+    return text.replace("\n", newline) if newline != "\n" else text.replace("\r\n", "\r\r\n")
+
+
 class LineIndex:
     """Line and column of an offset, both from 1, columns in code points."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option, open_workspace, root_option
-from catmem.cli.output import emit, emit_json, first_line, print_error, printable, say, shown_path
+from catmem.cli.output import emit, emit_json, first_line, print_error, printable, read_stdin, say, shown_path
 from catmem.errors import CatmemError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _format_stdin(workspace: Workspace, layout: Layout | None, *, check: bool, d
     from catmem.service.formatting import format_document
     from catmem.text import DEFAULT_LIMITS
 
-    document = workspace.parse(click.get_binary_stream("stdin").read(DEFAULT_LIMITS.file_bytes + 1))
+    document = workspace.parse(read_stdin(DEFAULT_LIMITS.file_bytes))
     _, text = format_document(document, layout)
     if diff:
         emit("".join(_diff("-", document.text, text)))

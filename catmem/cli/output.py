@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import unicodedata
 from typing import TYPE_CHECKING
-
-import click
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +18,8 @@ _JOINERS = "\u200c\u200d"
 
 def emit(text: str) -> None:
     """Write data to stdout, byte for byte."""
-    stream = click.get_binary_stream("stdout")
-    stream.write(text.encode())
-    stream.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
 
 
 def emit_json(value: object) -> None:
@@ -29,11 +27,15 @@ def emit_json(value: object) -> None:
     emit(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def read_stdin(limit: int) -> bytes:
+    """What stdin holds, at most one byte over ``limit``, so that more than that is noticed and never all read."""
+    return sys.stdin.buffer.read(limit + 1)
+
+
 def say(text: str) -> None:
     """Write a message to stderr."""
-    stream = click.get_binary_stream("stderr")
-    stream.write((text + "\n").encode(errors="backslashreplace"))
-    stream.flush()
+    sys.stderr.buffer.write((text + "\n").encode(errors="backslashreplace"))
+    sys.stderr.buffer.flush()
 
 
 def print_error(error: CatmemError, *, as_json: bool) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
-    from catmem.policy.prompt import Manifest, Row
+    from catmem.policy.manifest import Manifest, Row
     from catmem.policy.styles import Style
     from catmem.service.workspace import Workspace
 

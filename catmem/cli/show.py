@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem.cli.options import format_option, open_workspace, profile_option, root_option, target_option
-from catmem.cli.output import emit, emit_json, printable
+from catmem.cli.output import emit, emit_json, printable, read_stdin
 from catmem.errors import CatmemError
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def _document(file: str, root_folder: str | None) -> Document:
     from catmem.text import DEFAULT_LIMITS
 
     if file == "-":
-        limit = DEFAULT_LIMITS.file_bytes
-        return open_workspace(root_folder).parse(click.get_binary_stream("stdin").read(limit + 1))
+        return open_workspace(root_folder).parse(read_stdin(DEFAULT_LIMITS.file_bytes))
     data = read_bounded(file, DEFAULT_LIMITS.file_bytes)
     # The file's own root says what its aliases mean, wherever the command is run.
     workspace = open_workspace(root_folder) if root_folder else Workspace.open(Path(file).absolute().parent)

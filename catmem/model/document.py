@@ -75,7 +75,7 @@ class Entry(NamedTuple):
     @property
     def text(self) -> str:
         """The whole text with its tag block, escapes undone, lines ending in LF."""
-        return unescape(unify_newlines(self.raw))
+        return unify_newlines(unescape(self.raw))
 
     @property
     def body(self) -> str:
@@ -378,7 +378,7 @@ def _entry_problems(entry: Entry, limits: Limits) -> Iterator[Problem]:
         yield Problem("empty-body", entry.start, entry.end, "this entry has tags and no text")
     for key in entry.repeated_tags:
         yield Problem("duplicate-tag", entry.start, entry.end, f"the tag {key} is given twice; the first counts")
-    size = 0 if entry.tags else tag_blocks.block_size(unescape(unify_newlines(entry.raw)))
+    size = 0 if entry.tags else tag_blocks.block_size(entry.text)
     if size > limits.tag_block_chars:
         message = f"this tag block has {size:,} characters, over the limit of {limits.tag_block_chars:,}; it is text"
         yield Problem("tag-block-too-large", entry.start, entry.end, message)

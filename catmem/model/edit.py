@@ -9,16 +9,17 @@ stays as it was.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EditError
 from catmem.model.document import Document, Entry, Section
-from catmem.model.place import Place, ending, has_place_for, place_for_entry, place_for_section
+from catmem.model.place import Place, ending, has_place_for, line_end, place_for_entry, place_for_section
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.escape import escape
-from catmem.syntax.scan import MAX_HEADING, heading_at, rescan, scan, touched_region, unclosed_spans
+from catmem.syntax.scan import MAX_HEADING, boundary_lines, heading_at, rescan, touched_region, unclosed_spans
 from catmem.syntax.slug import slugify
-from catmem.text import unify_newlines
+from catmem.text import unify_newlines, with_newline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -88,7 +89,7 @@ def add_entry(
     text), ``bad_tag``, ``bad_category`` (not a slug), ``not_text`` (a lone surrogate).
     """
     content = _Content(category, _clean(body), _plain(tags or {}))
-    text = tag_blocks.write(content.tags, content.body)
+    text = _written(document, content)
     return _first_verified(document, _additions(document, content, text, title))
 
 
@@ -101,14 +102,14 @@ def replace_entry(document: Document, entry: Entry, body: str, *, tags: Mapping[
     if tags is None:
         text = tag_blocks.write_body(entry.text, content.body, entry.tag_limit)
     else:
-        text = tag_blocks.write(content.tags, content.body)
+        text = _written(document, content)
     return _first_verified(document, _replacements(document, entry, content, text))
 
 
 def retag_entry(document: Document, entry: Entry, tags: Mapping[str, TagValue]) -> Edited:
     """Give an entry other tags and keep its body. Raises ``EditError``: ``bad_tag``, ``empty`` (nothing is left)."""
     content = _Content(entry.category, entry.body, _plain(tags))
-    text = tag_blocks.write(content.tags, content.body)
+    text = _written(document, content)
     if not text:
         raise _nothing_to_store()
     return _first_verified(document, _replacements(document, entry, content, text))
@@ -178,14 +179,24 @@ def _plain(tags: Mapping[str, TagValue]) -> dict[str, TagValue]:
     return {key: value if isinstance(value, str) else list(value) for key, value in tags.items()}
 
 
+def _written(document: Document, content: _Content) -> str:
+    """An entry's text, tag block and body; a tag block that would be read as text is refused."""
+    text = tag_blocks.write(content.tags, content.body)
+    limit = document.limits.tag_block_chars
+    size = tag_blocks.block_size(text) if content.tags else 0
+    if size > limit:
+        raise EditError(
+            f"these tags have {size:,} characters, over the limit of {limit:,} for the tags of one entry",
+            code="bad_tag",
+            hint="Give shorter values, or put part of this into the text of the entry.",
+        )
+    return text
+
+
 def _stored(document: Document, text: str) -> str:
-    """An entry's text as it is stored in this document: boundary lines escaped, the document's newlines."""
-    # A newline in front, so that the first line is looked at like any other. Delimiters are looked for first: once they
-    # are escaped they no longer cut the text, and a fence may reach further. `¤` is as good as `§` in a slug.
-    alone = scan("\n" + text, document.scan.categories)
-    whole = scan("\n" + text.replace("§", "¤"), document.scan.categories)
-    boundaries = [newline for newline, _ in alone.delimiters] + [header.start - 1 for header in whole.headers]
-    return escape(text, boundaries).replace("\n", document.newline)
+    """An entry's text as it is stored in this document: the document's newlines, boundary lines escaped."""
+    text = with_newline(text, document.newline)
+    return escape(text, boundary_lines(text, document.scan.categories))
 
 
 # --- proposals -----------------------------------------------------------------------------------------------------
@@ -232,9 +243,15 @@ def _section_title(document: Document, category: str, title: str | None) -> str:
 def _replacements(document: Document, entry: Entry, content: _Content, text: str) -> Iterator[_Proposal]:
     stored = _stored(document, text)
     after = ending(document, entry.end) if unclosed_spans("\n" + stored) else ""
-    for escaped in (stored, "\\" + stored) if stored.startswith(("# ", "#\t")) else (stored,):
-        edit = TextEdit(entry.start, entry.end, escaped + after)
-        yield _Proposal((edit,), gone=frozenset({entry.start}), made=((entry.start, content),))
+    gone = frozenset({entry.start})
+    # White space behind the old text may spoil the delimiter line that the new one needs; then it goes too.
+    ends = (entry.end, line_end(document, entry.end)) if after else (entry.end,)
+    # A delimiter line in front keeps the new text from closing a fence that something before it left open, and a text that
+    # begins with U+FEFF from giving the file a BOM.
+    for lead, end in product(("", f"{document.newline}§{document.newline}"), ends):
+        made = ((entry.start + len(lead), content),)
+        for escaped in (stored, "\\" + stored) if stored.startswith(("# ", "#\t")) else (stored,):
+            yield _Proposal((TextEdit(entry.start, end, lead + escaped + after),), gone, made)
 
 
 def _removals(document: Document, entry: Entry) -> Iterator[_Proposal]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.errors import EditError
-from catmem.syntax.scan import scan, unclosed_spans
+from catmem.syntax.escape import with_backslashes
+from catmem.syntax.scan import boundary_lines, scan, unclosed_spans
 from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import BOM, unify_newlines
+from catmem.text import BOM, unify_newlines, with_newline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +55,10 @@ def formatted(document: Document, layout: Layout) -> str:
     groups = _groups(document)
     pieces = _shared(document, groups) if layout == "shared" else _plain(document, groups)
     text = "".join(pieces)
-    bom = BOM if document.text.startswith(BOM) else ""
-    result = bom + text.replace("\n", document.newline)
+    # An entry may begin with the character U+FEFF; at the head of a file without a BOM it would become one.
+    bom = BOM if document.text.startswith(BOM) or text.startswith(BOM) else ""
+    # Hermes Agent knows a delimiter by its LFs.
+    result = bom + with_newline(text, "\n" if layout == "shared" else document.newline)
     if _says(document, result) != _says(document, document.text):
         raise EditError(
             "the document cannot be put into this layout without changing what it says", code="not_possible"
@@ -77,9 +80,17 @@ def _groups(document: Document) -> list[_Group]:
     for entry in document.entries:
         while sections and sections[0].start < entry.start:
             groups.append(_group(sections.pop(0).title, document))
-        groups[-1].entries.append(unify_newlines(entry.raw))
+        groups[-1].entries.append(unify_newlines(_at_line_start(document, entry.raw)))
     groups += [_group(section.title, document) for section in sections]
     return groups
+
+
+def _at_line_start(document: Document, raw: str) -> str:
+    """An entry as stored, for a place where nothing stands around it.
+
+    Blanks may have kept its first or last line from being a boundary (`` ## indented``) or from opening a fence.
+    """
+    return with_backslashes(raw, boundary_lines(raw, document.scan.categories))
 
 
 def _group(title: str, document: Document) -> _Group:
@@ -129,6 +140,8 @@ def _shared(document: Document, groups: list[_Group]) -> Iterator[str]:
         joined[UNCATEGORIZED] = last._replace(header=UNCATEGORIZED_HEADER)
     for section in joined.values():
         pieces += [section.header or "", *section.entries]
+    # Hermes Agent would drop an entry that stands there as the title does.
+    pieces[1:] = ["\\" + piece if piece == title else piece for piece in pieces[1:]]
     yield "\n§\n".join(pieces)
 
 

@@ -59,12 +59,18 @@ def ending(document: Document, position: int) -> str:
     return "" if at_end and is_shared(document) else f"{document.newline}§"
 
 
+def line_end(document: Document, position: int) -> int:
+    """Where the line that holds ``position`` ends, in front of its LF."""
+    found = document.text.find("\n", position)
+    return len(document.text) if found < 0 else found
+
+
 def _in_section(document: Document, section: Section, *, must_end: bool) -> Iterator[Place]:
     newline = document.newline
     entries = document.entries_between(section.start, section.end)
     entries = [entry for entry in entries if section.start < entry.start < section.end]
     if entries:
-        yield _behind(document, entries[-1].end, must_end=must_end)
+        yield from _behind(document, entries[-1].end, must_end=must_end)
         return
     after = ending(document, section.header_end) if must_end else ""
     if not is_shared(document):
@@ -80,7 +86,7 @@ def _before_sections(document: Document, *, must_end: bool) -> Iterator[Place]:
     entries = [entry for entry in document.entries_between(0, end) if entry.start < end]
     title = document.scan.title
     if entries:
-        yield _behind(document, entries[-1].end, must_end=must_end)
+        yield from _behind(document, entries[-1].end, must_end=must_end)
     elif title:
         yield Place(title.end, 2 * newline, ending(document, title.end) if must_end else "")
     elif document.sections:
@@ -94,6 +100,9 @@ def _before_sections(document: Document, *, must_end: bool) -> Iterator[Place]:
         yield Place(end, newline, newline)
 
 
-def _behind(document: Document, position: int, *, must_end: bool) -> Place:
+def _behind(document: Document, position: int, *, must_end: bool) -> Iterator[Place]:
     newline = document.newline
-    return Place(position, f"{newline}§{newline}", ending(document, position) if must_end else "")
+    after = ending(document, position) if must_end else ""
+    yield Place(position, f"{newline}§{newline}", after)
+    # What white space follows on its line may be all that keeps the entry's last line from being a delimiter.
+    yield Place(line_end(document, position), f"\n§{newline}", after)

@@ -61,15 +61,17 @@ def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonom
     uncategorized = profile.include_uncategorized
     if uncategorized is None:
         uncategorized = not document.scan.headers
-    by_category = document.by_category
+    present = dict.fromkeys([entry.category for entry in document.entries])
     order: dict[str, int] = {}
-    for category in by_category:
+    for category in present:
         position = selectors.position(category)
         if position is not None:
             order[category] = position
         elif category == UNCATEGORIZED and uncategorized:
-            order[category] = len(by_category) + len(selectors.patterns)
+            order[category] = len(selectors.patterns)
     # Categories that one glob picks stand in alphabetical order: moving a section in the file changes no prompt.
     categories = tuple(sorted(order, key=lambda category: (category == UNCATEGORIZED, order[category], category)))
-    entries = tuple(entry for entry in document.entries if entry.category in order)
+    entries = document.entries
+    if len(order) < len(present):
+        entries = tuple(entry for entry in entries if entry.category in order)
     return View(target, document, categories, entries, len(document.entries) - len(entries))

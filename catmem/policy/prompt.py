@@ -8,16 +8,20 @@ withholds
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol
 
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.policy.access import View, visible
-from catmem.policy.staleness import Freshness, freshness, stale_after_days
-from catmem.policy.styles import Block, Category, Fact, Piece, Style, render
+from catmem.policy.manifest import Manifest, Row
+from catmem.policy.staleness import UNVERIFIED, Freshness, freshness, stale_after_days
+from catmem.policy.styles import KEEP_LETTERS, Block, Category, Fact, Piece, Style, render
 from catmem.policy.threats import BuiltinScanner, Finding
+from catmem.policy.threats.batch import is_clear, scan_each
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -33,76 +37,21 @@ TARGETS = ("user", "memory")
 """The two files of a profile, in the order in which a prompt shows them: what changes least comes first."""
 
 _PREVIEW = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What became of one entry of the profile's categories."""
-
-    target: str
-    category: str
-    line: int
-    id: str
-    state: str
-    """``fresh``, ``stale``, ``expired`` or ``unverified``."""
-    day: date | None
-    """The date that decides the state."""
-    status: str
-    """``in``, ``blocked`` (a line in its place says so) or ``out``."""
-    reason: str | None
-    """Why an entry is not in as it stands."""
-    preview: str
-    """The beginning of its body; empty for a blocked entry."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The row as JSON-ready data."""
-        return {
-            "target": self.target,
-            "category": self.category,
-            "line": self.line,
-            "id": self.id,
-            "state": self.state,
-            "date": None if self.day is None else self.day.isoformat(),
-            "status": self.status,
-            "reason": self.reason,
-            "preview": self.preview,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a prompt is made of. Entries of other categories appear as a number only."""
-
-    profile: str
-    as_of: date
-    style: str
-    rows: tuple[Row, ...]
-    hidden: Mapping[str, int]
-    """How many entries of each target the profile may not see."""
-    sizes: Mapping[str, int]
-    """Characters (or what the counter counts) that each target takes in the text."""
-    budget: Mapping[str, int]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The manifest as JSON-ready data."""
-        return {
-            "profile": self.profile,
-            "as_of": self.as_of.isoformat(),
-            "style": self.style,
-            "entries": [row.to_dict() for row in self.rows],
-            "hidden": dict(self.hidden),
-            "sizes": dict(self.sizes),
-            "budget": dict(self.budget),
-        }
+_OTHER_LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt's text, the SHA-256 of its bytes (``sha256:…``), and the manifest."""
+    """A prompt's text and the SHA-256 of its bytes (``sha256:…``)."""
 
     text: str
     digest: str
-    manifest: Manifest
+    _draft: _Draft = field(repr=False, compare=False)
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the text is made of; worked out when it is asked for."""
+        return self._draft.manifest()
 
     def to_dict(self) -> dict[str, Any]:
         """Text, digest and manifest as JSON-ready data."""
@@ -136,14 +85,16 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     for target in documents:
         if target not in TARGETS:
             raise ConfigError(f"{target!r} is not a target", code="unknown_target", hint="Use 'user' or 'memory'.")
-    draft = _Draft(profile, as_of, config, style or profile.prompt.style, counter)
+    draft = _Draft(profile, as_of, config, style or profile.prompt.style, scanner or BuiltinScanner(), counter)
     for target in TARGETS:
         if target in documents:
             draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
     draft.drop_by_dates()
-    draft.block(scanner or BuiltinScanner())
-    text = draft.settle(scanner or BuiltinScanner(limit=None))
-    return Prompt(text, bytes_digest(text.encode()), draft.manifest())
+    text = draft.clear_text() if scanner is None else None
+    if text is None:
+        draft.block()
+        text = draft.settle(scanner or BuiltinScanner(limit=None))
+    return Prompt(text, bytes_digest(text.encode()), draft)
 
 
 @dataclass(slots=True)
@@ -152,7 +103,6 @@ class _Candidate:
 
     target: str
     entry: Entry
-    line: int
     freshness: Freshness
     body: str
     blocked: str | None = None
@@ -168,29 +118,31 @@ class _Draft:
     as_of: date
     config: Config | None
     style: Style
+    scanner: Scanner
     counter: Counter
     candidates: list[_Candidate] = field(default_factory=list)
     titles: dict[tuple[str, str], str] = field(default_factory=dict)
     blocked_titles: set[str] = field(default_factory=set)
-    hidden: dict[str, int] = field(default_factory=dict)
+    views: dict[str, View] = field(default_factory=dict)
 
     def take(self, view: View) -> None:
         """Bring in what the profile sees of one target, in the order that it asks for."""
-        self.hidden[view.target] = view.hidden
+        self.views[view.target] = view
         for section in reversed(view.document.sections):
             if section.category in view.categories:
                 self.titles[view.target, section.category] = section.title
         rank = {category: index for index, category in enumerate(view.categories)}
         entries: Iterable[Entry] = view.entries
-        if self.profile.prompt.order == "profile":
+        if self.profile.prompt.order == "profile" and len(rank) > 1:
             entries = sorted(entries, key=lambda entry: rank[entry.category])
         self.candidates += [self._candidate(view, entry) for entry in entries]
 
     def _candidate(self, view: View, entry: Entry) -> _Candidate:
-        tags = entry.tags
-        limit = stale_after_days(entry.category, tags, self.profile, self.config)
-        state = freshness(tags, as_of=self.as_of, stale_after=limit)
-        return _Candidate(view.target, entry, view.document.line(entry.start), state, entry.body)
+        state = UNVERIFIED
+        if tags := entry.tags:
+            limit = stale_after_days(entry.category, tags, self.profile, self.config)
+            state = freshness(tags, as_of=self.as_of, stale_after=limit)
+        return _Candidate(view.target, entry, state, entry.body)
 
     def drop_by_dates(self) -> None:
         """Leave out what the profile does not want when it is expired or stale, and entries without text."""
@@ -202,10 +154,27 @@ class _Draft:
             elif (state == "expired" and policy.expired == "drop") or (state == "stale" and policy.stale == "drop"):
                 candidate.out = candidate.freshness.note
 
-    def block(self, scanner: Scanner) -> None:
-        """Withhold each entry in which the scanner finds something (what is out too: the manifest shows previews)."""
-        for candidate in self.candidates:
-            findings = scanner.scan(candidate.body)
+    def clear_text(self) -> str | None:
+        """The text, if one look at it shows that the built-in scanner can find nothing in it or in any entry.
+
+        Nearly all the time of a prompt would go into scanning, and most memory gives a scanner nothing to look at.
+        """
+        if self.style not in KEEP_LETTERS:
+            return None
+        self.fit_budget()
+        pieces = self.pieces()
+        bodies = [candidate.body for candidate in self.candidates if candidate.out is None]
+        ours = "".join([piece.text for piece in pieces if piece.owner is not None])
+        # What a style takes for the end of a line it does not keep, so such a character has to be looked for first.
+        if any(map("".join(bodies).__contains__, _OTHER_LINE_ENDS)) or not is_clear(ours, bodies):
+            return None
+        return "".join([piece.text for piece in pieces])
+
+    def block(self) -> None:
+        """Withhold each entry in which the scanner finds something."""
+        inside = [candidate for candidate in self.candidates if candidate.out is None]
+        bodies = [candidate.body for candidate in inside]
+        for candidate, findings in zip(inside, scan_each(self.scanner, bodies), strict=True):
             if findings:
                 candidate.blocked = _rules(findings)
 
@@ -247,7 +216,7 @@ class _Draft:
 
     def pieces(self, target: str | None = None) -> list[Piece]:
         """The rendered pieces of what is in."""
-        return render([self._block(name) for name in TARGETS if target in {None, name}], self.style)
+        return render([self._block(name) for name in self.views if target in {None, name}], self.style)
 
     def _block(self, target: str) -> Block:
         grouped: dict[str, list[Fact]] = {}
@@ -282,19 +251,27 @@ class _Draft:
 
     def _withhold(self, pieces: Sequence[Piece], findings: Sequence[Finding]) -> bool:
         """Withhold what the findings touch; whether that changed anything."""
-        changed = False
-        start = 0
-        for piece in pieces:
-            end = start + len(piece.text)
-            touching = [finding for finding in findings if finding.start < end and start < finding.end]
-            if touching and isinstance(piece.owner, int) and self.candidates[piece.owner].blocked is None:
-                self.candidates[piece.owner].blocked = _rules(touching)
-                changed = True
-            elif touching and isinstance(piece.owner, str) and piece.owner not in self.blocked_titles:
-                self.blocked_titles.add(piece.owner)
-                changed = True
-            start = end
-        return changed
+        ends = list(accumulate(len(piece.text) for piece in pieces))
+        touching: dict[int | str, list[Finding]] = {}
+        for finding in findings:
+            for index in range(bisect_right(ends, finding.start), len(pieces)):
+                if index and ends[index - 1] >= finding.end:
+                    break
+                owner = pieces[index].owner
+                if owner is not None:
+                    touching.setdefault(owner, []).append(finding)
+        changed = [self._withhold_one(owner, found) for owner, found in touching.items()]
+        return any(changed)
+
+    def _withhold_one(self, owner: int | str, findings: Sequence[Finding]) -> bool:
+        if isinstance(owner, str):
+            known = owner in self.blocked_titles
+            self.blocked_titles.add(owner)
+            return not known
+        if self.candidates[owner].blocked is not None:
+            return False
+        self.candidates[owner].blocked = _rules(findings)
+        return True
 
     def manifest(self) -> Manifest:
         """What became of every candidate."""
@@ -302,11 +279,30 @@ class _Draft:
             profile=self.profile.name,
             as_of=self.as_of,
             style=self.style,
-            rows=tuple(_row(candidate) for candidate in self.candidates),
-            hidden=dict(self.hidden),
-            sizes={target: self.size(target) for target in TARGETS if target in self.hidden},
+            rows=tuple(self._row(candidate) for candidate in self.candidates),
+            hidden={target: view.hidden for target, view in self.views.items()},
+            sizes={target: self.size(target) for target in self.views},
             budget=dict(self.profile.prompt.budget),
         )
+
+    def _row(self, candidate: _Candidate) -> Row:
+        return Row(
+            target=candidate.target,
+            category=candidate.entry.category,
+            line=self.views[candidate.target].document.line(candidate.entry.start),
+            id=candidate.entry.id,
+            state=candidate.freshness.state,
+            day=candidate.freshness.day,
+            status="out" if candidate.out else "blocked" if candidate.blocked else "in",
+            reason=candidate.out or candidate.blocked,
+            preview=self._preview(candidate),
+        )
+
+    def _preview(self, candidate: _Candidate) -> str:
+        # An entry that is out was not scanned for the text, so it is here, where it would show.
+        if candidate.blocked or (candidate.out and self.scanner.scan(candidate.body)):
+            return ""
+        return candidate.body.partition("\n")[0][:_PREVIEW]
 
 
 def _kind(candidate: _Candidate) -> int:
@@ -320,19 +316,3 @@ def _kind(candidate: _Candidate) -> int:
 
 def _rules(findings: Sequence[Finding]) -> str:
     return ", ".join(sorted({finding.rule for finding in findings}))
-
-
-def _row(candidate: _Candidate) -> Row:
-    status = "out" if candidate.out else "blocked" if candidate.blocked else "in"
-    first_line = candidate.body.partition("\n")[0]
-    return Row(
-        target=candidate.target,
-        category=candidate.entry.category,
-        line=candidate.line,
-        id=candidate.entry.id,
-        state=candidate.freshness.state,
-        day=candidate.freshness.day,
-        status=status,
-        reason=candidate.out or candidate.blocked,
-        preview="" if candidate.blocked else first_line[:_PREVIEW],
-    )

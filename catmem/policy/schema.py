@@ -213,8 +213,12 @@ _Fault = tuple[KeyPath, str, str | None]
 def _faults(validator: Validator, data: Any) -> Iterator[_Fault]:  # noqa: ANN401 - any JSON value
     from jsonschema.exceptions import best_match
 
-    for error in validator.iter_errors(data):
-        yield from _worded((best_match([error]) if error.context else None) or error)
+    errors = [(best_match([error]) if error.context else None) or error for error in validator.iter_errors(data)]
+    wrong_kind = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
+    for error in errors:
+        # What is a list where text belongs is also none of the allowed texts; saying so too would not help.
+        if error.validator == "type" or tuple(error.absolute_path) not in wrong_kind:
+            yield from _worded(error)
 
 
 def _worded(error: ValidationError) -> Iterator[_Fault]:
@@ -242,9 +246,13 @@ def _worded(error: ValidationError) -> Iterator[_Fault]:
 
 def _hint(rule: str, value: Any, wanted: Any, where: Mapping[str, Any]) -> str | None:  # noqa: ANN401 - any JSON value
     """What to write instead; ``where`` is the part of the schema that was not met."""
-    if rule == "enum":
-        near = nearest(value, [one for one in wanted if isinstance(one, str)]) if isinstance(value, str) else None
-        return f"Did you mean {near!r}?" if near else None
+    near = (
+        nearest(value, (one for one in wanted if isinstance(one, str)))
+        if rule == "enum" and isinstance(value, str)
+        else None
+    )
+    if near is not None:
+        return f"Did you mean {near!r}?"
     if rule == "format" and wanted == "slug" and slugify(value):
         return f"Write {slugify(value)!r}."
     if rule == "type" and wanted == "string" and isinstance(value, bool | int | float):

@@ -37,16 +37,16 @@ class Freshness:
     @property
     def note(self) -> str | None:
         """What a prompt says of the fact; it names a date and never an age, so it does not change from day to day."""
-        match self.state, self.basis:
-            case "stale", "verified_date":
-                return f"stale: verified {self.day}"
-            case "stale", _:
-                return f"stale: created {self.day}, never verified"
-            case "expired", _:
-                return f"expired {self.day}"
-            case "unverified", _:
-                return "unverified"
+        if self.state == "unverified":
+            return "unverified"
+        if self.state == "expired":
+            return f"expired {self.day}"
+        if self.state == "stale":
+            return f"stale: verified {self.day}" if self.basis == "verified_date" else f"stale: created {self.day}"
         return None
+
+
+UNVERIFIED = Freshness("unverified")
 
 
 def read_date(value: str | Sequence[str] | None) -> date | None:
@@ -66,6 +66,8 @@ def freshness(tags: Mapping[str, str | list[str]], *, as_of: date, stale_after: 
     ``expires`` is inclusive: the fact is expired from the day after. A fact is stale when more than ``stale_after``
     days have passed since its date.
     """
+    if not tags:
+        return UNVERIFIED
     expires = read_date(tags.get("expires"))
     if expires is not None and as_of > expires:
         return Freshness("expired", "expires", expires)
@@ -74,7 +76,7 @@ def freshness(tags: Mapping[str, str | list[str]], *, as_of: date, stale_after: 
         if day is not None:
             state: State = "stale" if (as_of - day).days > stale_after else "fresh"
             return Freshness(state, basis, day)
-    return Freshness("unverified")
+    return UNVERIFIED
 
 
 def stale_after_days(

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Style = Literal["markdown", "xml", "hermes"]
 
-_LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _XML_CANNOT_HOLD = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\ufffe\uffff]")
 _REPLACEMENT = "\ufffd"
 
@@ -36,11 +35,10 @@ _HERMES_FRAME = re.compile(r"\\*(?:§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()
 _HEADINGS = {"user": "About the user", "memory": "Notes"}
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One entry as a prompt shows it. ``index`` is its place in the manifest."""
+class Fact(NamedTuple):
+    """One entry as a prompt shows it. ``row`` is its place in the manifest."""
 
-    index: int
+    row: int
     body: str
     freshness: Freshness
     note: str | None
@@ -94,7 +92,9 @@ def blocked_line(rules: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    return _LINE_END.split(text)
+    # Here, and nowhere else, a line ends at whatever any program takes for a line end. Bodies and titles are stripped,
+    # so none is empty and none ends in a newline.
+    return text.splitlines()
 
 
 def _markdown(blocks: Sequence[Block]) -> Iterator[Piece]:
@@ -103,15 +103,18 @@ def _markdown(blocks: Sequence[Block]) -> Iterator[Piece]:
             yield Piece("\n", None)
         yield Piece(f"# {_HEADINGS.get(block.target, block.target)}\n", None)
         for category in block.categories:
+            shared = category.shared_note
             yield Piece("\n## ", None)
             yield Piece(" ".join(_lines(_shown_title(category))), category.slug)
-            yield Piece(f" ({category.shared_note})\n" if category.shared_note else "\n", None)
+            yield Piece(f" ({shared})\n" if shared else "\n", None)
             for fact in category.facts:
-                yield Piece(f"{_bullet(fact, None if category.shared_note else fact.note)}\n", fact.index)
+                yield Piece(f"{_bullet(fact, None if shared else fact.note)}\n", fact.row)
 
 
 def _bullet(fact: Fact, note: str | None) -> str:
     first, *others = _noted(_lines(_shown_body(fact)), note)
+    if not others:
+        return f"- {first}"
     return "\n".join([f"- {first}", *(f"  {line}" if line.strip() else "" for line in others)])
 
 
@@ -137,9 +140,10 @@ def _xml(blocks: Sequence[Block]) -> Iterator[Piece]:
             name = "blocked" if category.title is None else category.slug
             yield Piece("<category name=", None)
             yield Piece(quoteattr(name), category.slug)
-            yield Piece(' state="unverified">\n' if category.shared_note else ">\n", None)
+            stated = category.shared_note is not None
+            yield Piece(' state="unverified">\n' if stated else ">\n", None)
             for fact in category.facts:
-                yield Piece(f"{_element(fact, stated=category.shared_note is not None)}\n", fact.index)
+                yield Piece(f"{_element(fact, stated=stated)}\n", fact.row)
             yield Piece("</category>\n", None)
         yield Piece("</memory>\n", None)
 
@@ -166,7 +170,7 @@ def _hermes(blocks: Sequence[Block]) -> Iterator[Piece]:
         for index, (fact, text) in enumerate(zip(facts, texts, strict=True)):
             if index:
                 yield Piece("§\n", None)
-            yield Piece(f"{text}\n", fact.index)
+            yield Piece(f"{text}\n", fact.row)
 
 
 def _hermes_header(block: Block, texts: Sequence[str]) -> str:
@@ -184,3 +188,6 @@ def _hermes_entry(fact: Fact) -> str:
 
 
 _RENDERERS = {"markdown": _markdown, "xml": _xml, "hermes": _hermes}
+
+KEEP_LETTERS = frozenset({"markdown", "hermes"})
+"""The styles that show every character of a line as it is and in its order, whatever they put in front of the line."""

@@ -36,6 +36,8 @@ _MAX_DIGITS = 18
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLEAN = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
 _INTEGER = re.compile(r"[-+]?[0-9]+")
+# PyYAML ends a line, and with it a comment, where no editor does: behind one of these a key could hide in a comment.
+_HIDDEN_BREAK = re.compile("[\x85\u2028\u2029]|\r(?!\n)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 
@@ -83,14 +85,16 @@ def parse_yaml(text: str, path: str | PathLike[str] | None = None) -> YamlFile:
     import yaml
 
     reader = _Reader(text.removeprefix(BOM), path)
+    hidden = _HIDDEN_BREAK.search(reader.text)
+    if hidden:
+        raise reader.character_fault(hidden.start())
     loader = None
     try:
         loader = yaml.SafeLoader(reader.text)
         while loader.check_event():
             reader.take(loader.get_event())  # type: ignore[no-untyped-call]
     except yaml.reader.ReaderError as error:
-        message = f"not valid YAML: the character U+{ord(reader.text[error.position]):04X} may not stand in it"
-        raise reader.fault(error.position, "yaml_syntax", message, "Remove the character.") from None
+        raise reader.character_fault(error.position) from None
     except yaml.MarkedYAMLError as error:
         raise reader.syntax_fault(error) from None
     except (ValueError, OverflowError):
@@ -123,12 +127,15 @@ class _Reader:
     lines: LineIndex = field(init=False)
 
     def __post_init__(self) -> None:
-        # PyYAML also ends lines at U+2028 and others, so its own line numbers are not those of an editor.
         self.lines = LineIndex(self.text)
 
     def fault(self, offset: int, code: str, message: str, hint: str, key: KeyPath = ()) -> ConfigError:
         line, column = self.lines.position(offset)
         return ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
+
+    def character_fault(self, offset: int) -> ConfigError:
+        message = f"not valid YAML: the character U+{ord(self.text[offset]):04X} may not stand in it"
+        return self.fault(offset, "yaml_syntax", message, "Remove it, or write it as an escape in double quotes.")
 
     def syntax_fault(self, error: yaml.MarkedYAMLError) -> ConfigError:
         mark = error.problem_mark or error.context_mark

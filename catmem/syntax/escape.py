@@ -19,7 +19,7 @@ _ESCAPED = re.compile(r"(?:^|(?<=\n))\\++(?=§[ \t]*(?:\r?\n|\r?\Z)|##?[ \t])")
 
 
 def unescape(text: str) -> str:
-    """One backslash less on every escaped line."""
+    """One backslash less on every escaped line of an entry as it is stored."""
     if "\\" not in text:
         return text
     return _ESCAPED.sub(lambda run: run.group()[1:], text)
@@ -30,6 +30,11 @@ def escape(text: str, boundaries: Iterable[int]) -> str:
     starts = set(boundaries)
     if "\\" in text:
         starts.update(match.start() for match in _ESCAPED.finditer(text))
+    return with_backslashes(text, starts)
+
+
+def with_backslashes(text: str, starts: Iterable[int]) -> str:
+    """One backslash more at each of these offsets."""
     parts: list[str] = []
     done = 0
     for start in sorted(starts):

@@ -105,6 +105,15 @@ def scan(text: str, categories: Categories = ANY_CATEGORY) -> Scan:
     )
 
 
+def boundary_lines(text: str, categories: Categories) -> list[int]:
+    """Where in an entry's text lines begin that would be boundaries if it stood alone between two delimiters."""
+    # A newline in front, so that the first line is looked at like any other. Delimiters are looked for first: once they
+    # are escaped they no longer cut the text, and a fence may reach further. `¤` is as good as `§` in a slug.
+    alone = scan("\n" + text, categories)
+    whole = scan("\n" + text.replace("§", "¤"), categories)
+    return [newline for newline, _ in alone.delimiters] + [header.start - 1 for header in whole.headers]
+
+
 def touched_region(old: Scan, start: int, end: int) -> tuple[int, int]:
     """The stretches that a change between two offsets can touch.
 
@@ -133,7 +142,7 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
     Reads the stretches that the change touches and shifts what lies behind them; equal to ``scan(text)``.
     """
     shift = len(text) - len(old.text)
-    if old.start != (1 if text.startswith(BOM) else 0):
+    if start < old.start or old.start != (1 if text.startswith(BOM) else 0):
         return scan(text, old.categories)
     kept_before, kept_behind = _out_of_reach(old, start, end)
     region_start, region_end = touched_region(old, start, end)
@@ -232,7 +241,7 @@ def _visible(
     index = 0
     while index < len(candidates):
         position = candidates[index]
-        following = bisect_right(delimiters, position, key=_newline)
+        following = bisect_left(delimiters, (position,))
         stretch_start = delimiters[following - 1][1] if following else start
         stretch_end = delimiters[following][0] if following < len(delimiters) else end
         behind = bisect_left(candidates, stretch_end, lo=index)
@@ -242,7 +251,7 @@ def _visible(
 
 
 def _may_hide(text: str, start: int, end: int) -> bool:
-    return any(text.find(opening, start, end) >= 0 for opening in ("```", "~~~", "<!--"))
+    return text.find("```", start, end) >= 0 or text.find("~~~", start, end) >= 0 or text.find("<!--", start, end) >= 0
 
 
 def _outside(positions: list[int], spans: list[tuple[int, int]]) -> Iterator[int]:
@@ -270,25 +279,27 @@ def _title(text: str, start: int) -> Title | None:
 
 # --- fences and comments -------------------------------------------------------------------------------------------
 
-# CommonMark's fence lines, each taken by itself, and comments that begin a line. Possessive runs keep them linear.
-_OPENING = re.compile(r"(?:\A|(?<=\n))\ {0,3}+(?:(?P<fence>`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)|<!--)")
+# CommonMark's fence lines, each taken by itself, and comments that begin a line. Possessive runs keep them linear, and a
+# newline in front, which every line is given, keeps them quick.
+_OPENING = re.compile(r"\n\ {0,3}+(?:(?P<fence>`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)|<!--)")
 _CLOSING = {
-    "`": re.compile(r"(?<=\n)\ {0,3}+(`{3,}+)[ \t]*+(?=\r?\n|\r?\Z)"),
-    "~": re.compile(r"(?<=\n)\ {0,3}+(~{3,}+)[ \t]*+(?=\r?\n|\r?\Z)"),
+    "`": re.compile(r"\n\ {0,3}+(`{3,}+)[ \t]*+(?=\r?\n|\r?\Z)"),
+    "~": re.compile(r"\n\ {0,3}+(~{3,}+)[ \t]*+(?=\r?\n|\r?\Z)"),
 }
 
 
 def closed_spans(stretch: str) -> list[tuple[int, int]]:
     """The closed fences and comments of a stretch; a header inside one is entry text."""
-    return [(start, end) for start, end, closed in _fences_and_comments(stretch) if closed]
+    return [(start, end) for start, end, closed in _fences_and_comments(f"\n{stretch}") if closed]
 
 
 def unclosed_spans(stretch: str) -> list[tuple[int, int]]:
     """The opening lines of fences and comments that nothing closes before the stretch ends. They hide nothing."""
-    return [(start, end) for start, end, closed in _fences_and_comments(stretch) if not closed]
+    return [(start, end) for start, end, closed in _fences_and_comments(f"\n{stretch}") if not closed]
 
 
 def _fences_and_comments(stretch: str) -> Iterator[tuple[int, int, bool]]:
+    """From each opening line to its closing line or its own end; offsets do not count the newline put in front."""
     closings: dict[str, _Closings] = {}
     last_comment_end = stretch.rfind("-->")
     position = 0
@@ -305,8 +316,8 @@ def _fences_and_comments(stretch: str) -> Iterator[tuple[int, int, bool]]:
                 known = closings[fence[0]] = _Closings(stretch, fence[0])
             closing = known.first(opening.end(), len(fence))
             closed = closing is not None
-            end = _content_end(stretch, opening.start() if closing is None else closing)
-        yield opening.start(), end, closed
+            end = _content_end(stretch, opening.end() if closing is None else closing)
+        yield opening.start(), end - 1, closed
         position = end
 
 

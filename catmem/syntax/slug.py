@@ -26,7 +26,8 @@ def slugify(title: str) -> str:
         return _NOT_ASCII_SLUG.sub("-", title.lower()).strip("-")
     kept: list[str] = []
     mark_may_follow = False
-    for character in unicodedata.normalize("NFKC", title).lower():
+    # Twice, because a small letter may compose with a mark where its capital does not (J and a caron).
+    for character in unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", title).lower()):
         kind = unicodedata.category(character)[0]
         if kind in "LN" or (kind == "M" and mark_may_follow):
             kept.append(character)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 # What YAML cannot hold unescaped, or takes for the end of a line.
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff"
-_KEY = r"[a-z][a-z0-9_-]*+"
+# YAML looks no further than 1,024 characters for the colon behind a key.
+_KEY = r"[a-z][a-z0-9_-]{0,1023}+"
 _QUOTED = rf'"(?:[^"\\{_CONTROL}]|\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}}))*+"'
 
 
@@ -239,10 +240,10 @@ def write_block(tags: Mapping[str, str | Sequence[str]]) -> str:
 def _checked_key(key: str) -> str:
     if not _KEY_PATTERN.fullmatch(key):
         raise EditError(
-            f"{key!r} cannot be the name of a tag",
+            f"{key[:80]!r} cannot be the name of a tag",
             code="bad_tag",
             key=key,
-            hint="A tag's name begins with a letter a-z; letters a-z, digits, _ and - may follow.",
+            hint="A tag's name begins with a letter a-z; letters a-z, digits, _ and - may follow, up to 1,024 in all.",
         )
     return key
 

@@ -96,8 +96,10 @@ def _is_in_place(text: str, place: int, char: str) -> bool:  # noqa: PLR0911  on
 
 
 def _script(char: str) -> str:
-    """The first word of the character's name, which for letters and their marks is the script."""
-    return unicodedata.name(char, "").partition(" ")[0] if char else ""
+    """The first word of the character's name, which is the script; "" for what is no letter and no mark of one."""
+    if not char or unicodedata.category(char)[0] not in "LM":
+        return ""
+    return unicodedata.name(char, "").partition(" ")[0]
 
 
 def _is_in_script(before: str, after: str) -> bool:

@@ -29,8 +29,9 @@ _EXPECTED = bytes((9, 10, 13, *range(32, 127)))
 # Code points in hexadecimal, each with the letter that it looks like; capitals too, which may look like another letter.
 _LATIN_LOOKALIKES = (
     "00f8 o 00d8 o 0111 d 0110 d 0142 i 0141 i 0127 h 0167 t 00f0 d 00e6 ae 00c6 ae 0153 oe 0152 oe 0131 i 0261 g "
-    "0251 a 0269 i 026a i 0274 n 0280 r 029f i 1d00 a 0299 b 1d04 c 1d05 d 1d07 e a730 f 0262 g 029c h 1d0a j 1d0b k 1d0d m "
-    "1d0f o 1d18 p a731 s 1d1b t 1d1c u 1d20 v 1d21 w 028f y 1d22 z 0253 b 0257 d 028b v 0192 f 01c0 i 0268 i 0289 u"
+    "0251 a 0269 i 026a i 0274 n 0280 r 029f i 1d00 a 0299 b 1d04 c 1d05 d 1d07 e a730 f 0262 g 029c h 1d0a j 1d0b k "
+    "1d0d m 1d0f o 1d18 p a731 s 1d1b t 1d1c u 1d20 v 1d21 w 028f y 1d22 z 0253 b 0257 d 028b v 0192 f 01c0 i "
+    "0268 i 0289 u"
 )
 _OTHER_LOOKALIKES = (
     # Cyrillic

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from catmem.policy.threats.finding import Finding
@@ -38,9 +39,16 @@ def find_instructions(folded: Folded) -> list[Finding]:
     return findings
 
 
+@cache
+def _compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    # Compiled when first needed: most runs of the command line never need most of them.
+    return re.compile(pattern, flags)
+
+
 def _find(phrase: Phrase, stem: str, folded: Folded) -> list[Finding]:
     letters = folded.letters
-    look = phrase.pattern.search if phrase.before else phrase.pattern.match
+    pattern = _compiled(phrase.pattern)
+    look = pattern.search if phrase.before else pattern.match
     findings: list[Finding] = []
     place = letters.find(stem)
     while place >= 0:
@@ -66,7 +74,7 @@ def _confirmed(phrase: Phrase, folded: Folded, start: int, end: int) -> Finding 
         return None
     if phrase.negatable and _NEGATION.search(text, max(0, start - _NEGATION_REACH), start):
         return None
-    if phrase.near and not phrase.near.match(text, start, end + _BEHIND):
+    if phrase.near and not _compiled(phrase.near, re.IGNORECASE).match(text, start, end + _BEHIND):
         return None
     last = min(len(text), end + _WORD_REACH)
     while end < last and text[end].isalnum():

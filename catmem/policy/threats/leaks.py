@@ -29,7 +29,7 @@ _SENDS_SECRET = re.compile(
     re.IGNORECASE,
 )
 _READS_FILE = re.compile(r"\b(?:cat|tar|base64|head|less|zip)\b")
-_READS_ENVIRONMENT = re.compile(r"(?:\A|[\s;&(])(?:env|printenv)\s{0,4}\|")
+_READS_ENVIRONMENT = re.compile(r"(?<![\w./-])(?:env|printenv)\s{0,4}\|")
 _SENDING = re.compile(
     fold_word(
         "(?:send|post|upload|transmit|forward|email|leak|exfiltrat|copy|submit|deliver|report|relay|push)(?:e|ing)?.{0,12}?"
@@ -45,10 +45,10 @@ _SENT = tuple(
 _NEGATED = re.compile(r"\b(?:do not|don['\u2019]?t|never|must not|should not|cannot)\b[^.!?\n]{0,20}\Z", re.IGNORECASE)
 _STRIDE = 64
 _SENDING_REACH = 280
-SIGNS = ("://", "@", "| nc")
-LETTERS = ("curi", "wget")
-"""The signs in a text, and in its folded letters, that the searches here start from."""
+SIGNS = ("://", "@", "|", "$")
+"""The signs in a text that the searches here start from; a command that sends a secret holds one of them."""
 _SENDERS = ("curl", "wget", "netcat", "nc ")
+_COMMANDS = ("curi", "wget", "nc")
 _PIPED = {sender: re.compile(r"\|\s{0,4}(?:sudo\s)?" + sender, re.IGNORECASE) for sender in _SENDERS}
 
 
@@ -61,7 +61,7 @@ def find_leaks(folded: Folded) -> list[Finding]:
         findings += _addressed("://", folded)
     if "@" in text:
         findings += _addressed("@", folded)
-    if "| nc" in text or any(map(folded.letters.__contains__, LETTERS)):
+    if any(sign in text for sign in SIGNS) and any(map(folded.letters.__contains__, _COMMANDS)):
         for sender in _SENDERS:
             findings += _commands(sender, folded)
     return findings

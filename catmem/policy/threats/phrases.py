@@ -7,7 +7,6 @@ and none holds another, so the work at one stem is bounded too.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from catmem.policy.threats.fold import fold_word
@@ -25,10 +24,10 @@ class Phrase:
     rule: str
     stems: tuple[str, ...]
     gates: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
     before: int = 0
     after: int = 120
-    near: re.Pattern[str] | None = None
+    near: str | None = None
     negatable: bool = False
 
 
@@ -47,10 +46,10 @@ def _phrase(  # noqa: PLR0913  one call a phrase reads as a table
         rule,
         tuple(fold_word(stems).split()),
         tuple(fold_word(gates or stems).split()),
-        re.compile(fold_word(pattern)),
+        fold_word(pattern),
         before,
         after,
-        None if near is None else re.compile(near, re.IGNORECASE),
+        near,
         negatable,
     )
 
@@ -225,6 +224,7 @@ PHRASES: tuple[Phrase, ...] = (
         "(?:repeat|print|output|copy|recite|translate|echo|writeout|returnme|give(?:me)?)(?:back)?"
         "(?:verbatim)?(?:everything|allofthetext|allthetext|thewords|everyword|allthewords|allmessages|theentireconversation)"
         "(?:written|that(?:is|was)|you(?:see|read))?above",
+        gates="everything thetext",
         before=64,
         after=8,
     ),

@@ -25,8 +25,8 @@ _BRACKET = re.compile(
 _LINE_START = re.compile(r"(?:\A|\n)[\s>*_#-]{0,8}\Z")
 _ORDER = (
     r"(?: ?(?:message|prompt|note))?[*_]{0,2}\s{0,2}:[*_]{0,2}\s{0,8}"
-    r"(?:you (?:are|must|will|should|have)|ignore|disregard|forget|override|from now|new (?:instruction|rule)|sure[,!.]|"
-    r"certainly|of course|i will|the user (?:is|has)|execute|reveal|send )"
+    r"(?:you (?:are|must|will|should|have)|ignore|disregard|forget|override|from now|new (?:instruction|rule)|"
+    r"sure[,!.]|certainly|of course|i will|the user (?:is|has)|execute|reveal|send )"
 )
 _ROLE = re.compile(r"(?:system|assistant|human)" + _ORDER, re.IGNORECASE)
 _ANSWER = re.compile(r"assistant[*_]{0,2}:", re.IGNORECASE)

@@ -1,0 +1,109 @@
+# Everything runs in a virtual environment of the checkout, .venv, which the first target that needs it makes.
+# Nothing but pip uses the network.
+
+PYTHON ?= python3
+VENV ?= .venv
+VENV_HERMES ?= .venv-hermes
+HERMES_AGENT := hermes-agent==0.19.0
+
+BIN := $(VENV)/bin
+PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
+DEMO := demo
+DEMO_MARK := $(DEMO)/.made-by-make-demo
+
+# A PYTHON that somebody named is taken at its word; else any Python that is new enough will do.
+PYTHONS := $(PYTHON) $(if $(filter file,$(origin PYTHON)),python3.14 python3.13 python3.12 python3.11)
+
+.PHONY: help demo test lint docs bench build clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    an example root, and the prompt that one specialist gets from it"
+	@echo "make test    the test suite"
+	@echo "make lint    ruff and mypy"
+	@echo "make docs    write docs/cli.md anew from the commands"
+	@echo "make bench   speed, against the limits that the project sets itself (a few minutes)"
+	@echo "make build   the source distribution and the wheel, in dist/"
+	@echo "make clean   remove what these made"
+
+demo: $(VENV)/.installed
+	@if [ -e $(DEMO) ] && [ ! -e $(DEMO_MARK) ]; then \
+	  echo "make demo: $(DEMO)/ exists and was not made by 'make demo', so it was left alone. Move it away and run this again." >&2; \
+	  exit 2; \
+	fi
+	@rm -rf $(DEMO)
+	@PATH="$(CURDIR)/$(BIN):$$PATH"; export PATH; \
+	run() { printf '$$ %s\n' "$$*"; "$$@" || exit $$?; echo; }; \
+	run catmem init --example $(DEMO); touch $(DEMO_MARK); \
+	run cd $(DEMO); \
+	run catmem prompt trinity; \
+	run catmem prompt trinity --explain
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	@$(BIN)/python -m tests.docs.cli_reference
+
+bench: $(VENV)/.dev $(VENV_HERMES)/.tried
+	@$(BIN)/python -m benchmarks --hermes-python $(VENV_HERMES)/bin/python
+
+build: $(VENV)/.dev
+	@$(BIN)/python -m build --outdir dist .
+
+clean:
+	@if [ ! -e $(DEMO) ] || [ -e $(DEMO_MARK) ]; then rm -rf $(DEMO); \
+	else echo "make clean: $(DEMO)/ was not made by 'make demo', so it was left alone." >&2; fi
+	@rm -rf $(VENV) $(VENV_HERMES) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps: a second run finds them newer than what they depend on and installs nothing.
+
+$(VENV)/.python: Makefile
+	@set -e; \
+	if ! $(BIN)/python -c '$(IS_USABLE)' >/dev/null 2>&1 || ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+	  chosen=; \
+	  for python in $(PYTHONS); do \
+	    if "$$python" -c '$(IS_USABLE)' >/dev/null 2>&1; then chosen=$$python; break; fi; \
+	  done; \
+	  if [ -z "$$chosen" ]; then \
+	    if $(PYTHON) -c '$(IS_NEW)' >/dev/null 2>&1; then \
+	      echo "make: $(PYTHON) cannot make virtual environments: its module ensurepip is missing." >&2; \
+	      echo "On Debian and Ubuntu: apt install python3-venv. Or name another Python: make PYTHON=/path/to/python3" >&2; \
+	    else \
+	      found=$$($(PYTHON) --version 2>/dev/null) || found="nothing that runs as $(PYTHON)"; \
+	      echo "make: catmem needs Python 3.11 or newer; found: $$found." >&2; \
+	      echo "Install one, or name it: make PYTHON=/path/to/python3.11" >&2; \
+	    fi; \
+	    exit 2; \
+	  fi; \
+	  "$$chosen" -m venv --clear $(VENV); \
+	fi
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.python pyproject.toml catmem/__init__.py
+	@echo "Installing catmem into $(VENV) ..." >&2
+	@$(BIN)/python $(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	@echo "Installing what tests and linters need into $(VENV) ..." >&2
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[dev]'
+	@touch $@
+
+# Hermes Agent is only measured against, so a machine that cannot have it still gets every other figure.
+$(VENV_HERMES)/.tried: $(VENV)/.python
+	@echo "Installing $(HERMES_AGENT) into $(VENV_HERMES), to measure against ..." >&2
+	@$(BIN)/python -m venv --clear $(VENV_HERMES)
+	@if $(VENV_HERMES)/bin/python $(PIP_INSTALL) $(HERMES_AGENT); then touch $@; else \
+	  rm -rf $(VENV_HERMES); \
+	  echo "make bench: $(HERMES_AGENT) cannot be installed here, so nothing is compared with it." >&2; \
+	fi
+
+IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
+IS_USABLE := import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))

@@ -1,0 +1,50 @@
+"""``python -m benchmarks [NAME ...]``: measure, print each figure beside its limit, and fail if one is missed."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import platform
+import sys
+from pathlib import Path
+
+import catmem
+from benchmarks.measure import Result, table
+
+NAMES = ("startup", "parse", "linear", "prompt", "threats")
+
+
+def main() -> int:
+    """Run what was asked for; 0 if every limit holds, else 1."""
+    options = arguments()
+    print(
+        f"catmem {catmem.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}\n"
+    )
+    results: list[Result] = []
+    for name in options.names or NAMES:
+        found: list[Result] = importlib.import_module(f"benchmarks.{name}").run(options)
+        if found:
+            print(f"{name}\n{table(found)}\n", flush=True)
+        results += found
+    missed = [result.name for result in results if not result.holds]
+    print(f"{len(results) - len(missed)} of {len(results)} within their limits")
+    return 1 if missed else 0
+
+
+def arguments() -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", choices=[*NAMES, []], metavar="NAME", help=f"of {', '.join(NAMES)}; default all"
+    )
+    parser.add_argument("--hermes-python", default=".venv-hermes/bin/python", help="a Python that has Hermes Agent")
+    parser.add_argument("--size", type=int, help="size of the file that `parse` reads, in bytes; default 10,000,000")
+    parser.add_argument("--times", type=int, help="runs of each measurement; default is set by each")
+    options = parser.parse_args()
+    # What runs it does so from another folder. The link stays a link, by which a virtual environment knows itself.
+    options.hermes_python = Path(options.hermes_python).absolute()
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""What every test shares: which catmem is under test."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import catmem
+
+ROOT = Path(__file__).parent.parent
+
+
+def pytest_report_header() -> str:
+    return f"catmem {catmem.__version__}, {'from the checkout' if _in_checkout() else 'installed'}"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    # CI sets this for the run that is about the wheel, so that it cannot test the checkout by accident.
+    if os.environ.get("CATMEM_TESTED") == "wheel" and _in_checkout():
+        raise pytest.UsageError("CATMEM_TESTED=wheel, but `import catmem` found the checkout")
+
+
+def _in_checkout() -> bool:
+    return Path(catmem.__file__).parent.parent == ROOT
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The top folder of the checkout, or of what stands for it (an unpacked source distribution)."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def package() -> Path:
+    """The folder of the catmem package under test."""
+    return Path(catmem.__file__).parent

@@ -1,0 +1,88 @@
+"""Running the console examples of a page in bash, and comparing what they print.
+
+A line that begins with `$ ` is a command, `> ` continues it, and the lines up to the next command are what it prints
+(standard output and standard error together), where a line `...` stands for any lines. One shell's folder and exit
+status carry over to the next command of the page; a command that fails has to be followed by `$ echo $?`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sysconfig
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# What installs things or needs the checkout: it is not run here.
+_NOT_RUN = re.compile(r"(make|git clone|(python3? -m )?pip3? install|pipx install|cd catmem\b)(\s|$)")
+_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of a console example, and the output that the page shows for it."""
+
+    text: str
+    output: str
+
+    @property
+    def is_run(self) -> bool:
+        return not _NOT_RUN.match(self.text)
+
+
+def commands(example: str) -> list[Command]:
+    """The commands of a console example; ValueError if it does not begin with one."""
+    found: list[tuple[list[str], list[str]]] = []
+    for line in example.splitlines():
+        if line.startswith("$ "):
+            found.append(([line[2:]], []))
+        elif not found:
+            raise ValueError(f"a console example begins with a command, not with {line!r}")
+        elif line.startswith("> ") and not found[-1][1]:
+            found[-1][0].append(line[2:])
+        else:
+            found[-1][1].append(line)
+    return [Command("\n".join(command), "\n".join(output).rstrip("\n")) for command, output in found]
+
+
+class Shell:
+    """Runs the commands of one page, each in its own bash, in the folder that the one before it ended in."""
+
+    def __init__(self, folder: Path, scratch: Path) -> None:
+        self.folder = str(folder)
+        self.status = 0
+        self._left_in = scratch / "folder"
+        scripts = sysconfig.get_path("scripts")
+        self._environment = {
+            "HOME": str(scratch),
+            "LANG": "C.UTF-8",
+            "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+            "TERM": "dumb",
+        }
+
+    def run(self, command: str) -> str:
+        """What the command prints, without the newlines at its end."""
+        script = f"trap 'pwd > \"{self._left_in}\"' EXIT\n(exit {self.status})\n{command}\n"
+        result = subprocess.run(
+            ["bash", "-c", script],
+            cwd=self.folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_SECONDS,
+            check=False,
+        )
+        self.folder = self._left_in.read_text(encoding="utf-8").rstrip("\n")
+        self.status = result.returncode
+        return result.stdout.decode().rstrip("\n")
+
+
+def agrees(printed: str, shown: str) -> bool:
+    """Whether the output is what the page shows, where a line `...` stands for any lines, none included."""
+    pieces = [re.escape(piece) for piece in re.split(r"(?m)^\.\.\.(?:\n|\Z)", f"{shown}\n")]
+    return re.fullmatch(r"(?:.*\n)*".join(pieces), f"{printed}\n") is not None

@@ -1,0 +1,133 @@
+"""docs/cli.md is what the commands say of themselves, and they say enough."""
+
+from __future__ import annotations
+
+import json
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from catmem.errors import AmbiguousError, CatmemError, NotUtf8Error, TooLargeError
+from tests.docs import cli_reference
+
+GROUP = cli_reference.command_line()
+COMMANDS = dict(cli_reference.subcommands(GROUP, "catmem"))
+
+
+def test_the_page_is_up_to_date():
+    assert cli_reference.PAGE.read_text(encoding="utf-8") == cli_reference.page(GROUP), "run `make docs`"
+
+
+def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(cli_reference, "PAGE", tmp_path / "cli.md")
+    cli_reference.PAGE.write_text("# Commands\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"cli\.md needs"):
+        cli_reference.page(GROUP)
+
+
+def test_the_commands_of_this_version():
+    assert set(COMMANDS) == {f"catmem {name}" for name in ("init", "show", "list", "prompt", "fmt")}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_has_help(name):
+    command = COMMANDS[name]
+    assert command.help
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.opts
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_shows_an_example(name):
+    command = COMMANDS[name]
+    assert f"{name} " in f"{command.help}\n{command.epilog or ''}"
+
+
+def test_every_option_is_on_the_page():
+    page = cli_reference.render(GROUP)
+    for command in [GROUP, *COMMANDS.values()]:
+        for parameter in command.params:
+            if isinstance(parameter, click.Option) and not parameter.hidden:
+                for option in [*parameter.opts, *parameter.secondary_opts]:
+                    assert f"`{option}`" in page
+
+
+JSON_CALLS = {
+    "init": ["init", "--example", "demo"],
+    "show": ["show", "demo/homes/orchestrator/USER.md"],
+    "list": ["list", "-p", "orchestrator", "--root", "demo"],
+    "prompt": ["prompt", "trinity", "--root", "demo"],
+    "fmt": ["fmt", "--check", "--root", "demo"],
+}
+# Below these stand names from the files themselves.
+OPEN_ENDED = {"budget", "categories", "hidden", "sizes", "tags"}
+
+
+def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = cli_reference.PAGE.read_text(encoding="utf-8").split("## JSON")[1]
+    rows = {line.split("|")[1].strip(" `"): line for line in page.splitlines() if line.startswith("| `")}
+    rows["prompt"] += page.split("The manifest of a prompt")[1]
+    assert set(rows) == set(JSON_CALLS)
+    for command, arguments in JSON_CALLS.items():
+        result = CliRunner().invoke(GROUP, [*arguments, "--format", "json"])
+        assert result.stdout.startswith("{"), result.output
+        found = fields(json.loads(result.stdout))
+        assert len(found) >= 3
+        assert {name for name in found if f"`{name}`" not in rows[command]} == set(), command
+
+
+def test_every_field_of_an_error_is_on_the_page():
+    (row,) = (line for line in cli_reference.PAGE.read_text(encoding="utf-8").splitlines() if "| an error |" in line)
+    whole = {"code": "c", "path": "p", "line": 1, "column": 1, "key": "k", "hint": "h"}
+    known = [CatmemError("m", **whole), NotUtf8Error(0, "r"), TooLargeError("file", 2, 1), AmbiguousError("m", ["a"])]
+    for error in known:
+        assert {name for name in error.to_dict() if f"`{name}`" not in row} == set()
+
+
+def fields(value: object) -> set[str]:
+    """The names of all fields in a JSON value, but not the names that files bring in."""
+    if isinstance(value, list):
+        return {name for part in value for name in fields(part)}
+    if not isinstance(value, dict):
+        return set()
+    found = set(value)
+    for name, inner in value.items():
+        if name == "categories":
+            found |= {field for entries in inner.values() for field in fields(entries)}
+        elif name not in OPEN_ENDED:
+            found |= fields(inner)
+    return found
+
+
+@pytest.fixture
+def made_up() -> click.Group:
+    @click.group(help="A thing.")
+    def group() -> None: ...
+
+    @group.command(help="Do it.\n\n\b\n  thing do x")
+    @click.argument("what")
+    @click.option("--kind", type=click.Choice(["a", "b"]), default="a", help="Which.")
+    @click.option("--quick/--slow", default=True, help="How.")
+    def do(what: str, kind: str, quick: bool) -> None: ...  # noqa: FBT001 - click passes it by name
+
+    @group.command(epilog="Examples: thing undo x   thing undo y")
+    def undo() -> None: ...
+
+    @group.command(hidden=True)
+    def secret() -> None: ...
+
+    return group
+
+
+def test_rendering(made_up):
+    page = cli_reference.render(made_up)
+    assert "## `catmem do`" in page
+    assert "```text\ncatmem do [OPTIONS] WHAT\n```" in page
+    assert "```text\nthing do x\n```" in page
+    assert "| `--kind` `a` \\| `b` | Which. Default: `a`. |" in page
+    assert "| `--quick` / `--slow` | How. |" in page
+    assert "Examples:\n\n```text\nthing undo x\nthing undo y\n```" in page
+    assert "secret" not in page

@@ -1,0 +1,26 @@
+"""Prompts, byte for byte (tests/golden/). A change here is a change of every prompt that people have cached."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.golden.case import FOLDER, STYLES, build, golden_cases, load
+
+CASES = golden_cases()
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_the_prompt_is_the_golden_one(tmp_path, path, style):
+    golden = path.with_name(f"{path.stem}.{style}.txt")
+    assert build(load(path), tmp_path, style).text.encode() == golden.read_bytes()
+
+
+def test_no_golden_file_is_left_over():
+    expected = {f"{path.stem}.{style}.txt" for path in CASES for style in STYLES}
+    assert {path.name for path in FOLDER.glob("*.txt")} == expected
+
+
+def test_golden_files_have_no_line_end_but_lf():
+    for path in FOLDER.glob("*.txt"):
+        assert b"\r" not in path.read_bytes()

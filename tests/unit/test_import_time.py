@@ -1,0 +1,65 @@
+"""What starting costs, counted in modules: time differs between machines, what is loaded does not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+PARSERS = {"jsonschema", "mistune", "referencing", "rpds", "yaml"}
+LIBRARIES = PARSERS | {"click", "hypothesis", "rich"}
+# Modules of the standard library that cost more than all of catmem at start, and that importing it has no use for.
+SLOW_STANDARD = {
+    "asyncio",
+    "email",
+    "http",
+    "importlib.metadata",
+    "inspect",
+    "multiprocessing",
+    "subprocess",
+    "urllib.request",
+}
+
+
+def loaded(*command: str) -> tuple[set[str], str]:
+    """The modules that a run of Python imports, as `-X importtime` reports them, and what the run prints."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    run = subprocess.run(
+        [sys.executable, "-X", "importtime", *command], capture_output=True, text=True, check=True, env=environment
+    )
+    lines = [line for line in run.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rsplit("|", 1)[1].strip() for line in lines}, run.stdout
+
+
+def within(found: set[str], wanted: set[str]) -> set[str]:
+    """Which of `wanted` are among `found`, themselves or by a submodule."""
+    return {name for name in wanted if any(f"{module}.".startswith(f"{name}.") for module in found)}
+
+
+def test_the_report_is_read_right():
+    found, _ = loaded("-c", "import yaml")
+    assert within(found, LIBRARIES) == {"yaml"}
+
+
+def test_import_catmem_loads_no_library():
+    bare, _ = loaded("-c", "pass")
+    found, _ = loaded("-c", "import catmem")
+    assert "catmem" in found
+    # Less what this Python loads before anything else, such as hooks of an editable install.
+    assert within(found - bare, LIBRARIES | SLOW_STANDARD) == set()
+
+
+def test_parsing_loads_no_library():
+    found, printed = loaded("-c", "import catmem; print(len(catmem.parse('one\\n§\\ntwo').entries))")
+    assert printed == "2\n"
+    assert within(found, LIBRARIES) == set()
+
+
+def test_version_loads_neither_yaml_nor_jsonschema_nor_mistune():
+    command = Path(sysconfig.get_path("scripts")) / "catmem"
+    found, printed = loaded(str(command), "--version")
+    assert printed.startswith("catmem")
+    assert "click" in found
+    assert within(found, PARSERS | {"rich", "hypothesis"}) == set()

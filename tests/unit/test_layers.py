@@ -1,0 +1,231 @@
+"""Imports go down only, and nothing below the service touches the world (docs/architecture.md, "Layers")."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+GROUND = {"errors", "text", "digest", "reading", "resources"}
+# From the bottom up. The surface (`catmem/__init__.py`) gathers what the layers offer, so only adapters import it.
+LAYERS = ["ground", "syntax", "model", "policy", "service", "surface", "cli"]
+
+READS = {"catmem.reading", "catmem.resources"}
+LOADERS = {"catmem.policy.config", "catmem.policy.profile", "catmem.policy.yamlfile"}
+
+WORLDLY_MODULES = {
+    "asyncio", "ctypes", "fcntl", "fileinput", "ftplib", "glob", "http", "io", "mmap", "multiprocessing", "os",
+    "pathlib", "pickle", "random", "secrets", "select", "shelve", "shutil", "signal", "smtplib", "socket",
+    "socketserver", "sqlite3", "subprocess", "tempfile", "threading", "time", "urllib", "uuid",
+}  # fmt: skip
+WORLDLY_CALLS = {"open", "print", "input", "exec", "eval", "__import__", "breakpoint"}
+CONTENT_METHODS = {
+    "read_text", "read_bytes", "write_text", "write_bytes", "open", "touch", "mkdir", "rmdir", "unlink",
+    "rename", "chmod", "symlink_to", "hardlink_to",
+}  # fmt: skip
+LOOKING_METHODS = {
+    "exists", "is_file", "is_dir", "is_symlink", "iterdir", "glob", "rglob", "walk", "stat", "lstat", "resolve",
+    "readlink", "expanduser", "absolute", "cwd", "home", "samefile",
+}  # fmt: skip
+CLOCK_METHODS = {"today", "now", "utcnow"}
+
+
+class Module:
+    """One module of the package: its name, its layer and its syntax tree."""
+
+    def __init__(self, package: Path, path: Path) -> None:
+        parts = ["catmem", *path.relative_to(package).with_suffix("").parts]
+        self.is_package = parts[-1] == "__init__"
+        self.name = ".".join(parts[:-1] if self.is_package else parts)
+        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+
+    @property
+    def layer(self) -> str:
+        return layer_of(self.name)
+
+
+def layer_of(name: str) -> str:
+    """The layer of a dotted module name; KeyError for one that the architecture does not know."""
+    parts = name.split(".")
+    if len(parts) == 1:
+        return "surface"
+    if parts[1] in GROUND:
+        return "ground"
+    if parts[1] == "__main__":
+        return "cli"
+    if parts[1] in LAYERS:
+        return parts[1]
+    raise KeyError(name)
+
+
+def modules(package: Path) -> list[Module]:
+    return [Module(package, path) for path in sorted(package.rglob("*.py"))]
+
+
+def names(package: Path) -> set[str]:
+    return {module.name for module in modules(package)}
+
+
+def imports(module: Module, known: set[str]) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of each import, those inside functions and under TYPE_CHECKING too: all are dependencies."""
+    for part in ast.walk(module.tree):
+        if isinstance(part, ast.Import):
+            yield from ((part.lineno, alias.name) for alias in part.names)
+        elif isinstance(part, ast.ImportFrom):
+            base = part.module or ""
+            if part.level:
+                parents = module.name.split(".")
+                parents = parents[: len(parents) - part.level + module.is_package]
+                base = ".".join([*parents, *([part.module] if part.module else [])])
+            for alias in part.names:
+                full = f"{base}.{alias.name}"
+                yield part.lineno, full if full in known else base
+
+
+def upward(module: Module, known: set[str]) -> list[str]:
+    """The imports of a module that go up, or that go to a module which does not exist."""
+    found = []
+    for line, name in imports(module, known):
+        if name != "catmem" and not name.startswith("catmem."):
+            continue
+        if name not in known:
+            found.append(f"{module.name}:{line} imports {name}, which does not exist")
+        elif LAYERS.index(layer_of(name)) > LAYERS.index(module.layer):
+            found.append(f"{module.name}:{line} ({module.layer}) imports {name} ({layer_of(name)})")
+    return found
+
+
+def worldly(module: Module, known: set[str]) -> list[str]:
+    """Where a module below the service does input or output, or asks for the day."""
+    may_look = module.name in READS | LOADERS
+    found = []
+    for line, name in imports(module, known):
+        top = name.split(".")[0]
+        typing_only = top == "pathlib" or name in {"os", "os.PathLike"}
+        if top in WORLDLY_MODULES and not may_look and not (typing_only and line in _typing_lines(module)):
+            found.append(f"{module.name}:{line} imports {name}")
+        if name in READS and module.layer in {"syntax", "model"}:
+            found.append(f"{module.name}:{line} imports {name}")
+        if name == "catmem.reading" and module.layer == "policy" and module.name not in LOADERS:
+            found.append(f"{module.name}:{line} imports {name}: only the loaders of profiles and configuration read")
+    for part in ast.walk(module.tree):
+        if not isinstance(part, ast.Call):
+            continue
+        if isinstance(part.func, ast.Name) and part.func.id in WORLDLY_CALLS:
+            found.append(f"{module.name}:{part.lineno} calls {part.func.id}()")
+        elif isinstance(part.func, ast.Attribute):
+            called = part.func.attr
+            content = called in CONTENT_METHODS and module.name not in READS
+            looking = called in LOOKING_METHODS and not may_look
+            if content or looking or called in CLOCK_METHODS:
+                found.append(f"{module.name}:{part.lineno} calls .{called}()")
+    return found
+
+
+def _typing_lines(module: Module) -> set[int]:
+    """The lines under ``if TYPE_CHECKING:``, where an import names a type and does nothing."""
+    return {
+        part.lineno
+        for branch in ast.walk(module.tree)
+        if isinstance(branch, ast.If) and isinstance(branch.test, ast.Name) and branch.test.id == "TYPE_CHECKING"
+        for part in ast.walk(branch)
+        if isinstance(part, ast.Import | ast.ImportFrom)
+    }
+
+
+def test_every_module_has_a_layer(package):
+    for module in modules(package):
+        assert module.layer in LAYERS, module.name
+
+
+def test_imports_go_down_only(package):
+    known = names(package)
+    assert [line for module in modules(package) for line in upward(module, known)] == []
+
+
+def test_nothing_below_the_service_touches_the_world(package):
+    known = names(package)
+    below = [m for m in modules(package) if LAYERS.index(m.layer) < LAYERS.index("service")]
+    assert below
+    assert [line for module in below for line in worldly(module, known)] == []
+
+
+def test_all_layers_of_the_architecture_exist(package):
+    assert {module.layer for module in modules(package)} == set(LAYERS)
+
+
+def test_the_architecture_page_names_every_ground_module(root):
+    page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    line = next(line for line in page.splitlines() if line.startswith("ground "))
+    assert set(line.split()[1:]) == GROUND
+
+
+@pytest.fixture
+def fake(tmp_path):
+    """Makes a module of a pretended package from its place and its text."""
+
+    def make(place: str, text: str) -> Module:
+        path = tmp_path / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return Module(tmp_path, path)
+
+    return make
+
+
+KNOWN = {"catmem", "catmem.text", "catmem.errors", "catmem.reading", "catmem.model", "catmem.model.edit", "catmem.cli"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from catmem.model.edit import add",
+        "from catmem.model import edit",
+        "from catmem import parse",
+        "import catmem.cli",
+        "from ..model import edit",
+        "from catmem.nowhere import thing",
+        "def f():\n    from catmem.model import edit",
+    ],
+)
+def test_the_walk_sees_an_upward_import(fake, line):
+    assert upward(fake("syntax/scan.py", line), KNOWN)
+
+
+@pytest.mark.parametrize("line", ["from catmem import text", "from catmem.errors import CatmemError", "import re"])
+def test_the_walk_lets_a_downward_import_pass(fake, line):
+    assert upward(fake("syntax/scan.py", line), KNOWN) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "open('x')",
+        "path.read_text()",
+        "path.exists()",
+        "import subprocess",
+        "import os",
+        "import os.path",
+        "from socket import socket",
+        "from catmem.reading import read_bounded",
+        "date.today()",
+        "print('x')",
+    ],
+)
+def test_the_walk_sees_input_and_output(fake, line):
+    assert worldly(fake("model/document.py", line), KNOWN)
+
+
+def test_the_walk_lets_a_type_pass(fake):
+    text = "if TYPE_CHECKING:\n    from os import PathLike\n    from pathlib import Path\n"
+    assert worldly(fake("model/document.py", text), KNOWN) == []
+
+
+def test_a_loader_reads_through_reading_only(fake):
+    assert worldly(fake("policy/config.py", "from catmem.reading import read_bounded\npath.is_file()"), KNOWN) == []
+    assert worldly(fake("policy/config.py", "path.read_text()"), KNOWN)

@@ -1,0 +1,126 @@
+"""What `import catmem` offers is frozen here: a change of the surface is a change of this page."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import catmem
+from catmem import errors
+
+ERRORS = {
+    "CatmemError": "Exception",
+    "UnreadableError": "CatmemError",
+    "NotUtf8Error": "UnreadableError",
+    "TooLargeError": "UnreadableError",
+    "ConfigError": "CatmemError",
+    "UnknownNameError": "ConfigError",
+    "EditError": "CatmemError",
+    "NoMatchError": "EditError",
+    "AmbiguousError": "EditError",
+}
+CALLS = {
+    "parse": "(data, declared=None, *, aliases=None, limits)",
+    "load_profile": "(path, *, profiles_dir=None, config=None)",
+    "build_prompt": "(documents, profile, *, as_of, config=None, style=None, scanner=None, counter)",
+    "Workspace.open": "(folder='.', *, search=True)",
+    "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
+    "Workspace.parse": "(self, data)",
+    "Workspace.prompt": "(self, name, *, source=None, as_of=None, style=None, scanner=None, counter)",
+    "Workspace.session": "(self, name, *, as_of=None, style=None)",
+    "Workspace.view": "(self, name, target, *, source=None)",
+}
+MEMBERS = {
+    "Document": {
+        "by_category", "category_at", "delimiter_before", "delimiter_behind", "digest", "entries", "entries_between",
+        "form", "left_open", "limits", "line", "line_index", "newline", "problems", "scan", "sections", "spans", "text",
+        "title", "to_bytes", "to_dict",
+    },
+    "Entry": {
+        "body", "category", "count", "end", "id", "index", "raw", "repeated_tags", "start", "tag_limit", "tags", "text",
+    },
+    "Section": {"category", "end", "header_end", "start", "title"},
+    "Problem": {"end", "message", "rule", "start"},
+    "Prompt": {"digest", "manifest", "text", "to_dict"},
+    "Workspace": {
+        "config", "list", "missing_files", "open", "parse", "path", "profile", "profiles", "prompt", "root", "session",
+        "view",
+    },
+}  # fmt: skip
+NAMES = {"Profile", "__version__", "build_prompt", "load_profile", "parse"} | set(MEMBERS) | set(ERRORS)
+
+
+def test_the_names():
+    assert sorted(catmem.__all__) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_name_is_there(name):
+    assert getattr(catmem, name) is getattr(catmem, name)
+    assert name in dir(catmem)
+
+
+def test_a_star_import_gives_them_all():
+    namespace: dict[str, object] = {}
+    exec("from catmem import *", namespace)  # noqa: S102 - there is no other way to ask
+    assert set(namespace) - {"__builtins__"} == NAMES
+
+
+def test_another_name_is_not_there():
+    with pytest.raises(AttributeError, match="prase"):
+        catmem.prase  # noqa: B018 - asking is the test
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_signatures(name):
+    target: object = catmem
+    for part in name.split("."):
+        target = inspect.getattr_static(target, part) if part == "open" else getattr(target, part)
+    function = target.__func__ if isinstance(target, classmethod) else target
+    assert shape(function).replace("(cls, ", "(") == CALLS[name]
+
+
+def shape(function) -> str:
+    """A signature without types, and without defaults that are not plain values."""
+    parameters = inspect.signature(function).parameters.values()
+    plain = str | int | bool | None
+    return str(
+        inspect.Signature(
+            [
+                parameter.replace(
+                    annotation=inspect.Parameter.empty,
+                    default=parameter.default if isinstance(parameter.default, plain) else inspect.Parameter.empty,
+                )
+                for parameter in parameters
+            ]
+        )
+    )
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_the_members(name):
+    assert {member for member in dir(getattr(catmem, name)) if not member.startswith("_")} == MEMBERS[name]
+
+
+def test_the_tree_of_errors():
+    raised = {
+        name: value for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)
+    }
+    assert {name: value.__base__.__name__ for name, value in raised.items()} == ERRORS
+    assert all(getattr(catmem, name) is value for name, value in raised.items())
+
+
+def test_each_code_is_its_own():
+    codes = [getattr(errors, name).code for name in ERRORS]
+    assert len(set(codes)) == len(codes)
+
+
+def test_the_docstring_example_holds():
+    run = subprocess.run(
+        [sys.executable, "-m", "doctest", catmem.__file__], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout
+    assert ">>>" in (catmem.__doc__ or "")

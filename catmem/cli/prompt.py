@@ -49,25 +49,29 @@ def command(  # noqa: PLR0913 - one parameter an option
     if as_json:
         emit_json(prompt.to_dict())
     elif explain:
-        emit("".join(_explained(prompt.manifest)))
+        paths = {target: shown_path(workspace.path(source or profile, target)) for target in prompt.manifest.hidden}
+        emit("".join(_explained(prompt.manifest, paths)))
     else:
         emit(prompt.text)
         if not prompt.text:
             say(_why_empty(workspace, source or profile, prompt.manifest))
 
 
-def _explained(manifest: Manifest) -> Iterator[str]:
+def _explained(manifest: Manifest, paths: dict[str, str]) -> Iterator[str]:
     yield f"{manifest.profile}, as of {manifest.as_of}, style {manifest.style}\n"
     for target, hidden in manifest.hidden.items():
         rows = [row for row in manifest.rows if row.target == target]
         inside = sum(row.status == "in" for row in rows)
         budget = f" of {manifest.budget[target]:,}" if target in manifest.budget else ""
-        yield f"\n{target}: {inside} of {len(rows)} entries, {manifest.sizes[target]:,}{budget} characters\n"
+        size = f"{manifest.sizes[target]:,}{budget} characters"
+        yield f"\n{target} ({paths[target]}): {inside} of {len(rows)} entries in, {size}\n"
         yield columns([_columns(row) for row in rows])
         if hidden:
             yield f"  {hidden} {'entry' if hidden == 1 else 'entries'} of other categories left out\n"
     if "total" in manifest.budget:
         yield f"\ntotal: {sum(manifest.sizes.values()):,} of {manifest.budget['total']:,} characters\n"
+    if any(row.status == "blocked" for row in manifest.rows):
+        yield "\n! withheld by the threat scan: read the entry at its line, then reword or remove it (docs/security.md)\n"
 
 
 def _columns(row: Row) -> tuple[str, ...]:

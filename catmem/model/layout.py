@@ -131,7 +131,8 @@ def _shared(document: Document, groups: list[_Group]) -> Iterator[str]:
     title = _title_line(document)
     pieces = [] if title is None else [title]
     preamble, *sections = groups
-    pieces += _fit_for_start(document, preamble.entries) if title is None else preamble.entries
+    # Hermes Agent may remove whatever stands in front of any of them.
+    pieces += [entry for single in preamble.entries for entry in _fit_for_start(document, [single])]
     joined: dict[str, _Group] = {}
     for section in sections:
         joined.setdefault(section.category, section._replace(entries=[])).entries.extend(section.entries)

@@ -55,19 +55,22 @@ def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonom
     """The part of ``document`` (the profile's ``user`` or ``memory`` file) that ``profile`` may see.
 
     A category is visible if the profile's selectors for the target pick it. What has no category is visible if the
-    profile says so (``include_uncategorized``), and by default in a file without section headers only.
+    profile says so (``include_uncategorized``), and by default in a file without section headers only; never if a
+    selector takes it away.
     """
     selectors = profile.selectors(target, taxonomy)
     uncategorized = profile.include_uncategorized
     if uncategorized is None:
         uncategorized = not document.scan.headers
+    # A document may have been parsed without the root's aliases, and a section must not pass for another under one.
+    aliases = taxonomy.aliases if taxonomy else {}
     present = dict.fromkeys([entry.category for entry in document.entries])
     order: dict[str, int] = {}
     for category in present:
-        position = selectors.position(category)
+        position = selectors.position(aliases.get(category, category))
         if position is not None:
             order[category] = position
-        elif category == UNCATEGORIZED and uncategorized:
+        elif category == UNCATEGORIZED and uncategorized and not selectors.takes_away(category):
             order[category] = len(selectors.patterns)
     # Categories that one glob picks stand in alphabetical order: moving a section in the file changes no prompt.
     categories = tuple(sorted(order, key=lambda category: (category == UNCATEGORIZED, order[category], category)))

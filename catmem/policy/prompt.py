@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 TARGETS = ("user", "memory")
 """The two files of a profile, in the order in which a prompt shows them: what changes least comes first."""
 
-_PREVIEW = 60
+_PREVIEW = 80
 _OTHER_LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 

@@ -38,6 +38,11 @@ class Selectors:
                 return not pattern.startswith("!")
         return False
 
+    def takes_away(self, category: str) -> bool:
+        """Whether a selector with ``!`` is the last that matches the category."""
+        last = next((pattern for pattern in reversed(self.patterns) if self._applies(pattern, category)), "")
+        return last.startswith("!")
+
     def position(self, category: str) -> int | None:
         """The index of the first selector that names a selected category, for prompts in the order of the profile."""
         if not self.matches(category):

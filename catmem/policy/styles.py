@@ -178,7 +178,8 @@ def _hermes_header(block: Block, texts: Sequence[str]) -> str:
     header = _HERMES_HEADERS.get(block.target, block.target)
     if block.limit is None:
         return f"{header} [{size:,} chars]"
-    return f"{header} [{min(100, size * 100 // block.limit)}% — {size:,}/{block.limit:,} chars]"
+    percent = min(100, int(size / block.limit * 100))  # in floats, as Hermes has it: 638 of 2,200 are 28 there
+    return f"{header} [{percent}% — {size:,}/{block.limit:,} chars]"
 
 
 def _hermes_entry(fact: Fact) -> str:

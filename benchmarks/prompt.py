@@ -13,14 +13,26 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.measure import Result, faster
+from benchmarks.measure import Result, compared, faster
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
 
 _LIMIT = 10
 _ENTRY_CHARACTERS = 208
 _COUNTS = (14, 100, 1_000, 10_000)
+_BUSY_COUNT = 1_000
+_BUSY = (
+    "The user prefers uv over pip in the system Python and deploys on Tuesdays in production mode; vendor notes are on "
+    + "https://example.org/docs \u2014 see the prompt for the budget review in the shared folder.",
+    "Project Harbour, the booking site: public beta planned for February; staging runs on port 8443, logs are in "
+    + "/var/log/harbour, and the assistant restarts it with `systemctl restart harbour` after each deploy.",
+    "Bevorzugt kurze Antworten; f\u00fcr Besprechungen gilt: nie vor zehn Uhr. \u00c4nderungen werden dienstags "
+    + "ausgeliefert, R\u00fcckfragen bitte schriftlich, und Zahlen stehen ab drei in einer Tabelle.",
+    "Prefers numbers in a table as soon as there are more than three; the result first and then the reasons, with "
+    + "sources named; never a call before ten in the morning and never on a Friday afternoon.",
+)
 _PROFILE = """\
 name: everything
 tier: 2
@@ -71,13 +83,16 @@ def run(options: Namespace) -> list[Result]:
     if not hermes.is_file():
         print(f"prompt: not measured, for want of Hermes Agent: {hermes} does not exist (see --hermes-python)")
         return []
-    return [_at(count, hermes) for count in _COUNTS]
+    results = [faster(*_at(count, hermes, entry_text), _LIMIT) for count in _COUNTS]
+    # Text that gives a scanner something to look at in three entries of four costs us relatively more than them. The
+    # figure has no limit, and is shown.
+    return [*results, compared(*_at(_BUSY_COUNT, hermes, busy_text))]
 
 
-def _at(count: int, hermes: Path) -> Result:
+def _at(count: int, hermes: Path, text: Callable[[int], str]) -> tuple[str, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        entries = [entry_text(number) for number in range(count)]
+        entries = [text(number) for number in range(count)]
         (home / "memories").mkdir()
         (home / "memories" / "USER.md").write_text("\n§\n".join(entries), encoding="utf-8")
         (home / "everything.yaml").write_text(_PROFILE, encoding="utf-8")
@@ -86,7 +101,8 @@ def _at(count: int, hermes: Path) -> Result:
     for side, measured in {"catmem": ours, "Hermes Agent": theirs}.items():
         if missing := [entry for entry in entries if entry not in measured["text"]]:
             raise ValueError(f"{side} left {len(missing)} of {count} entries out, so the times do not compare")
-    return faster(f"file to prompt, {count:,} entries", ours["seconds"], theirs["seconds"], _LIMIT)
+    kind = "entries" if text is entry_text else "entries with links, names and umlauts"
+    return f"file to prompt, {count:,} {kind}", ours["seconds"], theirs["seconds"]
 
 
 def entry_text(number: int) -> str:
@@ -96,6 +112,11 @@ def entry_text(number: int) -> str:
         "ask the finance lead before approving anything above the limit, and keep the receipts in the shared folder. "
     )
     return (start + filler * 2)[: _ENTRY_CHARACTERS - 1] + "."
+
+
+def busy_text(number: int) -> str:
+    """A note of about 200 characters: three of four hold words, links or letters that a scanner has to look at."""
+    return f"{number}: {_BUSY[number % len(_BUSY)]}"
 
 
 def _measured(python: Path, script: str, home: Path) -> dict[str, Any]:

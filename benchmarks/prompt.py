@@ -24,14 +24,22 @@ _ENTRY_CHARACTERS = 208
 _COUNTS = (14, 100, 1_000, 10_000)
 _BUSY_COUNT = 1_000
 _BUSY = (
-    "The user prefers uv over pip in the system Python and deploys on Tuesdays in production mode; vendor notes are on "
-    + "https://example.org/docs \u2014 see the prompt for the budget review in the shared folder.",
-    "Project Harbour, the booking site: public beta planned for February; staging runs on port 8443, logs are in "
-    + "/var/log/harbour, and the assistant restarts it with `systemctl restart harbour` after each deploy.",
-    "Bevorzugt kurze Antworten; f\u00fcr Besprechungen gilt: nie vor zehn Uhr. \u00c4nderungen werden dienstags "
-    + "ausgeliefert, R\u00fcckfragen bitte schriftlich, und Zahlen stehen ab drei in einer Tabelle.",
-    "Prefers numbers in a table as soon as there are more than three; the result first and then the reasons, with "
-    + "sources named; never a call before ten in the morning and never on a Friday afternoon.",
+    (
+        "The user prefers uv over pip in the system Python and deploys on Tuesdays in production mode; vendor notes are on "
+        "https://example.org/docs \u2014 see the prompt for the budget review in the shared folder."
+    ),
+    (
+        "Project Harbour, the booking site: public beta planned for February; staging runs on port 8443, logs are in "
+        "/var/log/harbour, and the assistant restarts it with `systemctl restart harbour` after each deploy."
+    ),
+    (
+        "Bevorzugt kurze Antworten; f\u00fcr Besprechungen gilt: nie vor zehn Uhr. \u00c4nderungen werden dienstags "
+        "ausgeliefert, R\u00fcckfragen bitte schriftlich, und Zahlen stehen ab drei in einer Tabelle."
+    ),
+    (
+        "Prefers numbers in a table as soon as there are more than three; the result first and then the reasons, with "
+        "sources named; never a call before ten in the morning and never on a Friday afternoon."
+    ),
 )
 _PROFILE = """\
 name: everything

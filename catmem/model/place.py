@@ -43,7 +43,7 @@ def place_for_section(document: Document, title: str, *, must_end: bool) -> Plac
     if is_shared(document):
         return Place(document.sections[-1].start, f"## {title}{newline}§{newline}", f"{newline}§{newline}")
     text = document.text
-    lead = "" if len(text) == document.scan.start or text.endswith("\n") else newline
+    lead = "" if len(text) == document.scan.start or text.endswith("\n") else _last_newline(document)
     if document.left_open(len(text)):
         lead += f"§{2 * newline}"
     elif len(text) > document.scan.start and not text.endswith(2 * newline):
@@ -57,6 +57,11 @@ def ending(document: Document, position: int) -> str:
         return ""
     at_end = not document.text[position:].strip()
     return "" if at_end and is_shared(document) else f"{document.newline}§"
+
+
+def _last_newline(document: Document) -> str:
+    """The newline that ends a last line without one; a CR at the end of the file is half of it already."""
+    return "\n" if document.text.endswith("\r") else document.newline
 
 
 def line_end(document: Document, position: int) -> int:
@@ -96,7 +101,7 @@ def _before_sections(document: Document, *, must_end: bool) -> Iterator[Place]:
     else:
         # No entry at all: behind whatever blanks and delimiters there are.
         starts_line = end == start or document.text.endswith("\n")
-        yield Place(end, "" if starts_line else newline, newline)
+        yield Place(end, "" if starts_line else _last_newline(document), newline)
         yield Place(end, newline, newline)
 
 

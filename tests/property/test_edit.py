@@ -86,6 +86,10 @@ def unless_bad_tag(operation, *arguments, **settings):
 @given(texts(), bodies(), categories, tag_sets, declared_sets)
 @example("", "\ufeffx", UNCATEGORIZED, {}, None)
 @example("text", "a\r\r\nb", UNCATEGORIZED, {}, None)
+@example("§\r\n§\r", "text", "finance", {}, None)
+@example("§\r\n§\r", "text", UNCATEGORIZED, {}, None)
+@example(" §\r\n- [ ] todo\n§\r\r\n", "```", UNCATEGORIZED, {}, None)
+@example("", "text", "finance", {"source": "x" * 5000}, None)
 def test_any_text_can_be_added_to_any_document(text, body, category, tags, declared):
     old = parse(text, declared)
     edited = unless_bad_tag(add_entry, old, body, category=category, tags=tags)
@@ -114,6 +118,9 @@ def test_removing_what_was_added_restores_the_entries(text, body, category, tags
 
 
 @given(texts(), bodies(), st.none() | tag_sets, place)
+@example("# Title\n", "\ufeff§", None, 0)
+@example("a\r\r\na\r\r\n", "```", None, 0)
+@example("``` <!--\n## Finance\n\nx -->\n## __uncategorized__\n", "key:\n```", None, 1)
 def test_an_entry_can_be_replaced(text, body, tags, index):
     old = with_entries(text)
     entry = pick(old, index)
@@ -128,6 +135,7 @@ def test_an_entry_can_be_replaced(text, body, tags, index):
 
 
 @given(texts(), tag_sets, place)
+@example("§\r\r\n```\n", {"a": "b"}, 0)
 def test_an_entry_can_be_retagged(text, tags, index):
     old = with_entries(text)
     entry = pick(old, index)

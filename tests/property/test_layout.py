@@ -54,11 +54,11 @@ def test_plain_has_its_shape(text):
 
 
 def shared_file(text):
-    """A file in the shared layout that has sections, holds no entry twice, and begins without a BOM."""
-    text = text.lstrip("\ufeff")
+    """A file in the shared layout that has sections, holds no entry twice, and no U+FEFF, which could become a BOM."""
+    text = text.replace("\ufeff", "")
     document = parse(text if parse(text).sections else text + "\n§\n## Finance\n")
     result = formatted(document, "shared")
-    assume(not repeated_entries(parse(result)) and not result.startswith("\ufeff"))
+    assume(not repeated_entries(parse(result)))
     return result
 
 

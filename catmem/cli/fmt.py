@@ -57,9 +57,9 @@ def command(  # noqa: PLR0913 - one parameter an option
     changed: list[str] = []
     status = 0
     files = memory_files(workspace, paths)
-    for path in files:
+    for path, may_be_link in files.items():
         try:
-            planned = plan_format(workspace, path, layout)
+            planned = plan_format(workspace, path, layout, may_be_link=may_be_link)
             if planned.changes and not (check or diff):
                 apply_format(planned)
         except CatmemError as error:
@@ -77,7 +77,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         emit_json({"files": len(files), "changed": changed, "written": writes})
     else:
         for name in () if diff else changed:
-            emit(f"{'formatted' if writes else 'would format'} {name}\n")
+            emit(f"{'formatted' if writes else 'would format'} {printable(name)}\n")
         say(f"{len(changed)} of {_count(len(files))} {'' if writes else 'would be '}changed")
     raise SystemExit(status or int(bool(changed) and not writes))
 
@@ -101,14 +101,15 @@ def _count(files: int) -> str:
 
 def _warn_of_repeated(planned: PlannedFormat) -> None:
     for raw in planned.repeated:
-        path, beginning = shown_path(planned.path), first_line(raw, _WIDTH)
+        path, beginning = printable(shown_path(planned.path)), first_line(raw, _WIDTH)
         say(f"warning: {path}: stands more than once; stock Hermes Agent keeps only the first: {beginning}")
 
 
 def _diff(name: str, old: str, new: str) -> Iterator[str]:
     # Split at LF alone, as the format does; a carriage return is shown, since it may be all that changes.
     before, after = (_lines(printable(text.replace("\r\n", "\\r\n"))) for text in (old, new))
-    for line in difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"):
+    shown = printable(name)
+    for line in difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}"):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from catmem.cli.options import format_option
-from catmem.cli.output import emit, emit_json, shown_path
+from catmem.cli.output import emit, emit_json, printable, shown_path
 
 
 @click.command(epilog="Examples: catmem init   catmem init --example demo")
@@ -23,7 +23,7 @@ def command(folder: str, *, example: bool, as_json: bool) -> None:
     if as_json:
         emit_json({"root": str(made.root), "written": list(made.written), "kept": list(made.kept)})
         return
-    where = shown_path(made.root.absolute())
+    where = printable(shown_path(made.root.absolute()))
     emit("".join(f"wrote {where}/{name}\n" for name in made.written) if made.written else "nothing to do\n")
     if example and made.written:
         place = "" if where == "." else f"cd {where} && "

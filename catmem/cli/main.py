@@ -10,7 +10,7 @@ import click
 
 from catmem import __version__
 from catmem.cli.output import print_error
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, UnreadableError
 
 COMMANDS = {
     "init": "Make a root: a catmem.yaml, profiles, and homes for memory files.",
@@ -59,6 +59,13 @@ class _LazyGroup(click.Group):
         except CatmemError as error:
             print_error(error, as_json=bool(ctx.meta.get("catmem.json")))
             sys.exit(error.exit_status)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            # What no layer foresaw, for example a working folder that is gone: a message all the same.
+            said = UnreadableError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
+            print_error(said, as_json=bool(ctx.meta.get("catmem.json")))
+            sys.exit(said.exit_status)
 
 
 @click.group(

@@ -8,6 +8,8 @@ import sys
 import unicodedata
 from typing import TYPE_CHECKING
 
+from catmem.errors import UnreadableError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -17,9 +19,27 @@ _JOINERS = "\u200c\u200d"
 
 
 def emit(text: str) -> None:
-    """Write data to stdout, byte for byte."""
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+    """Write data to stdout, byte for byte. Raises ``UnreadableError`` (``not_writable``), and ``BrokenPipeError``."""
+    if sys.stdout is None:
+        raise _no_output("it is closed")
+    try:
+        # Only names of files can hold what UTF-8 cannot; in JSON its escape says the same.
+        sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise  # whoever read the output has had enough; click ends the command
+    except OSError as error:
+        # What could not be written is still in the buffer, and Python would try again, and fail, when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise _no_output(error.strerror or str(error)) from error
+
+
+def _no_output(why: str) -> UnreadableError:
+    return UnreadableError(
+        f"standard output cannot be written: {why}",
+        code="not_writable",
+        hint="What was written so far is not whole. Check where the output goes.",
+    )
 
 
 def emit_json(value: object) -> None:
@@ -29,11 +49,15 @@ def emit_json(value: object) -> None:
 
 def read_stdin(limit: int) -> bytes:
     """What stdin holds, at most one byte over ``limit``, so that more than that is noticed and never all read."""
+    if sys.stdin is None:
+        raise UnreadableError("standard input is closed", code="io", hint="Give the text on standard input, or a file.")
     return sys.stdin.buffer.read(limit + 1)
 
 
 def say(text: str) -> None:
-    """Write a message to stderr."""
+    """Write a message to stderr, if there is one."""
+    if sys.stderr is None:
+        return
     sys.stderr.buffer.write((text + "\n").encode(errors="backslashreplace"))
     sys.stderr.buffer.flush()
 

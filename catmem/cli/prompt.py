@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import as_of_option, format_option, open_workspace, root_option
-from catmem.cli.output import columns, emit, emit_json, first_line, say, shown_path
+from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
     from catmem.policy.manifest import Manifest, Row
+    from catmem.policy.prompt import Prompt
     from catmem.policy.styles import Style
     from catmem.service.workspace import Workspace
 
@@ -49,15 +50,17 @@ def command(  # noqa: PLR0913 - one parameter an option
     if as_json:
         emit_json(prompt.to_dict())
     elif explain:
-        paths = {target: shown_path(workspace.path(source or profile, target)) for target in prompt.manifest.hidden}
-        emit("".join(_explained(prompt.manifest, paths)))
+        files = {target: workspace.path(source or profile, target) for target in prompt.manifest.hidden}
+        paths = {target: printable(shown_path(file)) for target, file in files.items()}
+        emit("".join(_explained(prompt, paths)))
     else:
         emit(prompt.text)
         if not prompt.text:
             say(_why_empty(workspace, source or profile, prompt.manifest))
 
 
-def _explained(manifest: Manifest, paths: dict[str, str]) -> Iterator[str]:
+def _explained(prompt: Prompt, paths: dict[str, str]) -> Iterator[str]:
+    manifest = prompt.manifest
     yield f"{manifest.profile}, as of {manifest.as_of}, style {manifest.style}\n"
     for target, hidden in manifest.hidden.items():
         rows = [row for row in manifest.rows if row.target == target]
@@ -69,7 +72,7 @@ def _explained(manifest: Manifest, paths: dict[str, str]) -> Iterator[str]:
         if hidden:
             yield f"  {hidden} {'entry' if hidden == 1 else 'entries'} of other categories left out\n"
     if "total" in manifest.budget:
-        yield f"\ntotal: {sum(manifest.sizes.values()):,} of {manifest.budget['total']:,} characters\n"
+        yield f"\ntotal: {len(prompt.text):,} of {manifest.budget['total']:,} characters\n"
     if any(row.status == "blocked" for row in manifest.rows):
         yield "\n! withheld by the threat scan: read the entry at its line, then reword or remove it (docs/security.md)\n"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, UnreadableError
 from catmem.model.layout import formatted, is_shared, repeated_entries
 from catmem.reading import read_bounded
 from catmem.service.rewrite import rewrite_file
@@ -37,23 +38,29 @@ class PlannedFormat:
         return self.old != self.new
 
 
-def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> list[Path]:
-    """The files that ``paths`` name, in order, each once; a folder stands for every USER.md and MEMORY.md below it.
+def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path, bool]:
+    """The files that ``paths`` name, in order; a folder stands for every USER.md and MEMORY.md below it.
 
     Without any path, the files of the root's profiles that exist. A path that does not exist is kept, so that reading
-    it says so.
+    it says so. The value is whether the file may be a symbolic link: a folder may come from somebody else, so only
+    who names a file (or a profile with ``allow_outside``) has a link written through.
     """
     named = [Path(path) for path in paths]
     if not named:
-        every = (workspace.path(name, target) for name in workspace.profiles() for target in FILE_NAMES)
-        return list(dict.fromkeys(path for path in every if path.exists()))
-    found: list[Path] = []
+        every = (
+            (workspace.path(name, target), profile.allow_outside)
+            for name, profile in workspace.profiles().items()
+            for target in FILE_NAMES
+        )
+        return {path: may_be_link for path, may_be_link in every if os.path.lexists(path)}
+    found: dict[Path, bool] = {}
     for path in named:
         if path.is_dir():
-            found += sorted(file for name in FILE_NAMES.values() for file in path.rglob(name) if file.is_file())
+            below = sorted(file for name in FILE_NAMES.values() for file in path.rglob(name) if file.is_file())
+            found.update((file, False) for file in below if file not in found)
         else:
-            found.append(path)
-    return list(dict.fromkeys(found))
+            found[path] = True
+    return found
 
 
 def format_document(document: Document, layout: Layout | None = None) -> tuple[Layout, str]:
@@ -62,9 +69,16 @@ def format_document(document: Document, layout: Layout | None = None) -> tuple[L
     return chosen, formatted(document, chosen)
 
 
-def plan_format(workspace: Workspace, path: Path, layout: Layout | None = None) -> PlannedFormat:
+def plan_format(
+    workspace: Workspace, path: Path, layout: Layout | None = None, *, may_be_link: bool = True
+) -> PlannedFormat:
     """Read a file and work out its text in ``layout``. Raises ``UnreadableError`` and ``EditError``, with the path."""
-    data = read_bounded(path, DEFAULT_LIMITS.file_bytes)
+    try:
+        data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
+    except UnreadableError as error:
+        if error.code == "symlink":
+            error.hint = "The file that it leads to was left as it is. Name the link itself to have that file formatted."
+        raise
     try:
         document = workspace.parse(data)
         chosen, new = format_document(document, layout)

@@ -72,12 +72,16 @@ def make_root(folder: str | Path, *, example: bool = False) -> Made:
     in_the_way = [name for name in files if name not in kept and os.path.lexists(root / name)]
     if in_the_way:
         raise WouldOverwriteError(root, in_the_way)
+    ignored = root / ".gitignore"
+    to_ignore = _to_ignore(ignored)
     written = [name for name in files if name not in kept]
     try:
         for name in written:
             _create(root / name, files[name])
-        if _ignore(root / ".gitignore"):
-            written.append(".gitignore")
+        if to_ignore:
+            with ignored.open("a", encoding="utf-8", newline="") as stream:
+                stream.write(to_ignore)
+            written.append(ignored.name)
     except OSError as error:
         raise UnreadableError(
             f"cannot be written: {error.strerror or error}",
@@ -98,13 +102,17 @@ def _create(path: Path, data: bytes) -> None:
         stream.write(data)
 
 
-def _ignore(path: Path) -> bool:
-    """Keep git from what is not for committing: journals and backups. Only ever adds lines."""
-    present = read_bounded(path, _GITIGNORE_LIMIT).decode(errors="replace") if path.exists() else ""
-    missing = [line for line in _IGNORED if line not in present.split("\n")]
-    if not missing:
-        return False
-    start = "\n" if present and not present.endswith("\n") else ""
-    with path.open("a", encoding="utf-8") as stream:
-        stream.write(start + "".join(f"{line}\n" for line in missing))
-    return True
+def _to_ignore(path: Path) -> str:
+    """What to add to a ``.gitignore``, so that git leaves out what is not for committing: journals and backups."""
+    present = ""
+    if os.path.lexists(path):
+        try:
+            # Git follows no link here, and nothing outside the folder is to be written.
+            present = read_bounded(path, _GITIGNORE_LIMIT, follow_symlink=False).decode(errors="replace")
+        except UnreadableError as error:
+            error.hint = "Nothing was written. Put a file there, or move away what is there."
+            raise
+    lines = {line.rstrip() for line in present.split("\n")}
+    missing = [line for line in _IGNORED if line not in lines]
+    start = "\n" if missing and present and not present.endswith("\n") else ""
+    return start + "".join(f"{line}\n" for line in missing)

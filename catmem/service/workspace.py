@@ -172,7 +172,8 @@ class Workspace:
         try:
             data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=profile.allow_outside)
         except UnreadableError as error:
-            if error.code == "missing":
+            # A link that leads nowhere is no missing file: something should be there.
+            if error.code == "missing" and not os.path.lexists(path):
                 return self.parse("")
             raise
         try:

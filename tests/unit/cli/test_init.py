@@ -1,0 +1,81 @@
+"""``catmem init``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from tests.golden.case import put
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, ["init", *(str(argument) for argument in arguments)])
+
+
+def contents(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_it_says_what_it_wrote(tmp_path):
+    result = run(tmp_path / "new")
+    assert result.exit_code == 0
+    assert [line.rpartition("/")[2] for line in result.stdout.splitlines()] == [
+        "catmem.yaml", "orchestrator.yaml", ".gitignore",
+    ]  # fmt: skip
+
+
+def test_the_working_folder_by_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run().exit_code == 0
+    assert (tmp_path / "catmem.yaml").is_file()
+
+
+def test_what_it_proposes_next_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("demo", "--example")
+    assert result.stdout.endswith("\nNext: cd demo && catmem prompt trinity --explain\n")
+    monkeypatch.chdir(tmp_path / "demo")
+    assert CliRunner().invoke(group, ["prompt", "trinity", "--explain"]).exit_code == 0
+
+
+def test_twice_is_harmless(tmp_path):
+    assert run(tmp_path, "--example").exit_code == 0
+    before = contents(tmp_path)
+    again = run(tmp_path, "--example")
+    assert (again.exit_code, again.stdout) == (0, "nothing to do\n")
+    assert contents(tmp_path) == before
+
+
+def test_json(tmp_path):
+    said = json.loads(run(tmp_path, "--format", "json").stdout)
+    assert list(said) == ["root", "written", "kept"]
+    assert said == {"root": str(tmp_path), "written": ["catmem.yaml", "profiles/orchestrator.yaml", ".gitignore"], "kept": []}
+    assert json.loads(run(tmp_path, "--format", "json").stdout)["kept"] == ["catmem.yaml", "profiles/orchestrator.yaml"]
+
+
+@pytest.mark.parametrize("output_format", ["text", "json"])
+def test_other_content_is_never_overwritten(tmp_path, output_format):
+    put(tmp_path / "catmem.yaml", "mine")
+    result = run(tmp_path, "--format", output_format)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "would_overwrite" in result.stderr
+    assert contents(tmp_path) == {"catmem.yaml": b"mine"}
+    if output_format == "json":
+        assert json.loads(result.stderr)["error"]["code"] == "would_overwrite"
+
+
+def test_a_gitignore_that_is_there(tmp_path):
+    put(tmp_path / ".gitignore", "*.pyc")
+    assert run(tmp_path).exit_code == 0
+    assert (tmp_path / ".gitignore").read_text() == "*.pyc\n.catmem/\n*.bak.*\n"
+
+
+def test_a_file_as_the_folder(tmp_path):
+    file = put(tmp_path / "file", "mine")
+    assert run(file).exit_code == 2
+    below = run(file / "below")
+    assert (below.exit_code, "error[" in below.stderr) == (2, True)
+    assert contents(tmp_path) == {"file": b"mine"}

@@ -1,0 +1,114 @@
+"""The command as a whole: help, exit statuses, and output that nobody reads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import catmem
+from catmem.cli.main import COMMANDS, group
+from tests.golden.case import put
+
+
+def run(*arguments, **choices):
+    return CliRunner().invoke(group, [str(argument) for argument in arguments], **choices)
+
+
+def process(*arguments, cwd, command="{}", **choices):
+    """The real command in a shell, whose line ``command`` says where its output goes."""
+    line = command.format(" ".join([sys.executable, "-m", "catmem", *arguments]))
+    return subprocess.run(line, shell=True, cwd=cwd, capture_output=True, check=False, timeout=60, **choices)  # noqa: S602
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    assert run("init", "--example", folder).exit_code == 0
+    return folder
+
+
+def test_the_version():
+    assert run("--version").output == f"catmem {catmem.__version__}\n"
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_names_every_command(option):
+    result = run(option)
+    assert result.exit_code == 0
+    assert all(f"  {name} " in result.output for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(name):
+    result = run(name, "--help")
+    assert result.exit_code == 0
+    assert f"catmem {name}" in result.output.partition("Examples:")[2]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["promt"], ["--nothing"], ["prompt"], ["prompt", "neo", "--nothing"], ["prompt", "neo", "extra"],
+        ["prompt", "neo", "--style", "html"], ["list"], ["list", "-p", "neo", "-t", "users"], ["show"],
+        ["show", "USER.md", "-p", "neo"], ["show", "USER.md", "-t", "user"], ["fmt", "--layout", "wide"],
+        ["prompt", "neo", "--format", "yaml"], ["init", "a", "b"], ["prompt", "neo", "--root", "nothing-there"],
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_status_2_and_explained(arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Error: " in result.stderr
+
+
+def test_a_mistyped_command_is_told_the_nearest():
+    assert "Did you mean 'prompt'?" in run("promt").stderr
+
+
+def test_the_root_must_be_a_folder(tmp_path):
+    assert run("prompt", "neo", "--root", put(tmp_path / "file", "")).exit_code == 2
+
+
+# --- as a process ------------------------------------------------------------------------------------------------------
+
+
+def test_a_reader_that_stops_early(demo):
+    found = process("prompt", "orchestrator", "--format", "json", cwd=demo, command="{} | head -n 1")
+    assert (found.stdout, found.stderr) == (b"{\n", b"")
+
+
+@pytest.mark.parametrize("arguments", [["prompt", "neo"], ["show", "-p", "neo", "--format", "json"], ["fmt", "--diff", "--layout", "shared"]])
+@pytest.mark.parametrize("sink", ["> /dev/full", ">&-"])
+def test_output_that_cannot_be_written_is_an_error_and_no_traceback(demo, arguments, sink):
+    found = process(*arguments, cwd=demo, command=f"{{}} {sink}")
+    assert found.returncode == 2
+    assert b"error[not_writable]: standard output" in found.stderr or b'"code": "not_writable"' in found.stderr
+    assert b"Traceback" not in found.stderr
+    assert b"Exception" not in found.stderr
+
+
+def test_messages_that_nobody_can_read(demo):
+    found = process("prompt", "nobody", cwd=demo, command="{} 2>&-")
+    assert (found.returncode, found.stdout) == (2, b"")
+    assert process("fmt", cwd=demo, command="{} 2>&-").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["show", "fmt"])
+def test_closed_standard_input(demo, command):
+    found = process(command, "-", cwd=demo, command="{} <&-")
+    assert found.returncode == 2
+    assert b"error[io]: standard input is closed" in found.stderr
+
+
+def test_a_working_folder_that_is_gone(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    found = process("prompt", "neo", cwd=gone, command=f"rmdir {gone}; {{}}", env={"PYTHONPATH": str(tmp_path)})
+    assert found.returncode in {1, 2}
+    found = process("prompt", "neo", cwd=tmp_path, command=f"mkdir {gone} && cd {gone} && rmdir {gone} && {{}}")
+    assert found.returncode == 2
+    assert found.stderr.startswith(b"error[io]: ")
+    assert b"Traceback" not in found.stderr

@@ -1,0 +1,78 @@
+"""``catmem show``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from tests.golden.case import put
+
+TEXT = "# Title\n\n## Talk\n[verified_date: 2026-05-01, domain: [a, b]] one\ntwo\n§\n```\nopen\n\n## Pay\nsecret\n"
+
+
+def run(*arguments, **choices):
+    return CliRunner().invoke(group, ["show", *(str(argument) for argument in arguments)], **choices)
+
+
+@pytest.fixture
+def place(tmp_path):
+    put(tmp_path / "catmem.yaml", "taxonomy: {categories: {talk: {aliases: [speech]}}}\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", TEXT)
+    return tmp_path
+
+
+def test_a_file_for_people(place):
+    result = run(place / "homes" / "neo" / "USER.md")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "Title\n\n"
+        "talk (2)\n"
+        "   4  one\n      two\n      [verified_date: 2026-05-01, domain: a, b]\n"
+        "   7  ```\n      open\n"
+        "pay (1)\n"
+        "  11  secret\n"
+        "\nproblems\n  line 7: unclosed-fence\n"
+    )
+
+
+def test_a_file_as_json(place):
+    said = json.loads(run(place / "homes" / "neo" / "USER.md", "--format", "json").stdout)
+    assert list(said) == ["format_version", "title", "categories", "problems"]
+    assert said["title"] == "Title"
+    assert said["categories"]["talk"][0] == {
+        "body": "one\ntwo", "tags": {"verified_date": "2026-05-01", "domain": ["a", "b"]}, "line": 4,
+    }  # fmt: skip
+    assert said["problems"] == [{"rule": "unclosed-fence", "line": 7}]
+
+
+def test_what_a_profile_sees(place):
+    for output_format in ("text", "json"):
+        result = run("-p", "neo", "--root", place, "--format", output_format)
+        assert result.exit_code == 0
+        assert "one" in result.stdout
+        assert not any(word in result.output for word in ("Title", "pay", "secret"))
+    memory = run("-p", "neo", "-t", "memory", "--root", place)
+    assert (memory.exit_code, memory.stdout) == (0, "(no entries)\n")
+
+
+def test_standard_input(place):
+    assert "talk (2)" in run("-", "--root", place, input=TEXT).stdout
+    assert "talk (1)" in run("-", "--root", place, input="## Speech\nx").stdout
+    assert run("-", "--root", place, input="").stdout == "(no entries)\n"
+    assert json.loads(run("-", "--root", place, "--format", "json", input=b"\xef\xbb\xbf## A\r\nx\r\n").stdout)["categories"]
+
+
+def test_the_files_own_root_says_what_its_aliases_mean(place, tmp_path_factory, monkeypatch):
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    file = put(place / "homes" / "neo" / "USER.md", "## Speech\nx\n")
+    assert run(file).stdout.startswith("talk (1)")
+
+
+def test_a_terminal_gets_no_escape_sequences(place):
+    result = run("-", "--root", place, input="## A\x1b[31m\n[k: \"\\u001b\"] \x1b]0;title\x07 \u202e \u200b é 👩\u200d💻\n")
+    assert not set("\x1b\x07\u202e\u200b") & set(result.stdout)
+    assert "\\x1b]0;title\\x07 \\u202e \\u200b é 👩\u200d💻" in result.stdout

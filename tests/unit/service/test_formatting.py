@@ -1,0 +1,132 @@
+"""Which files are formatted, and into what."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from catmem.errors import NotUtf8Error, UnreadableError
+from catmem.service.formatting import apply_format, memory_files, plan_format
+from catmem.service.rewrite import ChangedMeanwhileError
+from catmem.service.workspace import Workspace
+from tests.golden.case import put
+
+UNTIDY = "## A\n\n\none\n§\n§\ntwo\n## B\nthree"
+PLAIN = "## A\none\n§\ntwo\n\n## B\nthree\n"
+
+
+@pytest.fixture
+def place(tmp_path):
+    put(tmp_path / "profiles" / "neo.yaml", "{}")
+    put(tmp_path / "homes" / "neo" / "USER.md", UNTIDY)
+    put(tmp_path / "homes" / "other" / "MEMORY.md", UNTIDY)
+    put(tmp_path / "homes" / "other" / "NOTES.md", UNTIDY)
+    return tmp_path
+
+
+@pytest.fixture
+def workspace(place):
+    return Workspace.open(place, search=False)
+
+
+def test_without_paths_the_files_of_the_profiles_that_exist(workspace, place):
+    assert list(memory_files(workspace, [])) == [place / "homes" / "neo" / "USER.md"]
+
+
+def test_a_folder_stands_for_the_memory_files_below_it(workspace, place):
+    found = memory_files(workspace, [place])
+    assert list(found) == [place / "homes" / "neo" / "USER.md", place / "homes" / "other" / "MEMORY.md"]
+
+
+def test_each_file_once_and_a_named_one_whatever_its_name(workspace, place):
+    notes, user = place / "homes" / "other" / "NOTES.md", place / "homes" / "neo" / "USER.md"
+    assert list(memory_files(workspace, [notes, user, place / "homes" / "neo", notes])) == [notes, user]
+
+
+def test_a_missing_path_is_kept_and_says_so_when_read(workspace, place):
+    (path,) = memory_files(workspace, [place / "nothing.md"])
+    with pytest.raises(UnreadableError):
+        plan_format(workspace, path)
+
+
+def test_a_plan_changes_nothing_until_it_is_applied(workspace, place):
+    path = place / "homes" / "neo" / "USER.md"
+    planned = plan_format(workspace, path)
+    assert (planned.layout, planned.changes, planned.old, planned.new) == ("plain", True, UNTIDY, PLAIN)
+    assert path.read_text() == UNTIDY
+    apply_format(planned)
+    assert path.read_text() == PLAIN
+    again = plan_format(workspace, path)
+    assert not again.changes
+    before = path.stat().st_mtime_ns
+    apply_format(again)
+    assert path.stat().st_mtime_ns == before
+
+
+def test_a_file_keeps_to_its_layout(workspace, place):
+    path = place / "homes" / "neo" / "USER.md"
+    apply_format(plan_format(workspace, path, "shared"))
+    shared = path.read_text()
+    assert not shared.endswith("\n")
+    assert "## A\n§\none\n§\ntwo" in shared
+    assert plan_format(workspace, path).layout == "shared"
+    assert not plan_format(workspace, path).changes
+    apply_format(plan_format(workspace, path, "plain"))
+    assert path.read_text().startswith(PLAIN.rstrip())
+
+
+def test_entries_that_stand_twice_are_named_in_the_shared_layout(workspace, place):
+    path = put(place / "USER.md", "## A\nsame\n§\nother\n\n## B\nsame\n")
+    assert plan_format(workspace, path, "shared").repeated == ("same",)
+    assert plan_format(workspace, path, "plain").repeated == ()
+
+
+def test_bom_and_newlines_are_kept(workspace, place):
+    path = put(place / "USER.md", b"\xef\xbb\xbf## A\r\n\r\none\r\n")
+    apply_format(plan_format(workspace, path))
+    assert path.read_bytes() == b"\xef\xbb\xbf## A\r\none\r\n"
+
+
+def test_a_change_in_between_is_noticed(workspace, place):
+    path = place / "homes" / "neo" / "USER.md"
+    planned = plan_format(workspace, path)
+    put(path, UNTIDY + "\nmore")
+    with pytest.raises(ChangedMeanwhileError):
+        apply_format(planned)
+    assert path.read_text() == UNTIDY + "\nmore"
+
+
+def test_an_unreadable_file_is_named(workspace, place):
+    path = put(place / "USER.md", b"## A\n\xff")
+    with pytest.raises(NotUtf8Error) as caught:
+        plan_format(workspace, path)
+    assert caught.value.path == str(path)
+    fifo = place / "fifo"
+    os.mkfifo(fifo)
+    with pytest.raises(UnreadableError) as caught:
+        plan_format(workspace, fifo)
+    assert caught.value.code == "not_a_file"
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_link_that_nobody_named_is_not_written_through(workspace, place, tmp_path_factory, named):
+    # A root may come from somebody else: its links must not choose which of your files are rewritten.
+    outside = put(tmp_path_factory.mktemp("outside") / "precious.md", UNTIDY)
+    link = place / "homes" / "neo" / "USER.md"
+    link.unlink()
+    link.symlink_to(outside)
+    for paths in ([link], [place, link], [link, place]) if named else ([], [place]):
+        may_be_link = memory_files(workspace, paths)[link]
+        assert may_be_link is named
+        if named:
+            assert plan_format(workspace, link, may_be_link=may_be_link).changes
+        else:
+            with pytest.raises(UnreadableError) as caught:
+                plan_format(workspace, link, may_be_link=may_be_link)
+            assert (caught.value.code, "Name the link" in caught.value.hint) == ("symlink", True)
+
+
+def test_a_link_is_written_through_where_the_profile_may_leave_the_root(workspace, place):
+    put(place / "profiles" / "neo.yaml", "allow_outside: true")
+    assert memory_files(workspace, []) == {place / "homes" / "neo" / "USER.md": True}

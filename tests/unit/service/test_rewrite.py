@@ -1,0 +1,83 @@
+"""New bytes in the place of old ones, whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from catmem.errors import UnreadableError
+from catmem.service import rewrite
+from catmem.service.rewrite import ChangedMeanwhileError, rewrite_file
+from tests.golden.case import put
+
+
+@pytest.fixture
+def file(tmp_path):
+    return put(tmp_path / "USER.md", "old")
+
+
+def alone(file):
+    return [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_the_file_has_the_new_bytes(file):
+    rewrite_file(file, b"old", b"new")
+    assert file.read_bytes() == b"new"
+    assert alone(file)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664, 0o400])
+def test_the_mode_is_kept(file, mode):
+    file.chmod(mode)
+    rewrite_file(file, b"old", b"new")
+    assert file.stat().st_mode & 0o7777 == mode
+
+
+def test_a_link_stays_a_link(tmp_path):
+    file = put(tmp_path / "elsewhere" / "USER.md", "old")
+    link = tmp_path / "link.md"
+    link.symlink_to(file)
+    rewrite_file(link, b"old", b"new")
+    assert link.is_symlink()
+    assert file.read_bytes() == b"new"
+    assert alone(file)
+
+
+def test_a_file_that_changed_meanwhile_is_left(file):
+    with pytest.raises(ChangedMeanwhileError) as caught:
+        rewrite_file(file, b"older", b"new")
+    assert caught.value.exit_status == 3
+    assert file.read_bytes() == b"old"
+    assert alone(file)
+
+
+def test_a_file_that_went_away(file):
+    file.unlink()
+    with pytest.raises(UnreadableError) as caught:
+        rewrite_file(file, b"old", b"new")
+    assert caught.value.code == "not_writable"
+    assert not list(file.parent.iterdir())
+
+
+@pytest.mark.parametrize("step", ["fsync", "fchmod", "replace"])
+def test_a_failing_disk_leaves_the_file_as_it_was(file, monkeypatch, step):
+    def fail(*_arguments, **_choices):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(*((rewrite.Path, step) if step == "replace" else (os, step)), fail)
+    with pytest.raises(UnreadableError) as caught:
+        rewrite_file(file, b"old", b"new")
+    monkeypatch.undo()
+    assert (caught.value.code, str(file) in str(caught.value)) == ("not_writable", True)
+    assert file.read_bytes() == b"old"
+    assert alone(file)
+
+
+def test_a_name_too_long_for_a_temporary_one(tmp_path):
+    file = put(tmp_path / ("x" * 250 + ".md"), "old")
+    with pytest.raises(UnreadableError):
+        rewrite_file(file, b"old", b"new")
+    assert file.read_bytes() == b"old"
+    assert alone(file)

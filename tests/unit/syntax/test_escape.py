@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from catmem.syntax.escape import escape, unescape, with_backslashes
+
+ESCAPED = ["\\§", "\\§ \t", "\\\\§", "\\# ", "\\# x", "\\## x", "\\##\tx", "\\\\\\## x", "\\#\t"]
+PLAIN = ["§", "## x", "\\§ x", "\\§§", "\\#x", "\\##x", "\\### x", " \\§", "x\\§", "\\", "\\\\", "\\\n§", "\\§\xa0", "\\\r## x"]
+
+
+@pytest.mark.parametrize("line", ESCAPED)
+def test_reading_takes_one_backslash(line):
+    assert unescape(line) == line[1:]
+    assert unescape(f"a\n{line}\nb") == f"a\n{line[1:]}\nb"
+    assert unescape(f"a\r\n{line}\r\nb") == f"a\r\n{line[1:]}\r\nb"
+    assert unescape(f"{line}\n{line}") == f"{line[1:]}\n{line[1:]}"
+
+
+@pytest.mark.parametrize("line", PLAIN)
+def test_other_lines_stay(line):
+    assert unescape(line) == line
+    assert unescape(f"a\n{line}\nb") == f"a\n{line}\nb"
+
+
+@pytest.mark.parametrize("line", [*ESCAPED, *PLAIN])
+def test_writing_adds_what_reading_takes(line):
+    text = f"{line}\nx\n{line}"
+    assert unescape(escape(text, ())) == text
+
+
+def test_a_carriage_return_of_its_own_is_no_line_end():
+    assert unescape("\\§\r\r\nx") == "\\§\r\r\nx"
+    assert escape("\\§\r\r\nx", ()) == "\\§\r\r\nx"
+
+
+def test_boundaries_get_one():
+    assert escape("§\n\\§\n## x", {0, 5}) == "\\§\n\\\\§\n\\## x"
+    assert with_backslashes("ab", [2, 0]) == "\\ab\\"
+
+
+def test_a_long_run_of_backslashes():
+    run = "\\" * 1_000_000
+    assert unescape(run + "§") == run[1:] + "§"
+    assert unescape(run + "x") == run + "x"

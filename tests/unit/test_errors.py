@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+from catmem import errors
+from catmem.errors import (
+    AmbiguousError,
+    CatmemError,
+    ConfigError,
+    EditError,
+    NoMatchError,
+    NotUtf8Error,
+    TooLargeError,
+    UnknownNameError,
+    UnreadableError,
+)
+
+CLASSES = [value for _, value in inspect.getmembers(errors, inspect.isclass) if issubclass(value, Exception)]
+
+
+def test_one_tree():
+    assert all(issubclass(one, CatmemError) for one in CLASSES)
+    assert issubclass(NotUtf8Error, UnreadableError)
+    assert issubclass(TooLargeError, UnreadableError)
+    assert issubclass(UnknownNameError, ConfigError)
+    assert issubclass(NoMatchError, EditError)
+    assert issubclass(AmbiguousError, EditError)
+
+
+def test_the_docstring_draws_every_class():
+    assert all(one.__name__ in errors.__doc__ for one in CLASSES)
+
+
+def test_each_class_has_a_code_of_its_own():
+    assert len({one.code for one in CLASSES}) == len(CLASSES)
+    assert {one.exit_status for one in CLASSES} <= {1, 2, 3, 4}
+
+
+@pytest.mark.parametrize(
+    ("places", "shown"),
+    [
+        ({}, "not right"),
+        ({"path": "a.yaml"}, "a.yaml: not right"),
+        ({"path": Path("a.yaml"), "line": 3, "column": 4}, "a.yaml:3:4: not right"),
+        ({"path": "a.yaml", "line": 3, "key": "prompt.style"}, "a.yaml:3: prompt.style: not right"),
+        ({"key": "name"}, "name: not right"),
+        ({"hint": "Mend it.", "code": "other"}, "not right"),
+    ],
+)
+def test_one_line_with_what_is_known(places, shown):
+    error = CatmemError("not right", **places)
+    assert str(error) == shown
+    fields = error.to_dict()
+    assert fields == {
+        "code": "error",
+        "message": "not right",
+        **{name: str(value) if name == "path" else value for name, value in places.items()},
+    }
+    assert json.loads(json.dumps(fields)) == fields
+
+
+def test_a_code_of_one_error_is_not_that_of_its_class():
+    assert CatmemError("x", code="other").code == "other"
+    assert CatmemError("x").code == "error"
+
+
+def test_not_utf8():
+    error = NotUtf8Error(7, "invalid start byte", path="a.md")
+    assert str(error) == "a.md: not UTF-8: byte 7: invalid start byte"
+    assert error.to_dict()["offset"] == 7
+    assert "left as it is" in error.hint
+
+
+def test_too_large():
+    error = TooLargeError("file", 2_000, 1_000)
+    assert str(error) == "the file has 2,000 bytes, over the limit of 1,000"
+    assert (error.to_dict()["size"], error.to_dict()["limit"]) == (2_000, 1_000)
+    assert "characters" in str(TooLargeError("entry", 2, 1, unit="characters"))
+
+
+def test_ambiguous():
+    error = AmbiguousError("two entries hold it", ["a", "b"], hint="Give more of it.")
+    assert error.candidates == ("a", "b")
+    assert error.to_dict()["candidates"] == ["a", "b"]

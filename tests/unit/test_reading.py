@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from catmem import reading
+from catmem.errors import TooLargeError, UnreadableError
+from catmem.reading import read_bounded
+
+
+def code_of(path, *, limit=100, follow_symlink=True):
+    with pytest.raises(UnreadableError) as caught:
+        read_bounded(path, limit, follow_symlink=follow_symlink)
+    assert caught.value.path == str(path)
+    return caught.value.code
+
+
+def test_reads_the_whole_file(tmp_path):
+    path = tmp_path / "file"
+    for size in (0, 1, 99, 100):
+        path.write_bytes(b"x" * size)
+        assert read_bounded(path, 100) == b"x" * size
+    assert read_bounded(str(path), 100) == b"x" * 100
+
+
+def test_a_file_over_the_limit_is_not_read(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * 101)
+    with pytest.raises(TooLargeError) as caught:
+        read_bounded(path, 100)
+    assert (caught.value.size, caught.value.limit, caught.value.path) == (101, 100, str(path))
+
+
+def test_a_sparse_file_over_the_limit_is_not_read(tmp_path):
+    path = tmp_path / "file"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(TooLargeError):
+        read_bounded(path, 100)
+
+
+def test_a_file_that_grows_while_it_is_read_is_held_to_the_limit(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * 60)
+    real = os.read
+
+    def read_while_somebody_appends(descriptor, size):
+        data = real(descriptor, size)
+        with path.open("ab") as file:
+            file.write(b"y" * 60)
+        return data
+
+    monkeypatch.setattr(reading.os, "read", read_while_somebody_appends)
+    with pytest.raises(TooLargeError):
+        read_bounded(path, 100)
+
+
+def test_a_large_file_comes_in_parts(tmp_path):
+    path = tmp_path / "file"
+    data = os.urandom(3 << 20)
+    path.write_bytes(data)
+    assert read_bounded(path, 4 << 20) == data
+
+
+def test_what_is_missing(tmp_path):
+    assert code_of(tmp_path / "none") == "missing"
+    assert code_of(tmp_path / "none" / "below") == "missing"
+
+
+def test_what_is_no_file(tmp_path):
+    assert code_of(tmp_path) == "not_a_file"
+    (tmp_path / "file").touch()
+    assert code_of(tmp_path / "file" / "below") == "not_a_file"
+    os.mkfifo(tmp_path / "fifo")
+    assert code_of(tmp_path / "fifo") == "not_a_file"
+    assert code_of(Path("/dev/null")) == "not_a_file"
+
+
+def test_a_link_is_followed_only_where_it_may_be(tmp_path):
+    (tmp_path / "file").write_bytes(b"x")
+    link = tmp_path / "link"
+    link.symlink_to("file")
+    assert read_bounded(link, 100) == b"x"
+    assert code_of(link, follow_symlink=False) == "symlink"
+    assert read_bounded(tmp_path / "file", 100, follow_symlink=False) == b"x"
+
+
+def test_a_link_to_itself(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to("link")
+    assert code_of(link) == "io"
+    assert code_of(link, follow_symlink=False) == "symlink"
+
+
+@pytest.mark.parametrize(("number", "code"), [(errno.EACCES, "permission"), (errno.EPERM, "permission"), (errno.EIO, "io"), (errno.ENXIO, "not_a_file")])
+def test_what_the_system_refuses(tmp_path, monkeypatch, number, code):
+    # Root may read everything, so permission is refused by hand.
+    def refuse(*_arguments):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(reading.os, "open", refuse)
+    assert code_of(tmp_path / "file") == code
+
+
+def test_an_error_while_reading_is_unreadable_and_closes_the_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"x")
+    opened = []
+    real = os.open
+
+    def remember(*arguments):
+        opened.append(real(*arguments))
+        return opened[-1]
+
+    def refuse(*_arguments):
+        raise OSError(errno.EIO, "broken disk")
+
+    monkeypatch.setattr(reading.os, "open", remember)
+    monkeypatch.setattr(reading.os, "read", refuse)
+    assert code_of(path) == "io"
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(opened[0])

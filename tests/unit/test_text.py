@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+
+from catmem.errors import NotUtf8Error, TooLargeError
+from catmem.text import BOM, LineIndex, Limits, decode, dominant_newline, unify_newlines, with_newline
+
+
+@pytest.mark.parametrize("data", [b"", b"x", "é中\U0001f600".encode(), b"\xef\xbb\xbfx", b"a\r\nb\r", bytes(range(128))])
+def test_decoding_loses_nothing(data):
+    assert decode(data).encode() == data
+    assert decode(decode(data)) == decode(data)
+
+
+def test_a_bom_is_the_first_character():
+    assert decode(b"\xef\xbb\xbfx") == BOM + "x"
+
+
+@pytest.mark.parametrize(
+    ("data", "offset"),
+    [(b"\xff", 0), (b"ab\x80", 2), ("é".encode() + b"\xc3", 2), (b"x\xed\xa0\x80", 1), (b"\xc0\xaf", 0)],
+)
+def test_what_is_not_utf8_names_the_byte(data, offset):
+    with pytest.raises(NotUtf8Error) as caught:
+        decode(data)
+    assert caught.value.offset == offset
+
+
+def test_a_lone_surrogate_counts_bytes_too():
+    with pytest.raises(NotUtf8Error) as caught:
+        decode("é\ud800x")
+    assert caught.value.offset == 2
+    assert "U+D800" in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [b"12345", "12345", "éé1"])
+def test_sizes_are_bytes(data):
+    with pytest.raises(TooLargeError) as caught:
+        decode(data, Limits(file_bytes=4))
+    assert (caught.value.size, caught.value.limit) == (5, 4)
+    size = len(data.encode() if isinstance(data, str) else data)
+    assert decode(data, Limits(file_bytes=size))
+
+
+def test_the_size_is_looked_at_before_the_encoding():
+    with pytest.raises(TooLargeError):
+        decode(b"\xff" * 9, Limits(file_bytes=8))
+
+
+@pytest.mark.parametrize(
+    ("text", "newline"),
+    [("", "\n"), ("a", "\n"), ("a\r", "\n"), ("a\r\n", "\r\n"), ("a\r\nb\n", "\n"), ("a\r\nb\r\nc\n", "\r\n"), ("\u2028\x0b\x0c", "\n")],
+)
+def test_the_dominant_newline(text, newline):
+    assert dominant_newline(text) == newline
+
+
+def test_unify_touches_crlf_only():
+    assert unify_newlines("a\r\nb\rc\n\r\r\nd\u2028") == "a\nb\rc\n\r\nd\u2028"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("text", ["", "a\nb", "a\r\nb", "\r\n\r\n", "a\r\r\nb\n\rc"])
+def test_a_text_comes_back_from_either_newline(text, newline):
+    stored = with_newline(text, newline)
+    assert unify_newlines(stored) == text
+    assert stored.count("\n") == text.count("\n")
+
+
+def test_lines_and_columns_count_from_one_and_lf_alone_ends_a_line():
+    text = "a\r\nbc\rd\u2028e\x0b\n\nf"
+    lines = LineIndex(text)
+    assert lines.position(0) == (1, 1)
+    assert lines.position(2) == (1, 3)
+    assert lines.position(3) == (2, 1)
+    assert lines.position(text.index("e")) == (2, 6)
+    assert lines.position(text.index("f")) == (4, 1)
+    assert lines.line(len(text)) == 4

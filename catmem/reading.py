@@ -67,7 +67,9 @@ def _unreadable(path: str | Path, error: OSError, *, link: bool) -> UnreadableEr
         return UnreadableError("no such file", code="missing", path=path, hint="Check the path.")
     if error.errno == errno.ENOTDIR:
         # Not "missing": a file in the place of a folder hides whatever should be there.
-        return UnreadableError("a part of the path is not a folder", code="not_a_file", path=path, hint="Check the path.")
+        return UnreadableError(
+            "a part of the path is not a folder", code="not_a_file", path=path, hint="Check the path."
+        )
     if error.errno in {errno.EACCES, errno.EPERM}:
         return UnreadableError(
             "no permission to read it", code="permission", path=path, hint="Give this user the right to read the file."

@@ -70,11 +70,12 @@ def _explained(prompt: Prompt, paths: dict[str, str]) -> Iterator[str]:
         yield f"\n{target} ({paths[target]}): {inside} of {len(rows)} entries in, {size}\n"
         yield columns([_columns(row) for row in rows])
         if hidden:
-            yield f"  {hidden} {'entry' if hidden == 1 else 'entries'} of other categories left out\n"
+            yield f"  {_of_others(hidden)} left out\n"
     if "total" in manifest.budget:
         yield f"\ntotal: {len(prompt.text):,} of {manifest.budget['total']:,} characters\n"
     if any(row.status == "blocked" for row in manifest.rows):
-        yield "\n! withheld by the threat scan: read the entry at its line, then reword or remove it (docs/security.md)\n"
+        yield "\n! withheld by the threat scan: read the entry at its line, then reword or remove it"
+        yield " (docs/security.md)\n"
 
 
 def _columns(row: Row) -> tuple[str, ...]:
@@ -89,4 +90,8 @@ def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
     if len(missing) == len(manifest.hidden):
         return f"The prompt is empty: {owner} has no memory files yet ({', '.join(map(shown_path, missing))})."
     hidden = sum(manifest.hidden.values())
-    return f"The prompt is empty: nothing that {manifest.profile} may see is in ({hidden} entries of other categories)."
+    return f"The prompt is empty: nothing that {manifest.profile} may see is in ({_of_others(hidden)})."
+
+
+def _of_others(hidden: int) -> str:
+    return f"{hidden} {'entry' if hidden == 1 else 'entries'} of other categories"

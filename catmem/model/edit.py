@@ -17,7 +17,7 @@ from catmem.model.document import Document, Entry, Section
 from catmem.model.place import Place, ending, has_place_for, line_end, place_for_entry, place_for_section
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.escape import escape
-from catmem.syntax.scan import MAX_HEADING, boundary_lines, heading_at, rescan, touched_region, unclosed_spans
+from catmem.syntax.scan import boundary_lines, heading_at, rescan, touched_region, unclosed_spans
 from catmem.syntax.slug import slugify
 from catmem.text import unify_newlines, with_newline
 
@@ -139,15 +139,14 @@ def rename_section(document: Document, section: Section, title: str) -> Edited:
     Raises ``EditError`` (``bad_title``) for a title that opens no section.
     """
     title = title.strip()
-    line = f"## {title}"
-    category = document.scan.categories.category(title)
-    if "\n" in title or len(line) > MAX_HEADING or heading_at(line, 0, level=2)[1] != title or not category:
+    category = _opens(document, title)
+    if not category:
         raise EditError(
             f"{title[:80]!r} cannot be the title of a section",
             code="bad_title",
             hint="A title is one line with at least one letter or number, and does not end in #.",
         )
-    edit = TextEdit(section.start, section.header_end, line)
+    edit = TextEdit(section.start, section.header_end, f"## {title}")
     text = apply_edits(document.text, [edit])
     new = Document(rescan(document.scan, text, edit.start, edit.end), document.limits)
     expected = [
@@ -226,11 +225,17 @@ def _additions_as(document: Document, content: _Content, stored: str, title: str
         yield _Proposal((edit,), made=((start, content),), new_section=section)
 
 
+def _opens(document: Document, title: str) -> str | None:
+    """The category that a heading with just this title opens; ``None`` or empty if no heading can have it."""
+    readable = "\n" not in title and heading_at(f"## {title}", 0, level=2)[1] == title
+    return document.scan.categories.category(title) if readable else None
+
+
 def _section_title(document: Document, category: str, title: str | None) -> str:
     """A title that opens ``category`` in this document."""
     readable = category.replace("-", " ")
     for candidate in (title, readable[:1].upper() + readable[1:], category):
-        if candidate and document.scan.categories.category(candidate) == category:
+        if candidate and _opens(document, candidate) == category:
             return candidate
     slug = slugify(category)
     raise EditError(
@@ -246,8 +251,8 @@ def _replacements(document: Document, entry: Entry, content: _Content, text: str
     gone = frozenset({entry.start})
     # White space behind the old text may spoil the delimiter line that the new one needs; then it goes too.
     ends = (entry.end, line_end(document, entry.end)) if after else (entry.end,)
-    # A delimiter line in front keeps the new text from closing a fence that something before it left open, and a text that
-    # begins with U+FEFF from giving the file a BOM.
+    # A delimiter line in front keeps the new text from closing a fence that something before it left open, and a text
+    # that begins with U+FEFF from giving the file a BOM.
     for lead, end in product(("", f"{document.newline}§{document.newline}"), ends):
         made = ((entry.start + len(lead), content),)
         for escaped in (stored, "\\" + stored) if stored.startswith(("# ", "#\t")) else (stored,):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.errors import EditError
 from catmem.syntax.escape import with_backslashes
-from catmem.syntax.scan import boundary_lines, scan, unclosed_spans
+from catmem.syntax.scan import boundary_lines, heading_at, scan, unclosed_spans
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import BOM, unify_newlines, with_newline
 
@@ -94,15 +94,17 @@ def _at_line_start(document: Document, raw: str) -> str:
 
 
 def _group(title: str, document: Document) -> _Group:
-    # A title that ends in `#` needs a closing run, or it would lose that.
-    line = f"## {title} ##" if title.endswith("#") else f"## {title}"
-    return _Group(line, document.scan.categories.category(title) or UNCATEGORIZED, [])
+    return _Group(_heading(2, title), document.scan.categories.category(title) or UNCATEGORIZED, [])
 
 
 def _title_line(document: Document) -> str | None:
-    if document.title is None:
-        return None
-    return f"# {document.title} #" if document.title.endswith("#") else f"# {document.title}"
+    return None if document.title is None else _heading(1, document.title)
+
+
+def _heading(level: int, title: str) -> str:
+    line = f"{'#' * level} {title}"
+    # A title such as `a #` would lose its end without a closing run.
+    return line if heading_at(line, 0, level)[1] == title else f"{line} #"
 
 
 def _plain(document: Document, groups: list[_Group]) -> Iterator[str]:

@@ -106,8 +106,15 @@ class _Candidate:
     freshness: Freshness
     body: str
     blocked: str | None = None
-    out: str | None = None
-    """Why the entry is left out; ``None`` while it is in."""
+    dated_out: str | None = None
+    """Which date keeps the entry out."""
+    over_budget: str | None = None
+    """Which budget keeps it out."""
+
+    @property
+    def out(self) -> str | None:
+        """Why the entry is left out; ``None`` while it is in."""
+        return self.dated_out or self.over_budget
 
 
 @dataclass(slots=True)
@@ -150,9 +157,9 @@ class _Draft:
         for candidate in self.candidates:
             state = candidate.freshness.state
             if not candidate.body:
-                candidate.out = "no text"
+                candidate.dated_out = "no text"
             elif (state == "expired" and policy.expired == "drop") or (state == "stale" and policy.stale == "drop"):
-                candidate.out = candidate.freshness.note
+                candidate.dated_out = candidate.freshness.note
 
     def clear_text(self) -> str | None:
         """The text, if one look at it shows that the built-in scanner can find nothing in it or in any entry.
@@ -161,26 +168,34 @@ class _Draft:
         """
         if self.style not in KEEP_LETTERS:
             return None
-        self.fit_budget()
         pieces = self.pieces()
-        bodies = [candidate.body for candidate in self.candidates if candidate.out is None]
+        bodies = [candidate.body for candidate in self.candidates if candidate.dated_out is None]
         ours = "".join([piece.text for piece in pieces if piece.owner is not None])
         # What a style takes for the end of a line it does not keep, so such a character has to be looked for first.
         if any(map("".join(bodies).__contains__, _OTHER_LINE_ENDS)) or not is_clear(ours, bodies):
             return None
+        if self.profile.prompt.budget:
+            self.fit_budget()
+            pieces = self.pieces()
         return "".join([piece.text for piece in pieces])
 
     def block(self) -> None:
         """Withhold each entry in which the scanner finds something."""
-        inside = [candidate for candidate in self.candidates if candidate.out is None]
+        inside = [candidate for candidate in self.candidates if candidate.dated_out is None]
         bodies = [candidate.body for candidate in inside]
         for candidate, findings in zip(inside, scan_each(self.scanner, bodies), strict=True):
             if findings:
                 candidate.blocked = _rules(findings)
 
     def fit_budget(self) -> None:
-        """Leave out whole entries until each target, and then the whole, is within its budget."""
+        """Leave out whole entries until each target, and then the whole, is within its budget.
+
+        What an earlier call left out has its chance again: a long entry may have been withheld since.
+        """
         budget = self.profile.prompt.budget
+        if budget:
+            for candidate in self.candidates:
+                candidate.over_budget = None
         for target in TARGETS:
             if target in budget:
                 inside = [candidate for candidate in self.candidates if candidate.target == target]
@@ -197,13 +212,13 @@ class _Draft:
         while fewest < most:
             middle = (fewest + most) // 2
             for index, candidate in enumerate(order):
-                candidate.out = reason if index < middle else None
+                candidate.over_budget = reason if index < middle else None
             if size() <= budget:
                 most = middle
             else:
                 fewest = middle + 1
         for index, candidate in enumerate(order):
-            candidate.out = reason if index < fewest else None
+            candidate.over_budget = reason if index < fewest else None
 
     def size(self, target: str) -> int:
         """What the text of one target counts."""
@@ -227,7 +242,9 @@ class _Draft:
         return Block(target, categories, self.profile.prompt.budget.get(target))
 
     def _fact(self, index: int, candidate: _Candidate) -> Fact:
-        note = None if self.profile.prompt.stale == "plain" else candidate.freshness.note
+        note = candidate.freshness.note
+        if self.profile.prompt.stale == "plain" and candidate.freshness.state != "expired":
+            note = None
         return Fact(index, candidate.body, candidate.freshness, note, candidate.blocked)
 
     def _title(self, target: str, category: str) -> str | None:

@@ -45,7 +45,7 @@ def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path
     it says so. The value is whether the file may be a symbolic link: a folder may come from somebody else, so only
     who names a file (or a profile with ``allow_outside``) has a link written through.
     """
-    named = [Path(path) for path in paths]
+    named = [_named(path) for path in paths]
     if not named:
         every = (
             (workspace.path(name, target), profile.allow_outside)
@@ -63,6 +63,13 @@ def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path
     return found
 
 
+def _named(path: str | Path) -> Path:
+    # pathlib would read it as the working folder, and a variable that a script forgot to set would rewrite all below.
+    if not os.fspath(path):
+        raise UnreadableError("the path is empty", code="missing", hint="Name a file, or '.' for this folder.")
+    return Path(path)
+
+
 def format_document(document: Document, layout: Layout | None = None) -> tuple[Layout, str]:
     """The layout that a document is to have (by default the one it keeps to, else ``plain``) and its text in it."""
     chosen: Layout = layout or ("shared" if is_shared(document) else "plain")
@@ -77,7 +84,9 @@ def plan_format(
         data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
     except UnreadableError as error:
         if error.code == "symlink":
-            error.hint = "The file that it leads to was left as it is. Name the link itself to have that file formatted."
+            error.hint = (
+                "The file that it leads to was left as it is. Name the link itself to have that file formatted."
+            )
         raise
     try:
         document = workspace.parse(data)

@@ -279,8 +279,8 @@ def _title(text: str, start: int) -> Title | None:
 
 # --- fences and comments -------------------------------------------------------------------------------------------
 
-# CommonMark's fence lines, each taken by itself, and comments that begin a line. Possessive runs keep them linear, and a
-# newline in front, which every line is given, keeps them quick.
+# CommonMark's fence lines, each taken by itself, and comments that begin a line. Possessive runs keep them linear, and
+# a newline in front, which every line is given, keeps them quick.
 _OPENING = re.compile(r"\n\ {0,3}+(?:(?P<fence>`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)|<!--)")
 _CLOSING = {
     "`": re.compile(r"\n\ {0,3}+(`{3,}+)[ \t]*+(?=\r?\n|\r?\Z)"),

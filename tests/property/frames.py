@@ -1,7 +1,7 @@
 """Small readers of the three styles' frames, written from docs/prompt.md and apart from the code that writes them.
 
-Each gives back what a model could take for the frame: the targets, and in each the categories (as shown) with the number
-of entries. A line ends wherever any program may end it. What fits no frame raises ``BrokenFrameError``.
+Each gives back what a model could take for the frame: the targets, and in each the categories (as shown) with the
+number of entries. A line ends wherever any program may end it. What fits no frame raises ``BrokenFrameError``.
 """
 
 from __future__ import annotations

@@ -5,17 +5,17 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 MARKS = [
-    "§", "§ ", "§\t ", " §", "§ text", "text § text", "\\§", "\\\\§ ", "\\§ text", "§§", "§\r",
-    "## Finance", "## Finance ##", "##\tFinance", "## Rules (Old) #", "## a #b", "## C#", "## __uncategorized__",
-    "##", "## ", "## !!!", "## ##", "##x", " ## indented", "\\## Finance", "\\\\## Finance", "## Über", "## \ufeff",
-    "# Title", "# Title #", "# ", "#", "\\# Title", "### Three", "\\### Three", "Setext", "======", "------",
-    "```", "```python", "```a`b", "````", " ```", "    ```", "``` ", "~~~", "~~~~", "~~~ x", "~~~a`b", "> ```", "- ```",
-    "<!--", "<!-- x -->", "-->", "x -->", "<!-->", "<!--->", "  <!--", "    <!--", "x <!--", "<!-- ```", "``` <!--", "--> ```",
-    "---", "--- ", "---x", "\\---", "key: value", "key:", "- item", "  - item", "key: ",
-    "[a: b]", "[a: b] text", "- [a: b] text", "- [a: b]", "* [a: b][c: d]", "- [ ] todo", "\\[a: b]", "- \\[a: b] x",
-    "\\\\[a: b]", "[text](url)", "[a: b][ref]", "[a: b] [c: d]", "[a: [x, y], a: \"z\"] t", "[COMM] x", "\\[E = mc^2\\]",
-    "text", "- bullet", "+ plus", "", " ", "\t", "\ufeff", "\ufeff§", "\u2028", "\x0b", "\x0c", "\x85", "\xa0", "\x1c",
-    "a\rb", "\r", "a\r", "\\", "\\\\", "中文", "e\u0301", "\x00", "\U0001f600", "¤",
+    "§", "§ ", "§\t ", " §", "§ text", "text § text", "\\§", "\\\\§ ", "\\§ text", "§§", "§\r", "## Finance",
+    "## Finance ##", "##\tFinance", "## Rules (Old) #", "## a #b", "## C#", "## __uncategorized__", "##", "## ",
+    "## !!!", "## ##", "##x", " ## indented", "\\## Finance", "\\\\## Finance", "## Über", "## \ufeff", "# Title",
+    "# Title #", "# ", "#", "\\# Title", "### Three", "\\### Three", "Setext", "======", "------", "```",
+    "```python", "```a`b", "````", " ```", "    ```", "``` ", "~~~", "~~~~", "~~~ x", "~~~a`b", "> ```", "- ```",
+    "<!--", "<!-- x -->", "-->", "x -->", "<!-->", "<!--->", "  <!--", "    <!--", "x <!--", "<!-- ```", "``` <!--",
+    "--> ```", "---", "--- ", "---x", "\\---", "key: value", "key:", "- item", "  - item", "key: ", "[a: b]",
+    "[a: b] text", "- [a: b] text", "- [a: b]", "* [a: b][c: d]", "- [ ] todo", "\\[a: b]", "- \\[a: b] x",
+    "\\\\[a: b]", "[text](url)", "[a: b][ref]", "[a: b] [c: d]", '[a: [x, y], a: "z"] t', "[COMM] x",
+    "\\[E = mc^2\\]", "text", "- bullet", "+ plus", "", " ", "\t", "\ufeff", "\ufeff§", "\u2028", "\x0b", "\x0c",
+    "\x85", "\xa0", "\x1c", "a\rb", "\r", "a\r", "\\", "\\\\", "中文", "e\u0301", "\x00", "\U0001f600", "¤",
 ]  # fmt: skip
 
 newlines = st.sampled_from(["\n", "\n", "\n", "\r\n"])
@@ -47,11 +47,30 @@ def stored_form(text: str) -> str:
     return text.replace("\r\n", "\n").strip()
 
 
-categories = st.sampled_from(["finance", "rules-old", "communication-style", "über", "__uncategorized__", "c", "a-b", "new_one"])
+categories = st.sampled_from(
+    ["finance", "rules-old", "communication-style", "über", "__uncategorized__", "c", "a-b", "new_one"]
+)
 
 tag_keys = st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True)
 tag_text = st.one_of(
-    st.sampled_from(["2026-05-01", "finance", "", " ", "a, b", "a: b", "a #b", "http://x.y/z?q=1", "null", "yes", "1.0", "~", "=", "<<"]),
+    st.sampled_from(
+        [
+            "2026-05-01",
+            "finance",
+            "",
+            " ",
+            "a, b",
+            "a: b",
+            "a #b",
+            "http://x.y/z?q=1",
+            "null",
+            "yes",
+            "1.0",
+            "~",
+            "=",
+            "<<",
+        ]
+    ),
     st.text("?:-#&*!|>%@`'\"{}[],~=< \tab\\\n\r\xa0\x85\u2028\ufeff\x00\x7f/", max_size=12),
     st.text(st.characters(codec="utf-8"), max_size=8),
     st.text("ab c", min_size=100, max_size=300),
@@ -60,18 +79,21 @@ tag_values = st.one_of(tag_text, tag_text, st.lists(tag_text, min_size=1, max_si
 tag_sets = st.dictionaries(tag_keys, tag_values, max_size=3)
 
 _TAG_PIECES = [
-    "[", "]", "[[", "]]", "{", "}", ",", ", ", ":", ": ", ":\t", " ", "  ", "\t", "\n", '"', '""', '"x"', '"\\u0041"', '"\\ud83d"',
-    '"\\ud83d\\ude00"', '"\\/"', '"\\x41"', '"a\\"b"', '"a\tb"', "'", "'x'", "\\", "\\\\", "a", "b", "key", "key: ", "value", "- ", "-",
-    "---", "--- ", "---\n", "\n---", "?", "? ", "#", " #", "&a", "*a", "!", "!!str ", "|", ">", "%", "@", "`", "~", "=", "<<", "<<: ",
-    "\xa0", "\x85", "\u2028", "\x00", "\x7f", "\x9f", "\ufeff", "\ufffe", "\U0001f600", "2026-05-01", "null", "é", "...", "\r", "x" * 1100,
-    "[k: v]", "[k: v] ", "[k: ]", "[k: [a, b]]", "[k: [a, ]]", "[k: v, k: w]",
+    "[", "]", "[[", "]]", "{", "}", ",", ", ", ":", ": ", ":\t", " ", "  ", "\t", "\n", '"', '""', '"x"',
+    '"\\u0041"', '"\\ud83d"', '"\\ud83d\\ude00"', '"\\/"', '"\\x41"', '"a\\"b"', '"a\tb"', "'", "'x'", "\\", "\\\\",
+    "a", "b", "key", "key: ", "value", "- ", "-", "---", "--- ", "---\n", "\n---", "?", "? ", "#", " #", "&a", "*a",
+    "!", "!!str ", "|", ">", "%", "@", "`", "~", "=", "<<", "<<: ", "\xa0", "\x85", "\u2028", "\x00", "\x7f", "\x9f",
+    "\ufeff", "\ufffe", "\U0001f600", "2026-05-01", "null", "é", "...", "\r", "x" * 1100, "[k: v]", "[k: v] ",
+    "[k: ]", "[k: [a, b]]", "[k: [a, ]]", "[k: v, k: w]",
 ]  # fmt: skip
 
 tag_soup = st.one_of(
     st.lists(st.sampled_from(_TAG_PIECES), max_size=8).map("".join),
     st.lists(st.sampled_from(_TAG_PIECES), max_size=6).map(lambda pieces: "[key: " + "".join(pieces) + "] body"),
-    st.lists(st.sampled_from(_TAG_PIECES), max_size=6).map(lambda pieces: "---\nkey: " + "".join(pieces) + "\n---\nbody"),
-    st.lists(st.text("k[]\"- :#,?a", max_size=7), max_size=4).map(lambda rows: "\n".join(["---", *rows, "---"])),
+    st.lists(st.sampled_from(_TAG_PIECES), max_size=6).map(
+        lambda pieces: "---\nkey: " + "".join(pieces) + "\n---\nbody"
+    ),
+    st.lists(st.text('k[]"- :#,?a', max_size=7), max_size=4).map(lambda rows: "\n".join(["---", *rows, "---"])),
     tag_text.map(lambda value: f"[key: {value}] body"),
     tag_text.map(lambda value: f"---\nkey: {value}\n---"),
     tag_text.map(lambda value: f"[key: [a, {value}]]"),

@@ -26,7 +26,9 @@ from catmem.syntax.slug import UNCATEGORIZED, slugify
 from tests.property.strategies import bodies, categories, stored_form, tag_sets, texts
 
 place = st.integers(0, 10)
-declared_sets = st.sampled_from([None, None, ("finance", "rules-old", "communication-style", "über", "c", "a-b", "new_one")])
+declared_sets = st.sampled_from(
+    [None, None, ("finance", "rules-old", "communication-style", "über", "c", "a-b", "new_one")]
+)
 
 
 def says(entry):
@@ -55,7 +57,7 @@ def without_new_title(old, new, entries):
 
 
 def assert_sound(old, edited, gone=None):
-    """What holds after every edit: the edits lead from text to text, a scan of the whole sees the same, other entries stay."""
+    """What holds after every edit: it leads from text to text, a whole scan sees the same, other entries stay."""
     new = edited.document
     assert apply_edits(old.text, edited.edits) == new.text
     assert list(edited.edits) == sorted(edited.edits)
@@ -75,7 +77,7 @@ def pick(document, index):
 
 
 def unless_bad_tag(operation, *arguments, **settings):
-    """The outcome, or no example for a value that no tag block can hold; there is no document without room for an edit."""
+    """The outcome, or no example for a value that no tag block can hold. Every document has room for an edit."""
     try:
         return operation(*arguments, **settings)
     except EditError as error:

@@ -19,8 +19,7 @@ plain_additions = st.sampled_from(["new", "two\nlines", "- bullet", "[a: b] tagg
 
 def says(document):
     return document.title, {
-        category: [(entry.body, entry.tags) for entry in entries]
-        for category, entries in document.by_category.items()
+        category: [(entry.body, entry.tags) for entry in entries] for category, entries in document.by_category.items()
     }
 
 

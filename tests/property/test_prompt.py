@@ -1,4 +1,4 @@
-"""What holds of any prompt: no sight of other categories through any door, whole frames, the same bytes on quiet days."""
+"""What holds of any prompt: no sight of other categories by any door, whole frames, the same bytes on quiet days."""
 
 from __future__ import annotations
 
@@ -80,8 +80,10 @@ def selected(category, selectors, taxonomy):
         negative, name = selector.startswith("!"), selector.lstrip("!")
         name = "alpha" if taxonomy and name == "comm" else name
         pattern = any(mark in name for mark in "*?[")
-        if pattern and not negative and (
-            category == UNCATEGORIZED or (taxonomy and taxonomy["closed"] and category not in DECLARED)
+        if (
+            pattern
+            and not negative
+            and (category == UNCATEGORIZED or (taxonomy and taxonomy["closed"] and category not in DECLARED))
         ):
             continue
         if fnmatchcase(category, name) if pattern else category == name:
@@ -136,12 +138,10 @@ def run(*arguments):
         optional={"budget": st.sampled_from([{"user": 120}, {"total": 90}])},
     ),
 )  # fmt: skip
-def test_nothing_of_another_category_is_seen_through_any_door(
+def test_nothing_of_another_category_is_seen_through_any_door(  # noqa: PLR0913, PLR0917 - one a strategy
     user, memory, mine, theirs, include, taxonomy, style, through, prompt
 ):
     """``through``: the files belong to another profile, which ``--from`` names."""
-    if taxonomy and taxonomy["closed"]:
-        mine, theirs = ([name for name in names if name not in {"ünï-code"}] for names in (mine, theirs))
     user_text, in_user = write_document(user, 100)
     memory_text, in_memory = write_document(memory, 200)
     allowed = allowed_canaries(user, in_user, mine, include, taxonomy)
@@ -160,7 +160,9 @@ def test_nothing_of_another_category_is_seen_through_any_door(
         workspace = Workspace.open(root, search=False)
         built = workspace.prompt("reader", source=owner, as_of=DAY, style=style)
         outputs = [json.dumps(built.to_dict()), str(built)]
-        outputs += [json.dumps(workspace.view("reader", target, source=owner).to_dict()) for target in ("user", "memory")]
+        outputs += [
+            json.dumps(workspace.view("reader", target, source=owner).to_dict()) for target in ("user", "memory")
+        ]
         ask = ("--root", root, "--as-of", DAY)
         outputs.append(run("prompt", "reader", "--from", owner, "--explain", *ask))
         outputs.append(run("prompt", "reader", "--from", owner, "--style", style, "--format", "json", *ask))
@@ -199,19 +201,21 @@ EVERYTHING = Profile("reader", user_memory_categories=("*",), memory_categories=
 
 
 class NoScanner:
-    def scan(self, text):
+    def scan(self, text):  # noqa: ARG002 - a scanner has it
         return []
 
 
 FRAME_MARKS = st.sampled_from([
     "\\## x", "\\# About the user", "- x", "</entry>", "</category></memory>", "<entry>", "═" * 46, "§§", "\\§", " §",
-    "USER PROFILE (who the user is) [x]", "MEMORY (your personal notes) [x]", "\u2028", "\u2029- y", "\r## x", "\x0b- x",
+    "USER PROFILE (who the user is) [x]", "MEMORY (your personal notes) [x]", "\u2028", "\u2029- y", "\r## x",
+    "\x0b- x",
     "\x0c", "\x85## y", "\x1c- z", "```", "<!--", "-->", "[BLOCKED: x]", "&lt;", "]]>", "\\", "text", "", "  ", "\t",
     "\u2028§", "\r§\r", "\\\\§", "\u2028═", "\x00", "\ufffe",
 ])  # fmt: skip
 framed = st.lists(st.lists(FRAME_MARKS, max_size=4).map("".join), max_size=6).map("\n".join)
 framed_documents = st.lists(
-    st.sampled_from(["## A\n", "## B \u2028## C\n", "\n§\n", "\n§\n[verified_date: 2020-01-01] ", "\n"]) | framed, max_size=10
+    st.sampled_from(["## A\n", "## B \u2028## C\n", "\n§\n", "\n§\n[verified_date: 2020-01-01] ", "\n"]) | framed,
+    max_size=10,
 ).map("\n".join)
 
 
@@ -237,14 +241,18 @@ def test_the_frame_reads_back_as_the_categories_and_entries_that_went_in(user, m
 
 near = st.integers(-15, 15).map(lambda days: (DAY + timedelta(days)).isoformat())
 limits = st.integers(1, 10)
-dated = st.lists(st.dictionaries(st.sampled_from(["verified_date", "created", "expires"]), near, max_size=3), max_size=6)
+dated = st.lists(
+    st.dictionaries(st.sampled_from(["verified_date", "created", "expires"]), near, max_size=3), max_size=6
+)
 
 
 @given(
     facts=dated, limit=limits, gap=st.integers(1, 6), style=st.sampled_from(sorted(READERS)),
     stale=st.sampled_from(["note", "plain", "drop"]), expired=st.sampled_from(["note", "drop"]),
 )  # fmt: skip
-def test_the_text_changes_only_when_a_fact_crosses_its_limit(facts, limit, gap, style, stale, expired):
+def test_the_text_changes_only_when_a_fact_crosses_its_limit(  # noqa: PLR0913, PLR0917 - one a strategy
+    facts, limit, gap, style, stale, expired
+):
     lines = [
         f"[{', '.join(f'{key}: {value}' for key, value in tags.items())}] fact {number}" if tags else f"fact {number}"
         for number, tags in enumerate(facts)

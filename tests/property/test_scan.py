@@ -57,7 +57,11 @@ def test_blank_spans_hold_white_space_only(text):
     assert not [span for span in parse(text).spans if span.kind == "blank" and text[span.start : span.end].strip()]
 
 
-@given(st.lists(st.sampled_from(["one", "two\nlines", "a\n\nb", "- x", "Label: y", "# h", "§ x", "", " ", "\n"]), max_size=8))
+@given(
+    st.lists(
+        st.sampled_from(["one", "two\nlines", "a\n\nb", "- x", "Label: y", "# h", "§ x", "", " ", "\n"]), max_size=8
+    )
+)
 def test_a_file_without_headers_reads_as_hermes_reads_it(parts):
     text = "\n§\n".join(parts)
     # Hermes splits without overlap, so that of two delimiter lines in a row it may see one; catmem sees both. What
@@ -68,7 +72,7 @@ def test_a_file_without_headers_reads_as_hermes_reads_it(parts):
 
 
 def _without_edge_delimiters(entry):
-    """Delimiters that Hermes does not see, because their newline is the one of the delimiter before or an edge of the file."""
+    """Without delimiters that Hermes does not see, whose newline is that of the one before or that stand at an edge."""
     lines = entry.removeprefix("§\n").removesuffix("\n§").strip()
     return [lines] if lines else []
 
@@ -84,10 +88,10 @@ def test_rescan_is_scan(text, piece, places):
 
 # --- mistune ---------------------------------------------------------------------------------------------------------
 #
-# CommonMark and this format agree on level-2 ATX headings in one stretch, outside fences and comments, if every fence and
-# comment is closed and stands at the top level (here a list or a quote hides nothing, and what is not closed hides nothing
-# either). So these texts are built of paragraphs, headings, closed fences and closed comments; what stands inside a fence
-# or a comment is anything that cannot close it.
+# CommonMark and this format agree on level-2 ATX headings in one stretch, outside fences and comments, if every fence
+# and comment is closed and stands at the top level (here a list or a quote hides nothing, and what is not closed hides
+# nothing either). So these texts are built of paragraphs, headings, closed fences and closed comments; what stands
+# inside a fence or a comment is anything that cannot close it.
 
 _INSIDE = st.lists(
     st.sampled_from(["## Hidden", "text", "", "`` two", "<!--", "§ text", "# One", "    ## far"]), max_size=4
@@ -96,16 +100,30 @@ _INSIDE = st.lists(
 
 def _fence(draw):
     run = draw(st.sampled_from(["```", "````", "~~~", "~~~~~"]))
-    inside = [*draw(_INSIDE), *draw(st.lists(st.sampled_from([run[:3] + " info", "~~~" if run[0] == "`" else "```"]), max_size=2))]
+    inside = [
+        *draw(_INSIDE),
+        *draw(st.lists(st.sampled_from([run[:3] + " info", "~~~" if run[0] == "`" else "```"]), max_size=2)),
+    ]
     longer = draw(st.sampled_from(["", run[0], " "]))
-    return [draw(st.sampled_from(["", " ", "   "])) + run + draw(st.sampled_from(["", "python", " a b"])), *inside, run + longer]
+    return [
+        draw(st.sampled_from(["", " ", "   "])) + run + draw(st.sampled_from(["", "python", " a b"])),
+        *inside,
+        run + longer,
+    ]
 
 
 def _comment(draw):
     inside = [line for line in draw(_INSIDE) if "<!--" not in line]
-    return [
-        draw(st.sampled_from(["<!-- x -->", " <!-- ## x -->", "<!-- a --> b"]))
-    ] if draw(st.booleans()) else ["<!--" + draw(st.sampled_from(["", " x"])), *inside, "```", draw(st.sampled_from(["-->", "x -->", "--> y"]))]
+    return (
+        [draw(st.sampled_from(["<!-- x -->", " <!-- ## x -->", "<!-- a --> b"]))]
+        if draw(st.booleans())
+        else [
+            "<!--" + draw(st.sampled_from(["", " x"])),
+            *inside,
+            "```",
+            draw(st.sampled_from(["-->", "x -->", "--> y"])),
+        ]
+    )
 
 
 @st.composite
@@ -115,13 +133,21 @@ def common_texts(draw):
         kind = draw(st.sampled_from(["heading", "heading", "paragraph", "blank", "fence", "comment", "other"]))
         if kind == "heading":
             name = draw(st.sampled_from(["Alpha", "Beta two", "C#", "D #5"]))
-            rows.append("##" + draw(st.sampled_from([" ", "  ", "\t"])) + name + draw(st.sampled_from(["", " ##", " #", "  "])))
+            rows.append(
+                "##" + draw(st.sampled_from([" ", "  ", "\t"])) + name + draw(st.sampled_from(["", " ##", " #", "  "]))
+            )
         elif kind == "fence":
             rows += _fence(draw)
         elif kind == "comment":
             rows += _comment(draw)
         else:
-            rows.append({"paragraph": "some words", "blank": "", "other": draw(st.sampled_from(["# One", "### Three", "##none"]))}[kind])
+            rows.append(
+                {
+                    "paragraph": "some words",
+                    "blank": "",
+                    "other": draw(st.sampled_from(["# One", "### Three", "##none"])),
+                }[kind]
+            )
     return "\n".join(rows) + "\n"
 
 

@@ -9,12 +9,20 @@ import pytest
 
 from catmem.errors import EditError
 from catmem.model.document import parse
-from catmem.model.edit import add_entry, apply_edits, move_entry, remove_entry, rename_section, replace_entry, retag_entry
+from catmem.model.edit import (
+    add_entry,
+    apply_edits,
+    move_entry,
+    remove_entry,
+    rename_section,
+    replace_entry,
+    retag_entry,
+)
 from catmem.model.layout import formatted
 
 FOLDER = Path(__file__).parents[1] / "conformance"
 TAKEN_HERE = ("parse.json", "edits/*.json", "layouts/*.json", "problems/*.json")
-TAKEN_ELSEWHERE = {"profiles": "policy/test_profile.py"}
+TAKEN_ELSEWHERE = {"profiles": "policy/test_profile.py", "prompts": "policy/test_prompt_cases.py"}
 
 
 def cases(pattern, *, key=None):

@@ -95,7 +95,10 @@ def test_a_link_to_itself(tmp_path):
     assert code_of(link, follow_symlink=False) == "symlink"
 
 
-@pytest.mark.parametrize(("number", "code"), [(errno.EACCES, "permission"), (errno.EPERM, "permission"), (errno.EIO, "io"), (errno.ENXIO, "not_a_file")])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(errno.EACCES, "permission"), (errno.EPERM, "permission"), (errno.EIO, "io"), (errno.ENXIO, "not_a_file")],
+)
 def test_what_the_system_refuses(tmp_path, monkeypatch, number, code):
     # Root may read everything, so permission is refused by hand.
     def refuse(*_arguments):

@@ -71,7 +71,7 @@ def test_a_layout_says_the_same(sample, layout):
 def test_an_added_entry_comes_off_again(sample):
     before = parse(sample)
     added = add_entry(before, "§\n## A new fact", category=UNCATEGORIZED, tags={"source": "a test"})
-    assert [entry for entry in added.document.entries if entry != added.entry][0].raw == before.entries[0].raw
+    assert next(entry for entry in added.document.entries if entry != added.entry).raw == before.entries[0].raw
     after = remove_entry(added.document, added.entry).document
     assert [entry.raw for entry in after.entries] == [entry.raw for entry in before.entries]
 
@@ -81,7 +81,12 @@ def test_a_page_with_headings_becomes_sections():
     assert len(as_hermes_reads(text)) == 1
     document = parse(text)
     assert document.title == "USER.md — Auto-Injected User Profile"
-    assert [section.category for section in document.sections] == ["identity", "communication-style", "role", "boundaries"]
+    assert [section.category for section in document.sections] == [
+        "identity",
+        "communication-style",
+        "role",
+        "boundaries",
+    ]
     assert {category: len(entries) for category, entries in document.by_category.items()} == {
         UNCATEGORIZED: 1,
         "identity": 1,

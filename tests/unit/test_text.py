@@ -3,10 +3,12 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import NotUtf8Error, TooLargeError
-from catmem.text import BOM, LineIndex, Limits, decode, dominant_newline, unify_newlines, with_newline
+from catmem.text import BOM, Limits, LineIndex, decode, dominant_newline, unify_newlines, with_newline
 
 
-@pytest.mark.parametrize("data", [b"", b"x", "é中\U0001f600".encode(), b"\xef\xbb\xbfx", b"a\r\nb\r", bytes(range(128))])
+@pytest.mark.parametrize(
+    "data", [b"", b"x", "é中\U0001f600".encode(), b"\xef\xbb\xbfx", b"a\r\nb\r", bytes(range(128))]
+)
 def test_decoding_loses_nothing(data):
     assert decode(data).encode() == data
     assert decode(decode(data)) == decode(data)
@@ -49,7 +51,15 @@ def test_the_size_is_looked_at_before_the_encoding():
 
 @pytest.mark.parametrize(
     ("text", "newline"),
-    [("", "\n"), ("a", "\n"), ("a\r", "\n"), ("a\r\n", "\r\n"), ("a\r\nb\n", "\n"), ("a\r\nb\r\nc\n", "\r\n"), ("\u2028\x0b\x0c", "\n")],
+    [
+        ("", "\n"),
+        ("a", "\n"),
+        ("a\r", "\n"),
+        ("a\r\n", "\r\n"),
+        ("a\r\nb\n", "\n"),
+        ("a\r\nb\r\nc\n", "\r\n"),
+        ("\u2028\x0b\x0c", "\n"),
+    ],
 )
 def test_the_dominant_newline(text, newline):
     assert dominant_newline(text) == newline

@@ -52,7 +52,11 @@ def test_twice_is_harmless(tmp_path):
 def test_json(tmp_path):
     said = json.loads(run(tmp_path, "--format", "json").stdout)
     assert list(said) == ["root", "written", "kept"]
-    assert said == {"root": str(tmp_path), "written": ["catmem.yaml", "profiles/orchestrator.yaml", ".gitignore"], "kept": []}
+    assert said == {
+        "root": str(tmp_path),
+        "written": ["catmem.yaml", "profiles/orchestrator.yaml", ".gitignore"],
+        "kept": [],
+    }
     assert json.loads(run(tmp_path, "--format", "json").stdout)["kept"] == ["catmem.yaml", "profiles/orchestrator.yaml"]
 
 

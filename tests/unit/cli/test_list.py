@@ -21,7 +21,10 @@ def run(*arguments):
 def place(tmp_path):
     put(tmp_path / "catmem.yaml", "taxonomy: {categories: {talk: {aliases: [speech]}}}\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nmemory_categories: [notes]\n")
-    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\n[verified_date: 2026-01-01] one\nmore\n§\ntwo\n\n## Pay\nsecret\n")
+    put(
+        tmp_path / "homes" / "neo" / "USER.md",
+        "## Talk\n[verified_date: 2026-01-01] one\nmore\n§\ntwo\n\n## Pay\nsecret\n",
+    )
     put(tmp_path / "homes" / "neo" / "MEMORY.md", "## Notes\n" + "x" * 100 + "\n")
     return tmp_path
 
@@ -47,7 +50,13 @@ def test_as_json(place):
 
 @pytest.mark.parametrize(
     ("choices", "count"),
-    [(("-t", "user"), 2), (("-t", "memory"), 1), (("-c", "talk"), 2), (("-c", "speech"), 2), (("-t", "memory", "-c", "talk"), 0)],
+    [
+        (("-t", "user"), 2),
+        (("-t", "memory"), 1),
+        (("-c", "talk"), 2),
+        (("-c", "speech"), 2),
+        (("-t", "memory", "-c", "talk"), 0),
+    ],
 )
 def test_a_part(place, choices, count):
     assert len(run("-p", "neo", "--root", place, *choices).stdout.splitlines()) == count
@@ -55,7 +64,9 @@ def test_a_part(place, choices, count):
 
 @pytest.mark.parametrize("output_format", ["text", "json"])
 def test_a_category_out_of_sight_is_like_one_that_is_not_there(place, output_format):
-    hidden, absent = (run("-p", "neo", "--root", place, "-c", name, "--format", output_format) for name in ("pay", "none"))
+    hidden, absent = (
+        run("-p", "neo", "--root", place, "-c", name, "--format", output_format) for name in ("pay", "none")
+    )
     assert (hidden.exit_code, hidden.stdout, hidden.stderr) == (absent.exit_code, absent.stdout, absent.stderr)
     assert hidden.exit_code == 0
     if output_format == "text":

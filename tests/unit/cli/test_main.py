@@ -72,7 +72,7 @@ def test_the_root_must_be_a_folder(tmp_path):
     assert run("prompt", "neo", "--root", put(tmp_path / "file", "")).exit_code == 2
 
 
-# --- as a process ------------------------------------------------------------------------------------------------------
+# --- as a process --------------------------------------------------------------------------------------------------
 
 
 def test_a_reader_that_stops_early(demo):
@@ -80,7 +80,9 @@ def test_a_reader_that_stops_early(demo):
     assert (found.stdout, found.stderr) == (b"{\n", b"")
 
 
-@pytest.mark.parametrize("arguments", [["prompt", "neo"], ["show", "-p", "neo", "--format", "json"], ["fmt", "--diff", "--layout", "shared"]])
+@pytest.mark.parametrize(
+    "arguments", [["prompt", "neo"], ["show", "-p", "neo", "--format", "json"], ["fmt", "--diff", "--layout", "shared"]]
+)
 @pytest.mark.parametrize("sink", ["> /dev/full", ">&-"])
 def test_output_that_cannot_be_written_is_an_error_and_no_traceback(demo, arguments, sink):
     found = process(*arguments, cwd=demo, command=f"{{}} {sink}")
@@ -105,9 +107,6 @@ def test_closed_standard_input(demo, command):
 
 def test_a_working_folder_that_is_gone(tmp_path):
     gone = tmp_path / "gone"
-    gone.mkdir()
-    found = process("prompt", "neo", cwd=gone, command=f"rmdir {gone}; {{}}", env={"PYTHONPATH": str(tmp_path)})
-    assert found.returncode in {1, 2}
     found = process("prompt", "neo", cwd=tmp_path, command=f"mkdir {gone} && cd {gone} && rmdir {gone} && {{}}")
     assert found.returncode == 2
     assert found.stderr.startswith(b"error[io]: ")

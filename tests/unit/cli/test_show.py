@@ -63,7 +63,9 @@ def test_standard_input(place):
     assert "talk (2)" in run("-", "--root", place, input=TEXT).stdout
     assert "talk (1)" in run("-", "--root", place, input="## Speech\nx").stdout
     assert run("-", "--root", place, input="").stdout == "(no entries)\n"
-    assert json.loads(run("-", "--root", place, "--format", "json", input=b"\xef\xbb\xbf## A\r\nx\r\n").stdout)["categories"]
+    assert json.loads(run("-", "--root", place, "--format", "json", input=b"\xef\xbb\xbf## A\r\nx\r\n").stdout)[
+        "categories"
+    ]
 
 
 def test_the_files_own_root_says_what_its_aliases_mean(place, tmp_path_factory, monkeypatch):
@@ -73,6 +75,8 @@ def test_the_files_own_root_says_what_its_aliases_mean(place, tmp_path_factory, 
 
 
 def test_a_terminal_gets_no_escape_sequences(place):
-    result = run("-", "--root", place, input="## A\x1b[31m\n[k: \"\\u001b\"] \x1b]0;title\x07 \u202e \u200b é 👩\u200d💻\n")
+    result = run(
+        "-", "--root", place, input='## A\x1b[31m\n[k: "\\u001b"] \x1b]0;title\x07 \u202e \u200b é 👩\u200d💻\n'
+    )
     assert not set("\x1b\x07\u202e\u200b") & set(result.stdout)
     assert "\\x1b]0;title\\x07 \\u202e \\u200b é 👩\u200d💻" in result.stdout

@@ -72,7 +72,7 @@ def test_the_last_selector_that_matches_wins():
     assert "finance-payroll" in see(user_memory_categories=("!finance-payroll", "finance-*")).categories
 
 
-@pytest.mark.parametrize("title", ["FINANCE PAYROLL", "ﬁnance payroll", "Finance—Payroll", "Finance  Payroll ##"])  # noqa: RUF001
+@pytest.mark.parametrize("title", ["FINANCE PAYROLL", "ﬁnance payroll", "Finance—Payroll", "Finance  Payroll ##"])
 def test_other_spellings_of_a_name_are_the_same_category(title):
     view = see(f"## {title}\nsecret\n", user_memory_categories=("*", "!finance-payroll"))
     assert (bodies(view), view.hidden) == ([], 1)

@@ -18,7 +18,9 @@ def state(tags, *, as_of=DAY, stale_after=90):
     return freshness(tags, as_of=as_of, stale_after=stale_after)
 
 
-@pytest.mark.parametrize(("age", "expected"), [(0, "fresh"), (89, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")])
+@pytest.mark.parametrize(
+    ("age", "expected"), [(0, "fresh"), (89, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")]
+)
 @pytest.mark.parametrize("key", ["verified_date", "created"])
 def test_a_fact_is_stale_after_more_days_than_the_limit(key, age, expected):
     day = DAY - timedelta(age)
@@ -58,8 +60,9 @@ def test_without_a_date_a_fact_is_unverified(tags):
 
 
 BROKEN = [
-    "", "yesterday", "2026", "2026-11", "2026-13-01", "2026-02-30", "2026-00-10", "0000-01-01", "20261121", "21.11.2026",
-    "2026-11-21T00:00", "2026-W47-6", " 2026-11-2", "2026-11-21 ", "+026-11-21", "2026/11/21", "２０２６-１１-２１",
+    "", "yesterday", "2026", "2026-11", "2026-13-01", "2026-02-30", "2026-00-10", "0000-01-01", "20261121",
+    "21.11.2026",
+        "2026-11-21T00:00", "2026-W47-6", " 2026-11-2", "2026-11-21 ", "+026-11-21", "2026/11/21", "２０２６-１１-２１",
     "2026-11-21\n", "2026‐11‐21", ["2026-11-21"], [], None,
 ]  # fmt: skip
 

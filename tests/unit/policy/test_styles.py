@@ -12,8 +12,8 @@ import pytest
 from catmem.model.document import parse
 from catmem.policy.profile import Profile, PromptSettings
 from catmem.policy.prompt import build_prompt
-from catmem.policy.styles import Block, Category, Fact, blocked_line, render
 from catmem.policy.staleness import UNVERIFIED
+from catmem.policy.styles import Block, Category, Fact, blocked_line, render
 from tests.property.frames import READERS, BrokenFrameError
 
 DAY = date(2026, 11, 21)
@@ -24,7 +24,7 @@ RULE = "═" * 46
 
 
 class NoScanner:
-    def scan(self, text):
+    def scan(self, text):  # noqa: ARG002 - a scanner has it
         return []
 
 

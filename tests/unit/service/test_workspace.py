@@ -62,7 +62,9 @@ def test_profiles_and_paths(workspace, place):
     assert workspace.missing_files("neo") == (place / "homes" / "neo" / "MEMORY.md",)
 
 
-@pytest.mark.parametrize("name", ["../neo", "..", "", "/etc", "neo/../boss", "NEO", "neo.yaml", "nobody", "n\x00eo", "-x", "x" * 65])
+@pytest.mark.parametrize(
+    "name", ["../neo", "..", "", "/etc", "neo/../boss", "NEO", "neo.yaml", "nobody", "n\x00eo", "-x", "x" * 65]
+)
 def test_a_name_that_is_no_profile_of_the_root(workspace, name):
     for call in (workspace.profile, workspace.prompt, workspace.list, workspace.missing_files):
         with pytest.raises(UnknownNameError):
@@ -155,7 +157,7 @@ def test_without_a_day_it_is_today(workspace):
     assert first <= prompt.manifest.as_of <= last
 
 
-# --- files that cannot be read -----------------------------------------------------------------------------------------
+# --- files that cannot be read -------------------------------------------------------------------------------------
 
 
 def refused(workspace, code, error=UnreadableError):

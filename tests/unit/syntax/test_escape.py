@@ -5,7 +5,22 @@ import pytest
 from catmem.syntax.escape import escape, unescape, with_backslashes
 
 ESCAPED = ["\\§", "\\§ \t", "\\\\§", "\\# ", "\\# x", "\\## x", "\\##\tx", "\\\\\\## x", "\\#\t"]
-PLAIN = ["§", "## x", "\\§ x", "\\§§", "\\#x", "\\##x", "\\### x", " \\§", "x\\§", "\\", "\\\\", "\\\n§", "\\§\xa0", "\\\r## x"]
+PLAIN = [
+    "§",
+    "## x",
+    "\\§ x",
+    "\\§§",
+    "\\#x",
+    "\\##x",
+    "\\### x",
+    " \\§",
+    "x\\§",
+    "\\",
+    "\\\\",
+    "\\\n§",
+    "\\§\xa0",
+    "\\\r## x",
+]
 
 
 @pytest.mark.parametrize("line", ESCAPED)

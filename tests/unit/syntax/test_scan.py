@@ -69,7 +69,9 @@ def test_the_title_of_a_heading(line, title):
     assert titles(f"x\n{line}\ny") == [title.replace("\r", "") if line.endswith("\r") else title]
 
 
-@pytest.mark.parametrize("line", ["##", "##A", "### A", "# A", " ## A", "\t## A", "\\## A", "\ufeff## A", "##\xa0A", "> ## A", "- ## A"])
+@pytest.mark.parametrize(
+    "line", ["##", "##A", "### A", "# A", " ## A", "\t## A", "\\## A", "\ufeff## A", "##\xa0A", "> ## A", "- ## A"]
+)
 def test_no_heading(line):
     assert titles(f"x\n{line}\ny\n") == []
 
@@ -166,7 +168,11 @@ def test_a_delimiter_ends_what_a_fence_could_hide():
 
 def test_boundary_lines_of_an_entry():
     text = "## A\n```\n## B\n§\n## C\n```\n## D"
-    assert [text[start : start + 4].strip() for start in sorted(boundary_lines(text, ANY_CATEGORY))] == ["## A", "§\n##", "## D"]
+    assert [text[start : start + 4].strip() for start in sorted(boundary_lines(text, ANY_CATEGORY))] == [
+        "## A",
+        "§\n##",
+        "## D",
+    ]
     assert boundary_lines("# x\n\\## y\n ## z", ANY_CATEGORY) == []
 
 

@@ -1,0 +1,90 @@
+"""The same files, profile and day give the same bytes, whatever the process around them is like."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+AS_OF = "2026-11-21"
+PLACES = {
+    "hash seed 0": {"PYTHONHASHSEED": "0"},
+    "hash seed 12345": {"PYTHONHASHSEED": "12345"},
+    "C locale": {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    "Turkish, Latin-5": {"LC_ALL": "tr_TR.ISO-8859-9", "LANG": "tr_TR", "PYTHONUTF8": "0"},
+    "other output encoding": {"PYTHONIOENCODING": "utf-16"},
+    "far east of Greenwich": {"TZ": "Pacific/Kiritimati"},
+    "far west of Greenwich": {"TZ": "Etc/GMT+12"},
+    "narrow terminal": {"COLUMNS": "20", "TERM": "dumb", "NO_COLOR": "1"},
+    "development mode": {"PYTHONDEVMODE": "1", "PYTHONOPTIMIZE": "2"},
+}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    subprocess.run([sys.executable, "-m", "catmem", "init", "--example", folder], check=True, capture_output=True)
+    path = folder / "homes" / "trinity" / "USER.md"
+    text = path.read_text(encoding="utf-8")
+    text += "\n## Approval Conventions\nİstanbul ıI, Ελληνικά, 日本語, e\u0301\n"
+    path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def output(folder, *arguments, cwd=None, **environment):
+    found = subprocess.run(
+        [sys.executable, "-m", "catmem", *arguments, "--root", str(folder)],
+        cwd=cwd or folder, env={**os.environ, **environment}, capture_output=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (found.returncode, found.stderr) == (0, b"")
+    return found.stdout
+
+
+def prompt(folder, **choices):
+    return output(folder, "prompt", "trinity", "--as-of", AS_OF, "--format", "json", **choices)
+
+
+@pytest.fixture(scope="module")
+def usual(demo):
+    return prompt(demo)
+
+
+@pytest.mark.parametrize("environment", PLACES.values(), ids=PLACES)
+def test_the_environment_changes_no_byte(demo, usual, environment):
+    assert prompt(demo, **environment) == usual
+
+
+def test_the_working_folder_changes_no_byte(demo, usual, tmp_path):
+    assert prompt(demo, cwd=tmp_path) == usual
+    assert prompt(demo, cwd=demo / "homes" / "neo") == usual
+
+
+def test_a_copy_somewhere_else_gives_the_same_bytes(demo, usual, tmp_path):
+    clone = tmp_path / "clone ü"
+    shutil.copytree(demo, clone)
+    for path in sorted(clone.rglob("*"), reverse=True):
+        os.utime(path, (0, 0))
+    assert prompt(clone) == usual
+
+
+def test_the_text_is_printed_as_utf8_whatever_the_locale(demo, usual):
+    text = json.loads(usual)["text"].encode()
+    for environment in ({}, PLACES["C locale"], PLACES["other output encoding"]):
+        assert output(demo, "prompt", "trinity", "--as-of", AS_OF, **environment) == text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("list", "-p", "trinity", "--as-of", AS_OF),
+        ("show", "-p", "trinity"),
+        ("prompt", "trinity", "--explain", "--as-of", AS_OF),
+    ],
+)
+def test_the_other_commands_are_as_steady(demo, arguments):
+    expected = output(demo, *arguments)
+    assert output(demo, *arguments, **PLACES["C locale"], **PLACES["hash seed 12345"]) == expected

@@ -1,0 +1,284 @@
+"""What is wrong with files and names becomes a message and a status, never a traceback, and no file changes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from catmem.text import DEFAULT_LIMITS
+from tests.golden.case import put
+
+BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nuser_memory_categories: *c\n"
+
+
+def not_utf8(root):
+    put(root / "homes" / "neo" / "USER.md", b"## Talk\nsecret \xc3\x28\n")
+
+
+def too_large(root):
+    with (root / "homes" / "neo" / "USER.md").open("wb") as stream:
+        stream.truncate(DEFAULT_LIMITS.file_bytes + 1)
+
+
+def directory(root):
+    (root / "homes" / "neo" / "USER.md").unlink()
+    (root / "homes" / "neo" / "USER.md").mkdir()
+
+
+def fifo(root):
+    (root / "homes" / "neo" / "USER.md").unlink()
+    os.mkfifo(root / "homes" / "neo" / "USER.md")
+
+
+def symlink(root):
+    (root / "homes" / "neo" / "USER.md").rename(root / "elsewhere.md")
+    (root / "homes" / "neo" / "USER.md").symlink_to(root / "elsewhere.md")
+
+
+def dangling(root):
+    (root / "homes" / "neo" / "USER.md").unlink()
+    (root / "homes" / "neo" / "USER.md").symlink_to(root / "nowhere")
+
+
+def circular(root):
+    (root / "homes" / "neo" / "USER.md").unlink()
+    (root / "homes" / "neo" / "USER.md").symlink_to("USER.md")
+
+
+def file_for_folder(root):
+    (root / "homes" / "neo" / "USER.md").unlink()
+    (root / "homes" / "neo").rmdir()
+    put(root / "homes" / "neo", "a file")
+
+
+def profile(text):
+    def write(root):
+        put(root / "profiles" / "neo.yaml", text)
+
+    return write
+
+
+def config(text):
+    def write(root):
+        put(root / "catmem.yaml", text)
+
+    return write
+
+
+def cycle(root):
+    put(root / "profiles" / "neo.yaml", "extends: b\n")
+    put(root / "profiles" / "b.yaml", "extends: neo\n")
+
+
+def no_profiles(root):
+    (root / "profiles" / "neo.yaml").unlink()
+    (root / "profiles").rmdir()
+
+
+def profile_directory(root):
+    (root / "profiles" / "neo.yaml").unlink()
+    (root / "profiles" / "neo.yaml").mkdir()
+
+
+def profile_fifo(root):
+    (root / "profiles" / "neo.yaml").unlink()
+    os.mkfifo(root / "profiles" / "neo.yaml")
+
+
+def profiles_file(root):
+    no_profiles(root)
+    put(root / "profiles", "a file")
+
+
+def config_directory(root):
+    (root / "catmem.yaml").unlink()
+    (root / "catmem.yaml").mkdir()
+
+
+CASES = {
+    "not UTF-8": (not_utf8, "not_utf8"),
+    "over the size cap": (too_large, "too_large"),
+    "a directory where the file should be": (directory, "not_a_file"),
+    "a pipe where the file should be": (fifo, "not_a_file"),
+    "a linked file": (symlink, "symlink"),
+    "a link that leads nowhere": (dangling, "symlink"),
+    "a link in a circle": (circular, "symlink"),
+    "a file where the folder should be": (file_for_folder, "not_a_file"),
+    "an undeclared category, closed": (config("taxonomy: {closed: true, categories: {pay: {}}}"), "unknown_name"),
+    "an alias bomb": (profile(BOMB), "yaml_alias"),
+    "a profile that is no YAML": (profile("a: [\n"), None),
+    "a profile with an unknown key": (profile("user_categories: [talk]\n"), "schema"),
+    "a profile that is not UTF-8": (profile(b"title: \xff\n"), "not_utf8"),
+    "a profile over the cap": (profile("# " + "x" * (1 << 20)), "too_large"),
+    "profiles in a circle": (cycle, "extends_cycle"),
+    "a profile that leads out": (profile("memory_dir: ../elsewhere\n"), "outside_root"),
+    "a profile of a folder": (profile_directory, "not_a_file"),
+    "a profile of a pipe": (profile_fifo, "not_a_file"),
+    "no folder of profiles": (no_profiles, "unknown_name"),
+    "a file for the folder of profiles": (profiles_file, None),
+    "a configuration that is no YAML": (config("a: b: c\n"), None),
+    "a configuration with an alias": (config("version: &a 1\nlimits: {user: *a}\n"), "yaml_alias"),
+    "a configuration of a folder": (config_directory, "not_a_file"),
+}
+COMMANDS = {"prompt": ("prompt", "neo"), "list": ("list", "-p", "neo"), "show": ("show", "-p", "neo")}
+
+
+def run(*arguments, **choices):
+    result = CliRunner().invoke(group, [str(argument) for argument in arguments], **choices)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def snapshot(folder):
+    return {
+        path.relative_to(folder).as_posix(): (
+            path.lstat().st_mtime_ns,
+            path.lstat().st_mode,
+            path.readlink() if path.is_symlink() else "",
+            hashlib.sha256(path.read_bytes()).digest() if path.is_file() and not path.is_symlink() else b"",
+        )
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+@pytest.fixture
+def place(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\none\n\n## Pay\nsecret\n")
+    return tmp_path
+
+
+def assert_refused(place, arguments, code):
+    before = snapshot(place)
+    text, as_json = (run(*arguments, "--root", place, "--format", output) for output in ("text", "json"))
+    assert (text.exit_code, text.stdout) == (as_json.exit_code, as_json.stdout) == (2, "")
+    (line,) = as_json.stderr.splitlines()
+    error = json.loads(line)["error"]
+    assert {"code", "message"} <= set(error) <= {
+        "code", "message", "path", "line", "column", "key", "hint", "offset", "size", "limit",
+    }  # fmt: skip
+    assert error["code"] == code or code is None
+    assert f"error[{error['code']}]: " in text.stderr
+    assert "secret" not in text.stderr + as_json.stderr
+    assert snapshot(place) == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("case", CASES)
+def test_a_root_that_is_not_right(place, case, command):
+    damage, code = CASES[case]
+    damage(place)
+    assert_refused(place, COMMANDS[command], code)
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "..", "/etc/passwd", "nobody", "", "NEO", "neo.yaml", "a/b", "x" * 300, "é", "\udcff", "\x1b[31m"]
+)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_name_that_is_no_profile(place, name, command):
+    put(place / "x.yaml", "user_memory_categories: ['*']\n")
+    arguments = [name if argument == "neo" else argument for argument in COMMANDS[command]]
+    if command == "show" and not name:
+        arguments = ["show", "--profile="]
+    assert_refused(place, ["--", *arguments][1:], "unknown_name")
+
+
+def test_the_profile_of_from_is_checked_too(place):
+    assert_refused(place, ["prompt", "neo", "--from", "../x"], "unknown_name")
+
+
+@pytest.mark.parametrize("command", ["show", "fmt"])
+@pytest.mark.parametrize(
+    ("damage", "code"),
+    [
+        (not_utf8, "not_utf8"),
+        (too_large, "too_large"),
+        (fifo, "not_a_file"),
+        (circular, "io"),
+        (file_for_folder, "not_a_file"),
+    ],
+)
+def test_a_file_that_is_named(place, damage, code, command):
+    damage(place)
+    before = snapshot(place)
+    result = run(command, place / "homes" / "neo" / "USER.md", "--format", "json")
+    assert result.exit_code == 2
+    assert json.loads(result.stderr)["error"]["code"] == code
+    assert snapshot(place) == before
+
+
+@pytest.mark.parametrize("name", ["nothing.md", "", "x" * 300, "a/" * 3000 + "b", "\udcff"])
+@pytest.mark.parametrize("command", ["show", "fmt"])
+def test_a_file_that_is_not_there(place, monkeypatch, command, name):
+    monkeypatch.chdir(place)
+    result = run(command, name)
+    assert result.exit_code == 2
+    assert result.stderr
+
+
+def test_show_of_a_folder(place):
+    result = run("show", place)
+    assert (result.exit_code, "error[not_a_file]" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "text", [b"\xff", b"## A\n\xed\xa0\x80", b"x" * (DEFAULT_LIMITS.file_bytes + 1)], ids=["ff", "surrogate", "large"]
+)
+@pytest.mark.parametrize("command", ["show", "fmt"])
+def test_standard_input_that_is_no_memory_file(place, command, text):
+    result = run(command, "-", "--root", place, input=text)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "error[" in result.stderr
+
+
+@pytest.mark.parametrize("date", ["soon", "2026-13-45", "[a, b]", "", '"2026-01-01\\n"'])
+def test_a_broken_date_is_no_error(place, date):
+    put(
+        place / "homes" / "neo" / "USER.md", f"## Talk\n[verified_date: {date}, expires: {date}, created: {date}] one\n"
+    )
+    for arguments in COMMANDS.values():
+        result = run(*arguments, "--root", place)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert "one" in result.stdout
+    assert "(unverified)" in run("prompt", "neo", "--root", place).stdout
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xef\xbb\xbf",
+        b"\n\n",
+        b"\xc2\xa7",
+        b"##",
+        b"## \n",
+        b"\x00",
+        b"---",
+        b"[a: b]",
+        b"\r",
+        b"## A\n```\n<!--",
+        b"#" * 5000,
+    ],
+)
+def test_odd_content_is_no_error(place, data):
+    put(place / "homes" / "neo" / "USER.md", data)
+    for arguments in (
+        *COMMANDS.values(),
+        ("prompt", "neo", "--explain"),
+        ("prompt", "neo", "--style", "xml"),
+        ("fmt",),
+    ):
+        assert run(*arguments, "--root", place).exit_code == 0
+
+
+def test_no_root_at_all(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("prompt", "neo")
+    assert (result.exit_code, "error[unknown_name]" in result.stderr) == (2, True)
+    assert run("fmt").exit_code == 0

@@ -1,0 +1,168 @@
+"""``catmem fmt``."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from tests.golden.case import put
+
+UNTIDY = "## A\n\n\none\n§\n§\ntwo\n## B\nthree"
+PLAIN = "## A\none\n§\ntwo\n\n## B\nthree\n"
+
+
+def run(*arguments, **choices):
+    return CliRunner().invoke(group, ["fmt", *(str(argument) for argument in arguments)], **choices)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "{}")
+    put(tmp_path / "homes" / "neo" / "USER.md", UNTIDY)
+    put(tmp_path / "homes" / "neo" / "MEMORY.md", PLAIN)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def user(place):
+    return place / "homes" / "neo" / "USER.md"
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_files_of_the_root(user):
+    result = run()
+    assert (result.exit_code, result.stdout) == (0, "formatted homes/neo/USER.md\n")
+    assert result.stderr == "1 of 2 files changed\n"
+    assert user.read_text() == PLAIN
+    assert names(user.parent) == ["MEMORY.md", "USER.md"]
+    again = run()
+    assert (again.exit_code, again.stdout) == (0, "")
+
+
+def test_check_writes_nothing_and_is_status_1(user):
+    result = run("--check")
+    assert (result.exit_code, result.stdout) == (1, "would format homes/neo/USER.md\n")
+    assert user.read_text() == UNTIDY
+    run()
+    assert run("--check").exit_code == 0
+
+
+def test_diff_writes_nothing_and_shows_it(user):
+    result = run("--diff")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("--- a/homes/neo/USER.md\n+++ b/homes/neo/USER.md\n@@ ")
+    assert "\n-three\n\\ No newline at end of file\n+three\n" in result.stdout
+    assert user.read_text() == UNTIDY
+    run()
+    assert (run("--diff").exit_code, run("--diff").stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "written", "status"), [((), True, 0), (("--check",), False, 1), (("--diff",), False, 1)]
+)
+def test_json(user, options, written, status):
+    result = run("--format", "json", *options)
+    said = json.loads(result.stdout)
+    assert list(said) == ["files", "changed", "written"]
+    assert said == {"files": 2, "changed": ["homes/neo/USER.md"], "written": written}
+    assert result.exit_code == status
+
+
+def test_the_shared_layout_and_back(user):
+    assert run("--layout", "shared", user).exit_code == 0
+    shared = user.read_text()
+    assert shared.endswith("## __uncategorized__")
+    assert run("--check", user).exit_code == 0
+    assert run("--check", "--layout", "plain", user).exit_code == 1
+    assert run("--layout", "plain", user).exit_code == 0
+    assert user.read_text().startswith(PLAIN)
+
+
+def test_entries_that_hermes_agent_would_drop_are_named(place):
+    file = put(place / "twice.md", "## A\nsame\n\n## B\nsame\n")
+    assert "warning: twice.md: stands more than once" in run("--layout", "shared", file).stderr
+
+
+def test_standard_input(place):
+    result = run("-", input=UNTIDY)
+    assert (result.exit_code, result.stdout) == (0, PLAIN)
+    assert run("-", "--layout", "shared", input=UNTIDY).stdout.endswith("## __uncategorized__")
+    check = run("-", "--check", input=UNTIDY)
+    assert (check.exit_code, check.stdout) == (1, "")
+    assert run("-", "--check", input=PLAIN).exit_code == 0
+    diff = run("-", "--diff", input=UNTIDY)
+    assert (diff.exit_code, diff.stdout.startswith("--- a/-\n+++ b/-\n")) == (1, True)
+    bad = run("-", input=b"\xff")
+    assert (bad.exit_code, bad.stdout, "not_utf8" in bad.stderr) == (2, "", True)
+
+
+def test_one_bad_file_does_not_stop_the_others(place, user):
+    bad = put(place / "homes" / "a" / "USER.md", b"\xff")
+    result = run(place / "homes" / "a", place / "nothing.md", user)
+    assert result.exit_code == 2
+    assert "not_utf8" in result.stderr
+    assert "missing" in result.stderr
+    assert user.read_text() == PLAIN
+    assert bad.read_bytes() == b"\xff"
+    as_json = run("--format", "json", bad, user)
+    assert json.loads(as_json.stdout) == {"files": 2, "changed": [], "written": True}
+    assert json.loads(as_json.stderr)["error"]["code"] == "not_utf8"
+
+
+def test_a_change_in_between_is_status_3(user, monkeypatch):
+    from catmem.service import rewrite
+
+    monkeypatch.setattr(rewrite, "read_bounded", lambda *_arguments, **_choices: b"written by somebody else")
+    result = run()
+    assert result.exit_code == 3
+    assert "changed_meanwhile" in result.stderr
+    assert user.read_text() == UNTIDY
+    assert names(user.parent) == ["MEMORY.md", "USER.md"]
+
+
+def test_mode_and_link_are_kept(place, user):
+    user.chmod(0o640)
+    link = place / "link.md"
+    link.symlink_to(user)
+    assert run(link).exit_code == 0
+    assert link.is_symlink()
+    assert user.read_text() == PLAIN
+    assert user.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_that_nobody_named_leads_nowhere(place, user, tmp_path_factory):
+    outside = put(tmp_path_factory.mktemp("outside") / "precious", UNTIDY)
+    user.unlink()
+    user.symlink_to(outside)
+    for arguments in ((), ("homes",)):
+        result = run(*arguments)
+        assert (result.exit_code, "error[symlink]" in result.stderr) == (2, True)
+    assert outside.read_text() == UNTIDY
+
+
+@pytest.mark.parametrize("name", [b"\xff.md", b"\x1b[31m.md", b"a\nb.md"])
+@pytest.mark.parametrize("options", [(), ("--format", "json"), ("--diff",), ("--layout", "shared")])
+def test_odd_file_names(place, name, options):
+    path = os.fsdecode(name)
+    put(place / path, UNTIDY + "\n## C\nthree\n")
+    result = run(path, *options)
+    assert not isinstance(result.exception, Exception), result.exception
+    assert result.exit_code == int("--diff" in options)
+    assert "\x1b" not in result.output
+    if "json" in options:
+        assert json.loads(result.stdout)["changed"] == [path]
+
+
+def test_carriage_returns_show_in_a_diff(place):
+    file = put(place / "x.md", b"## A\r\none\r\n## B\ntwo\r\n")
+    assert "\\r" in run("--diff", file).stdout
+    assert file.read_bytes() == b"## A\r\none\r\n## B\ntwo\r\n"

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from catmem.errors import NotUtf8Error, TooLargeError
+from catmem.model.document import parse
+from catmem.text import Limits
+
+TEXT = """# What we know
+
+Before any section.
+
+## Communication Style
+[verified_date: 2026-05-01] Prefers short answers.
+§
+Never schedule calls before 10:00.
+
+## Finance ##
+
+## communication style
+Third.
+"""
+
+
+def test_the_parts_of_a_document():
+    document = parse(TEXT)
+    assert document.title == "What we know"
+    assert [(section.category, section.title) for section in document.sections] == [
+        ("communication-style", "Communication Style"),
+        ("finance", "Finance"),
+        ("communication-style", "communication style"),
+    ]
+    assert [entry.body for entry in document.by_category["communication-style"]] == [
+        "Prefers short answers.",
+        "Never schedule calls before 10:00.",
+        "Third.",
+    ]
+    assert list(document.by_category) == ["__uncategorized__", "communication-style"]
+    assert document.text == TEXT
+    assert document.newline == "\n"
+    assert document.digest.startswith("sha256:")
+
+
+def test_sections_reach_to_the_next():
+    document = parse(TEXT)
+    first, second, third = document.sections
+    assert TEXT[first.start : first.header_end] == "## Communication Style"
+    assert TEXT[second.start : second.header_end] == "## Finance ##"
+    assert first.end == second.start
+    assert second.end == third.start
+    assert third.end == len(TEXT)
+
+
+def test_spans_name_what_they_cover():
+    document = parse("\ufeff# T\n\n## A\r\n x \n§ \n")
+    assert [(span.kind, document.text[span.start : span.end]) for span in document.spans] == [
+        ("bom", "\ufeff"),
+        ("title", "# T"),
+        ("blank", "\n\n"),
+        ("header", "## A"),
+        ("blank", "\r\n "),
+        ("entry", "x"),
+        ("blank", " \n"),
+        ("delimiter", "§ "),
+        ("blank", "\n"),
+    ]
+
+
+def test_json():
+    document = parse(TEXT)
+    found = document.to_dict()
+    assert json.loads(json.dumps(found)) == found
+    assert found["format_version"] == 1
+    assert found["categories"]["communication-style"][0] == {
+        "body": "Prefers short answers.",
+        "tags": {"verified_date": "2026-05-01"},
+        "line": 6,
+    }
+    assert found["problems"] == [{"rule": "duplicate-section", "line": 12}]
+
+
+def test_bytes_and_text_are_parsed_alike():
+    assert parse(TEXT.encode()) == parse(TEXT)
+    assert parse(bytearray(TEXT.encode())) == parse(TEXT)
+
+
+def test_a_document_is_a_value():
+    document = parse(TEXT)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        document.scan = None
+    with pytest.raises(TypeError):
+        document.by_category["x"] = ()
+    tags = document.entries[1].tags
+    tags["new"] = "x"
+    assert "new" not in document.entries[1].tags
+
+
+def test_an_id_is_of_the_content_not_of_the_place():
+    one, two = parse('[a: b] x\n§\n[a:  "b"]\nx').entries
+    assert one.id == two.id
+    other = parse("## A\r\n[a: b] x").entries[0]
+    assert other.id == one.id
+    assert parse("x").entries[0].id != one.id
+    assert parse("[a: c] x").entries[0].id != one.id
+
+
+def test_repeated_tags_are_told_and_the_first_counts():
+    (entry,) = parse("[a: 1, b: 2, a: 3] [b: 4] x").entries
+    assert entry.tags == {"a": "1", "b": "2"}
+    assert entry.repeated_tags == ("a", "b")
+
+
+def test_the_order_of_reading():
+    """Cut, strip, escapes, tags, tag escape."""
+    (entry,) = parse("\ufeff\n  [a: b]\r\n\\## x\r\n\\\\§  \n").entries
+    assert (entry.tags, entry.body) == ({"a": "b"}, "## x\n\\§")
+    assert entry.text == "[a: b]\n## x\n\\§"
+    (entry,) = parse("\\[a: b] x").entries
+    assert (entry.tags, entry.body) == ({}, "[a: b] x")
+
+
+def test_a_carriage_return_in_front_of_a_line_end_is_text():
+    (entry,) = parse("\\§\r\r\nx\r\r\ny").entries
+    assert entry.body == "\\§\r\nx\r\ny"
+
+
+def test_undeclared_headings_are_text():
+    text = "## Finance\n## Other\nx\n## Money\ny\n## __uncategorized__\nz"
+    for declared in (["finance"], {"finance": "finance"}, iter(["finance"])):
+        document = parse(text, declared, aliases={"money": "finance"})
+        assert {key: [entry.body for entry in found] for key, found in document.by_category.items()} == {
+            "finance": ["## Other\nx", "y"],
+            "__uncategorized__": ["z"],
+        }
+    assert parse("## A\nx", declared=[]).entries[0].body == "## A\nx"
+
+
+def test_aliases_without_declared_categories():
+    document = parse("## Money\nx\n## Other\ny", aliases={"money": "finance"})
+    assert list(document.by_category) == ["finance", "other"]
+
+
+def test_what_cannot_be_parsed():
+    with pytest.raises(NotUtf8Error) as caught:
+        parse(b"## A\n\xff")
+    assert caught.value.offset == 5
+    with pytest.raises(TooLargeError):
+        parse(b"x" * 11, limits=Limits(file_bytes=10))
+
+
+def test_limits_are_problems_and_lose_nothing():
+    document = parse("[a: b] long enough\n§\nx", limits=Limits(entry_chars=10, tag_block_chars=5))
+    assert [problem.rule for problem in document.problems] == ["entry-too-large", "tag-block-too-large"]
+    assert document.entries[0].body == "[a: b] long enough"
+    assert document.entries[0].tags == {}
+
+
+def test_problems_have_spans_and_words():
+    document = parse(TEXT + "§\n```\n§\n## !\n§\n[a: b]\n")
+    assert [(problem.rule, document.text[problem.start : problem.end]) for problem in document.problems] == [
+        ("duplicate-section", "## communication style"),
+        ("unclosed-fence", "```"),
+        ("empty-slug", "## !"),
+        ("empty-body", "[a: b]"),
+    ]
+    messages = [problem.message for problem in document.problems]
+    assert "line 5" in messages[0]
+    assert "code fence" in messages[1]
+    assert "comment" in parse("<!-- x").problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("position", "behind", "before"),
+    [("one", True, False), ("two", False, True), ("three", False, False)],
+)
+def test_delimiters_beside_an_entry(position, behind, before):
+    document = parse("one\n\n§ \n two\n## A\nthree")
+    entry = next(entry for entry in document.entries if entry.raw == position)
+    assert bool(document.delimiter_behind(entry.end)) is behind
+    assert bool(document.delimiter_before(entry.start)) is before
+
+
+def test_left_open():
+    document = parse("```\nx\n§\n```\ny\n```\nz")
+    assert document.left_open(document.text.index("x"))
+    assert not document.left_open(document.text.index("z"))
+    assert document.left_open(document.text.index("y"))
+
+
+def test_entries_between_are_those_of_the_touched_stretches():
+    document = parse("one\n§\ntwo\n## A\nthree\n§\nfour")
+    middle = document.text.index("three")
+    assert [entry.raw for entry in document.entries_between(middle, middle)] == ["two", "three"]
+    assert document.entries_between(0, len(document.text)) == list(document.entries)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\ufeff", "§", "\ufeff§\n§", " \t\r\n", "\r"])
+def test_nothing_in_it(text):
+    document = parse(text)
+    assert document.entries == ()
+    assert document.sections == ()
+    assert dict(document.by_category) == {}
+    assert document.problems == ()
+    assert document.to_bytes() == text.encode()

@@ -1,0 +1,181 @@
+"""Edits, beyond the cases in ``tests/conformance/edits/``: what they return, and hands that are not clean."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.errors import EditError
+from catmem.model.document import parse
+from catmem.model.edit import (
+    TextEdit,
+    add_entry,
+    apply_edits,
+    move_entry,
+    remove_entry,
+    rename_section,
+    replace_entry,
+    retag_entry,
+)
+from catmem.text import Limits
+
+TEXT = "# T\n\nfirst\n\n## A\none\n§\ntwo\n\n## B\nthree\n"
+
+
+def test_apply_edits():
+    assert (
+        apply_edits("abcdef", [TextEdit(0, 1, "X"), TextEdit(2, 2, "Y"), TextEdit(2, 4, ""), TextEdit(6, 6, "Z")])
+        == "XbYefZ"
+    )
+    assert apply_edits("abc", []) == "abc"
+
+
+def test_the_document_before_is_untouched():
+    document = parse(TEXT)
+    entries = document.entries
+    add_entry(document, "new", category="a")
+    remove_entry(document, entries[0])
+    assert document.text == TEXT
+    assert document.entries == entries
+
+
+def test_what_an_edit_returns():
+    document = parse(TEXT)
+    edited = add_entry(document, "new", category="a", tags={"x": "y"})
+    assert edited.entry in edited.document.entries
+    assert (edited.entry.category, edited.entry.body, edited.entry.tags) == ("a", "new", {"x": "y"})
+    assert len(edited.edits) == 1
+    assert remove_entry(document, document.entries[0]).entry is None
+    assert rename_section(document, document.sections[0], "C").entry is None
+
+
+def test_a_move_is_two_edits_of_the_old_text():
+    document = parse(TEXT)
+    down = move_entry(document, document.entries[0], "b")
+    up = move_entry(document, document.entries[3], "__uncategorized__")
+    for edited in (down, up):
+        assert len(edited.edits) == 2
+        assert apply_edits(TEXT, edited.edits) == edited.document.text
+        assert len(edited.document.entries) == len(document.entries)
+    assert down.entry.body == "first"
+    assert up.entry.body == "three"
+
+
+def test_limits_and_categories_come_along():
+    document = parse("## A\n## B\nx\n", declared=["a", "c"], limits=Limits(entry_chars=5))
+    edited = add_entry(document, "long enough", category="c")
+    assert edited.document.text == "## A\n## B\nx\n\n## C\nlong enough\n"
+    assert [section.category for section in edited.document.sections] == ["a", "c"]
+    assert [problem.rule for problem in edited.document.problems] == ["entry-too-large", "entry-too-large"]
+
+
+def test_an_undeclared_category_cannot_be_opened():
+    with pytest.raises(EditError) as caught:
+        add_entry(parse("x", declared=["a"]), "y", category="b")
+    assert caught.value.code == "bad_category"
+
+
+def test_an_alias_is_a_title_of_its_category():
+    document = parse("", aliases={"money": "finance"})
+    edited = add_entry(document, "x", category="finance", title="Money")
+    assert edited.document.text == "## Money\nx\n"
+    assert edited.entry.category == "finance"
+
+
+def test_a_title_for_another_category_is_not_used():
+    assert add_entry(parse(""), "x", category="a-b", title="Something Else").document.text == "## A b\nx\n"
+
+
+@pytest.mark.parametrize("title", ["A\nb", "A b #", "A b ##", " A b", "A " + "-" * 2000 + "b"])
+def test_a_title_that_no_heading_can_hold_is_not_used(title):
+    assert add_entry(parse(""), "x", category="a-b", title=title).document.text == "## A b\nx\n"
+
+
+def test_the_hint_names_the_slug():
+    with pytest.raises(EditError) as caught:
+        add_entry(parse(""), "x", category="Finance Rules")
+    assert "finance-rules" in caught.value.hint
+
+
+@pytest.mark.parametrize("body", ["\ud800", "x\udfffy"])
+def test_a_lone_surrogate_is_refused(body):
+    document = parse("one")
+    with pytest.raises(EditError) as caught:
+        add_entry(document, body, category="a")
+    assert caught.value.code == "not_text"
+    with pytest.raises(EditError) as caught:
+        replace_entry(document, document.entries[0], body)
+    assert caught.value.code == "not_text"
+
+
+def test_crlf_in_a_new_body_is_a_line_end():
+    edited = add_entry(parse("one\n"), "a\r\nb", category="__uncategorized__")
+    assert edited.entry.body == "a\nb"
+    assert edited.document.text == "one\n§\na\nb\n"
+
+
+def test_a_carriage_return_before_a_line_end_comes_back():
+    for before in ("one\n", "one\r\ntwo\r\n"):
+        edited = add_entry(parse(before), "a\r\r\nb\rc", category="__uncategorized__")
+        assert edited.entry.body == "a\r\nb\rc"
+        moved = move_entry(edited.document, edited.entry, "a")
+        assert moved.entry.body == "a\r\nb\rc"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a\n§\nb", "§", "## Admin", "x\n## Admin\ny", "# Title", "\\§", "\\\\## x", "```\nopen", "<!-- open",
+        "```\n## in\n```", "```\n§\n## in\n```", "[a: b] x", "- [a: b]", "---\na: b\n---", "\\[a: b]", "\ufeff",
+        "\ufeff§", "a\rb", "a\u2028§\u2028b", "> ```\n§", "~~~\n```\n## x\n~~~", "[a: b]\n§\n[c: d]", "§\n§\n§",
+        "\\", "##\t\ttab", "-->", "--> ## x\n```", "x\n    ## y\n§ \t\nz",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "before",
+    ["", "x", "x\r\n", "\ufeff", "# T\n## A\n", "## A\n```\n", "<!--\n## A\n", "## A\n§\n## __uncategorized__", "§\r"],
+)
+@pytest.mark.parametrize("category", ["a", "new", "__uncategorized__"])
+def test_hostile_texts_come_back_and_break_nothing(before, body, category):
+    document = parse(before)
+    edited = add_entry(document, body, category=category, tags={"source": "x"})
+    assert (edited.entry.body, edited.entry.category, edited.entry.tags) == (body, category, {"source": "x"})
+    assert len(edited.document.entries) == len(document.entries) + 1
+    again = replace_entry(edited.document, edited.entry, "plain")
+    back = replace_entry(again.document, again.entry, body, tags={})
+    assert (back.entry.body, back.entry.tags) == (body, {})
+    bare = retag_entry(edited.document, edited.entry, {})
+    assert bare.entry.body == body
+    removed = remove_entry(edited.document, edited.entry)
+    assert [entry.raw for entry in removed.document.entries] == [entry.raw for entry in document.entries]
+
+
+def test_tags_over_their_limit_are_refused_before_they_turn_into_text():
+    document = parse("[a: b] x", limits=Limits(tag_block_chars=20))
+    for call in (
+        lambda: add_entry(document, "y", category="a", tags={"key": "x" * 20}),
+        lambda: replace_entry(document, document.entries[0], "y", tags={"key": "x" * 20}),
+        lambda: retag_entry(document, document.entries[0], {"key": "x" * 20}),
+    ):
+        with pytest.raises(EditError) as caught:
+            call()
+        assert caught.value.code == "bad_tag"
+        assert "limit of 20" in str(caught.value)
+
+
+def test_a_body_that_looks_like_too_large_a_tag_block_comes_back():
+    body = "[a: " + "x" * 5000 + "] y"
+    edited = add_entry(parse(""), body, category="a")
+    assert (edited.entry.body, edited.entry.tags) == (body, {})
+
+
+def test_renaming_moves_the_category_of_its_entries():
+    document = parse("## A\none\n\n## B\ntwo\n")
+    edited = rename_section(document, document.sections[0], "  Beta  ")
+    assert edited.document.text == "## Beta\none\n\n## B\ntwo\n"
+    assert [entry.category for entry in edited.document.entries] == ["beta", "b"]
+
+
+def test_renaming_joins_what_has_one_category():
+    document = parse("## A\none\n\n## B\ntwo\n")
+    edited = rename_section(document, document.sections[1], "A")
+    assert [entry.body for entry in edited.document.by_category["a"]] == ["one", "two"]

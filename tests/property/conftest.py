@@ -1,4 +1,4 @@
-"""How long the property tests search: ``HYPOTHESIS_PROFILE=thorough`` looks at twenty times as many examples."""
+"""How long the property tests search: ``HYPOTHESIS_PROFILE=thorough`` looks at thirty times as many examples."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import os
 from hypothesis import HealthCheck, settings
 
 # No deadline: a slow machine is no bug, and growth is measured by the benchmarks.
-settings.register_profile("quick", max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("thorough", settings.get_profile("quick"), max_examples=8_000)
+settings.register_profile("quick", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=6_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

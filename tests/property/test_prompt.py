@@ -63,6 +63,9 @@ def write_document(drawn, first):
         number = first + 2 + offset
         where[number] = offset
         lines += ["", f"## {title}", "\n§\n".join(body.replace("{0}", canary(number)) for body in bodies)]
+        if any("```" in body or "<!--" in body for body in bodies):
+            # As catmem writes it: else two fences that are left open would make one, with a header inside.
+            lines.append("§")
     return "\n".join(lines) + "\n", where
 
 

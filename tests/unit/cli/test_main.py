@@ -34,9 +34,8 @@ def test_the_version():
     assert run("--version").output == f"catmem {catmem.__version__}\n"
 
 
-@pytest.mark.parametrize("option", ["--help", "-h"])
-def test_help_names_every_command(option):
-    result = run(option)
+def test_help_names_every_command():
+    result = run("--help")
     assert result.exit_code == 0
     assert all(f"  {name} " in result.output for name in COMMANDS)
 

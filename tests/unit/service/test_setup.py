@@ -96,6 +96,14 @@ def make_link(path):
     path.symlink_to(path.with_name("elsewhere"))
 
 
+def test_a_linked_gitignore_is_not_written_through(tmp_path, tmp_path_factory):
+    outside = put(tmp_path_factory.mktemp("outside") / "precious", "mine\n")
+    (tmp_path / ".gitignore").symlink_to(outside)
+    with pytest.raises(UnreadableError):
+        make_root(tmp_path)
+    assert outside.read_text() == "mine\n"
+
+
 @pytest.mark.parametrize("make", [make_folder, os.mkfifo, make_link])
 def test_a_gitignore_that_is_no_file_stops_it_before_anything_is_written(tmp_path, make):
     make(tmp_path / ".gitignore")

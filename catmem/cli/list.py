@@ -12,6 +12,8 @@ from catmem.cli.output import columns, emit, emit_json, first_line, say
 if TYPE_CHECKING:
     from datetime import date
 
+    from catmem.service.workspace import ListedEntry
+
 _WIDTH = 72
 
 
@@ -44,10 +46,16 @@ def command(  # noqa: PLR0913 - one parameter an option
                 (
                     f"{entry.target}:{entry.line}",
                     entry.entry.category,
-                    entry.freshness.note or entry.freshness.state,
+                    _state(entry),
                     first_line(entry.entry.body, _WIDTH),
                 )
                 for entry in listed
             ]
         )
     )
+
+
+def _state(entry: ListedEntry) -> str:
+    if entry.threats:
+        return f"blocked: {', '.join(entry.threats)}"
+    return entry.freshness.note or entry.freshness.state

@@ -49,7 +49,11 @@ def command(  # noqa: PLR0913 - one parameter an option
     prompt = workspace.prompt(profile, source=source, as_of=as_of, style=style)
     if as_json:
         emit_json(prompt.to_dict())
-    elif explain:
+        return
+    for warning in workspace.warnings(profile, source=source):
+        place = shown_path(warning.path or workspace.root) + (f":{warning.line}" if warning.line else "")
+        say(printable(f"warning: {place}: {warning.message}"))
+    if explain:
         files = {target: workspace.path(source or profile, target) for target in prompt.manifest.hidden}
         paths = {target: printable(shown_path(file)) for target, file in files.items()}
         emit("".join(_explained(prompt, paths)))
@@ -67,10 +71,15 @@ def _explained(prompt: Prompt, paths: dict[str, str]) -> Iterator[str]:
         inside = sum(row.status == "in" for row in rows)
         budget = f" of {manifest.budget[target]:,}" if target in manifest.budget else ""
         size = f"{manifest.sizes[target]:,}{budget} characters"
-        yield f"\n{target} ({paths[target]}): {inside} of {len(rows)} entries in, {size}\n"
+        blocked = sum(row.status == "blocked" for row in rows)
+        withheld = f", {blocked} blocked" if blocked else ""
+        yield f"\n{target} ({paths[target]}): {inside} of {len(rows)} entries in{withheld}, {size}\n"
         yield columns([_columns(row) for row in rows])
-        if hidden:
-            yield f"  {_of_others(hidden)} left out\n"
+        loose = manifest.hidden_uncategorized[target]
+        if hidden > loose:
+            yield f"  {_entries(hidden - loose)} of other categories left out\n"
+        if loose:
+            yield f"  {_entries(loose)} without a category left out (include_uncategorized)\n"
     if "total" in manifest.budget:
         yield f"\ntotal: {len(prompt.text):,} of {manifest.budget['total']:,} characters\n"
     if any(row.status == "blocked" for row in manifest.rows):
@@ -87,11 +96,16 @@ def _columns(row: Row) -> tuple[str, ...]:
 
 def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
     missing = workspace.missing_files(owner)
-    if len(missing) == len(manifest.hidden):
-        return f"The prompt is empty: {owner} has no memory files yet ({', '.join(map(shown_path, missing))})."
     hidden = sum(manifest.hidden.values())
-    return f"The prompt is empty: nothing that {manifest.profile} may see is in ({_of_others(hidden)})."
+    if len(missing) == len(manifest.hidden):
+        folder = missing[0].parent
+        names = " and ".join(path.name for path in missing)
+        why = f"has no {names} yet" if folder.is_dir() else "does not exist yet"
+        return f"The prompt is empty: {printable(shown_path(folder))}, the folder of {owner}, {why}."
+    if not hidden and not manifest.rows:
+        return f"The prompt is empty: the memory files of {owner} hold no entries."
+    return f"The prompt is empty: nothing that {manifest.profile} may see is in ({_entries(hidden)} left out)."
 
 
-def _of_others(hidden: int) -> str:
-    return f"{hidden} {'entry' if hidden == 1 else 'entries'} of other categories"
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"

@@ -14,7 +14,8 @@ from catmem.errors import CatmemError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from catmem.model.document import Document
+    from catmem.model.document import Document, Problem
+    from catmem.service.workspace import Workspace
 
 
 @click.command(
@@ -34,33 +35,47 @@ def command(
     """
     if (file is None) == (profile is None):
         raise click.UsageError("Name either a FILE or a profile (-p NAME).")
-    if profile is not None:
-        said = open_workspace(root_folder).view(profile, target or "user").to_dict()
-    elif target is not None:
+    if target is not None and profile is None:
         raise click.UsageError("--target goes with --profile.")
+    if profile is not None:
+        workspace = open_workspace(root_folder)
+        view = workspace.view(profile, target or "user")
+        problems = view.problems(workspace.problems(view.document))
+        said, document = view.to_dict(problems), view.document
     else:
-        said = _document(str(file), root_folder).to_dict()
+        workspace, document = _read(str(file), root_folder)
+        problems = workspace.problems(document)
+        said = document.form(document.title, document.by_category, problems)
     if as_json:
         emit_json(said)
     else:
         emit("".join(_lines(said)))
+        emit("".join(_problem_lines(document, problems)))
 
 
-def _document(file: str, root_folder: str | None) -> Document:
+def _read(file: str, root_folder: str | None) -> tuple[Workspace, Document]:
+    """The document, and the workspace of its root: that says what its aliases mean, wherever the command is run."""
     from catmem.reading import read_bounded
     from catmem.service.workspace import Workspace
     from catmem.text import DEFAULT_LIMITS
 
     if file == "-":
-        return open_workspace(root_folder).parse(read_stdin(DEFAULT_LIMITS.file_bytes))
+        workspace = open_workspace(root_folder)
+        return workspace, workspace.parse(read_stdin(DEFAULT_LIMITS.file_bytes))
     data = read_bounded(file, DEFAULT_LIMITS.file_bytes)
-    # The file's own root says what its aliases mean, wherever the command is run.
     workspace = open_workspace(root_folder) if root_folder else Workspace.open(Path(file).absolute().parent)
     try:
-        return workspace.parse(data)
+        return workspace, workspace.parse(data)
     except CatmemError as error:
         error.path = file
         raise
+
+
+def _problem_lines(document: Document, problems: tuple[Problem, ...]) -> Iterator[str]:
+    if problems:
+        yield "\nproblems\n"
+    for problem in problems:
+        yield printable(f"  line {document.line(problem.start)}: {problem.rule}: {problem.message}\n")
 
 
 def _lines(said: dict[str, Any]) -> Iterator[str]:
@@ -77,9 +92,6 @@ def _lines(said: dict[str, Any]) -> Iterator[str]:
             yield from (f"  {'':{width}}  {line}".rstrip() + "\n" for line in others)
             if entry["tags"]:
                 yield f"  {'':{width}}  [{', '.join(_tag(key, value) for key, value in entry['tags'].items())}]\n"
-    if said["problems"]:
-        yield "\nproblems\n"
-        yield from (f"  line {problem['line']}: {problem['rule']}\n" for problem in said["problems"])
 
 
 def _tag(key: str, value: str | list[str]) -> str:

@@ -6,6 +6,7 @@ back the bytes that were parsed. Offsets are in code points of ``Document.text``
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 FORMAT_VERSION = 1
+
+# An entry that begins like this and has no tags was meant to have some: a wrong name, no blank, no closing bracket.
+_LOOKS_TAGGED = re.compile(r"(?:[-*+] )?\[(?:verified|created|expires|domain|source)(?:[_ -]?date)?\s*:", re.IGNORECASE)
 
 TagValue = str | list[str]
 
@@ -206,29 +210,6 @@ class Document:
                 found.append(Entry(category, first, first + len(raw), raw, limit))
         return found
 
-    def category_at(self, position: int) -> str:
-        """The category of an entry that would stand at ``position``."""
-        return _category_at(self.scan, position)
-
-    def delimiter_behind(self, position: int) -> tuple[int, int] | None:
-        """The delimiter line (as in ``Scan.delimiters``) that only white space parts from ``position`` before it."""
-        delimiters = self.scan.delimiters
-        index = bisect_left(delimiters, (position,))
-        found = delimiters[index] if index < len(delimiters) else None
-        return found if found and not self.text[position : found[0]].strip() else None
-
-    def delimiter_before(self, position: int) -> tuple[int, int] | None:
-        """The delimiter line that only white space parts from ``position`` behind it."""
-        index = bisect_left(self.scan.delimiters, (position,))
-        found = self.scan.delimiters[index - 1] if index else None
-        return found if found and not self.text[found[1] : position].strip() else None
-
-    def left_open(self, position: int) -> bool:
-        """Whether a fence or comment between the delimiter line before ``position`` and ``position`` is not closed."""
-        index = bisect_left(self.scan.delimiters, (position,))
-        start = self.scan.delimiters[index - 1][1] if index else self.scan.start
-        return bool(unclosed_spans(self.text[start:position]))
-
     def to_dict(self) -> dict[str, Any]:
         """The JSON form (``schemas/document.schema.json``)."""
         return self.form(self.title, self.by_category, self.problems)
@@ -278,7 +259,7 @@ def _pieces(boundaries: Scan, start: int, end: int) -> Iterator[tuple[str, int, 
     delimiters = boundaries.delimiters
     first = bisect_left(delimiters, (start,))
     position = delimiters[first - 1][1] if first else boundaries.start
-    category = _category_at(boundaries, position)
+    category = category_at(boundaries, position)
     marks = iter(_marks(boundaries, position))
     mark = next(marks, None)
     for newline, delimiter_end in (*delimiters[first:], (len(boundaries.text), 0)):
@@ -300,7 +281,8 @@ def _marks(boundaries: Scan, start: int) -> list[Any]:
     return [title, *headers] if title and title.start >= start else list(headers)
 
 
-def _category_at(boundaries: Scan, position: int) -> str:
+def category_at(boundaries: Scan, position: int) -> str:
+    """The category of an entry that would stand at ``position``."""
     before = _headers_before(boundaries, position)
     return boundaries.headers[before - 1].category if before else UNCATEGORIZED
 
@@ -374,6 +356,9 @@ def _entry_problems(entry: Entry, limits: Limits) -> Iterator[Problem]:
         yield Problem("entry-too-large", entry.start, entry.end, message)
     if entry.raw[0] not in "[-*+":
         return  # the rest is about tag blocks
+    if _LOOKS_TAGGED.match(entry.raw) and not entry.tags:
+        message = "this looks like a tag block and is not one, so it is text: see docs/format.md for the form"
+        yield Problem("malformed-tags", entry.start, entry.end, message)
     if not entry.body:
         yield Problem("empty-body", entry.start, entry.end, "this entry has tags and no text")
     for key in entry.repeated_tags:

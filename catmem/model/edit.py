@@ -13,8 +13,9 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EditError
-from catmem.model.document import Document, Entry, Section
+from catmem.model.document import Document, Entry, Section, category_at
 from catmem.model.place import Place, ending, has_place_for, line_end, place_for_entry, place_for_section
+from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.escape import escape
 from catmem.syntax.scan import boundary_lines, heading_at, rescan, touched_region, unclosed_spans
@@ -263,12 +264,12 @@ def _removals(document: Document, entry: Entry) -> Iterator[_Proposal]:
     """Without the delimiter behind it, or the one in front, or the rest of its line; or else the bare text alone."""
     text = document.text
     gone = frozenset({entry.start})
-    behind = document.delimiter_behind(entry.end)
-    before = document.delimiter_before(entry.start)
+    behind = delimiter_behind(document, entry.end)
+    before = delimiter_before(document, entry.start)
     if behind:
         end = behind[1] + _newline_length(text, behind[1])
         yield _Proposal((TextEdit(entry.start, end, ""),), gone)
-    elif before and before[0] >= document.scan.start and not document.left_open(before[0]):
+    elif before and before[0] >= document.scan.start and not left_open(document, before[0]):
         start = before[0] - (1 if text[before[0] - 1 : before[0]] == "\r" else 0)
         yield _Proposal((TextEdit(start, entry.end, ""),), gone)
     else:
@@ -325,7 +326,7 @@ def _does_what_it_says(old: Document, new: Document, proposal: _Proposal) -> boo
     after = [(e.category, e.raw) for e in new.entries_between(start, end + shift) if e.start not in made]
     if old.title != new.title:
         before = _without_title(before)
-    unchanged_behind = end == len(old.text) or old.category_at(end) == new.category_at(end + shift)
+    unchanged_behind = end == len(old.text) or category_at(old.scan, end) == category_at(new.scan, end + shift)
     return before == after and unchanged_behind
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.errors import EditError
+from catmem.model.surroundings import delimiter_before, delimiter_behind
 from catmem.syntax.escape import with_backslashes
 from catmem.syntax.scan import boundary_lines, heading_at, scan, unclosed_spans
 from catmem.syntax.slug import UNCATEGORIZED
@@ -41,8 +42,8 @@ def is_shared(document: Document) -> bool:
     if not headers or headers[-1].category != UNCATEGORIZED:
         return False
     return all(
-        document.delimiter_behind(header.end) or not document.text[header.end :].strip() for header in headers
-    ) and all(document.delimiter_before(header.start) or header is headers[0] for header in headers)
+        delimiter_behind(document, header.end) or not document.text[header.end :].strip() for header in headers
+    ) and all(delimiter_before(document, header.start) or header is headers[0] for header in headers)
 
 
 def formatted(document: Document, layout: Layout) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.model.layout import is_shared
+from catmem.model.surroundings import delimiter_behind, left_open
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def place_for_section(document: Document, title: str, *, must_end: bool) -> Plac
         return Place(document.sections[-1].start, f"## {title}{newline}§{newline}", f"{newline}§{newline}")
     text = document.text
     lead = "" if len(text) == document.scan.start or text.endswith("\n") else _last_newline(document)
-    if document.left_open(len(text)):
+    if left_open(document, len(text)):
         lead += f"§{2 * newline}"
     elif len(text) > document.scan.start and not text.endswith(2 * newline):
         lead += newline
@@ -53,7 +54,7 @@ def place_for_section(document: Document, title: str, *, must_end: bool) -> Plac
 
 def ending(document: Document, position: int) -> str:
     """The delimiter line to follow an entry that ends at ``position`` and holds something unclosed, if it has none."""
-    if document.delimiter_behind(position):
+    if delimiter_behind(document, position):
         return ""
     at_end = not document.text[position:].strip()
     return "" if at_end and is_shared(document) else f"{document.newline}§"

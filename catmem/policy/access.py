@@ -6,12 +6,15 @@ counted.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from catmem.model.document import Document, Entry, Problem
     from catmem.policy.config import Taxonomy
     from catmem.policy.profile import Profile
@@ -30,25 +33,28 @@ class View:
     hidden: int
     """How many entries the profile may not see."""
 
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The document's problems that lie within visible entries."""
-        spans = [(entry.start, entry.end) for entry in self.entries]
-        return tuple(
-            problem
-            for problem in self.document.problems
-            if any(start <= problem.start and problem.end <= end for start, end in spans)
-        )
+    hidden_uncategorized: int
+    """How many of those have no category."""
 
-    def of_category(self, category: str) -> tuple[Entry, ...]:
-        """The visible entries of one category, in file order."""
-        return tuple(entry for entry in self.entries if entry.category == category)
+    def problems(self, found: Sequence[Problem]) -> tuple[Problem, ...]:
+        """Those of the document's problems that lie within visible entries."""
+        starts = [entry.start for entry in self.entries]
+        visible_ones: list[Problem] = []
+        for problem in found:
+            index = bisect_right(starts, problem.start) - 1
+            if index >= 0 and problem.end <= self.entries[index].end:
+                visible_ones.append(problem)
+        return tuple(visible_ones)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form of what is visible. The document's title belongs to no category, so it is not."""
-        return self.document.form(
-            None, {category: self.of_category(category) for category in self.categories}, self.problems
-        )
+    def to_dict(self, found: Sequence[Problem] | None = None) -> dict[str, Any]:
+        """The JSON form of what is visible; ``found`` are the document's problems, by default those of its text.
+
+        The document's title belongs to no category, so it is not in it.
+        """
+        grouped: dict[str, list[Entry]] = {category: [] for category in self.categories}
+        for entry in self.entries:
+            grouped[entry.category].append(entry)
+        return self.document.form(None, grouped, self.problems(self.document.problems if found is None else found))
 
 
 def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonomy | None = None) -> View:
@@ -77,4 +83,7 @@ def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonom
     entries = document.entries
     if len(order) < len(present):
         entries = tuple(entry for entry in entries if entry.category in order)
-    return View(target, document, categories, entries, len(document.entries) - len(entries))
+    loose = 0
+    if UNCATEGORIZED in present and UNCATEGORIZED not in order:
+        loose = sum(entry.category == UNCATEGORIZED for entry in document.entries)
+    return View(target, document, categories, entries, len(document.entries) - len(entries), loose)

@@ -54,6 +54,8 @@ class Manifest:
     rows: tuple[Row, ...]
     hidden: Mapping[str, int]
     """How many entries of each target the profile may not see."""
+    hidden_uncategorized: Mapping[str, int]
+    """How many of those have no category: ``include_uncategorized`` decides on them."""
     sizes: Mapping[str, int]
     """Characters (or what the counter counts) that each target takes in the text."""
     budget: Mapping[str, int]
@@ -66,6 +68,7 @@ class Manifest:
             "style": self.style,
             "entries": [row.to_dict() for row in self.rows],
             "hidden": dict(self.hidden),
+            "hidden_uncategorized": dict(self.hidden_uncategorized),
             "sizes": dict(self.sizes),
             "budget": dict(self.budget),
         }

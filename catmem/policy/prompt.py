@@ -19,7 +19,7 @@ from catmem.errors import ConfigError
 from catmem.policy.access import View, visible
 from catmem.policy.manifest import Manifest, Row
 from catmem.policy.staleness import UNVERIFIED, Freshness, freshness, stale_after_days
-from catmem.policy.styles import KEEP_LETTERS, Block, Category, Fact, Piece, Style, render
+from catmem.policy.styles import KEEP_LETTERS, STYLES, Block, Category, Fact, Piece, Style, counted, render
 from catmem.policy.threats import BuiltinScanner, Finding
 from catmem.policy.threats.batch import is_clear, scan_each
 from catmem.syntax.slug import UNCATEGORIZED
@@ -80,12 +80,15 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
 
     ``config`` brings titles, thresholds and the closed taxonomy of a root; ``style`` overrides the profile's.
     ``scanner`` replaces the built-in one for entries and for the whole text. Raises ``ConfigError``
-    (``unknown_target``).
+    (``unknown_target``, ``unknown_style``).
     """
     for target in documents:
         if target not in TARGETS:
             raise ConfigError(f"{target!r} is not a target", code="unknown_target", hint="Use 'user' or 'memory'.")
-    draft = _Draft(profile, as_of, config, style or profile.prompt.style, scanner or BuiltinScanner(), counter)
+    style = style or profile.prompt.style
+    if style not in STYLES:
+        raise ConfigError(f"{style!r} is not a style", code="unknown_style", hint=f"Use {', '.join(STYLES)}.")
+    draft = _Draft(profile, as_of, config, style, scanner or BuiltinScanner(), counter)
     for target in TARGETS:
         if target in documents:
             draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
@@ -135,8 +138,9 @@ class _Draft:
     def take(self, view: View) -> None:
         """Bring in what the profile sees of one target, in the order that it asks for."""
         self.views[view.target] = view
+        seen = set(view.categories)
         for section in reversed(view.document.sections):
-            if section.category in view.categories:
+            if section.category in seen:
                 self.titles[view.target, section.category] = section.title
         rank = {category: index for index, category in enumerate(view.categories)}
         entries: Iterable[Entry] = view.entries
@@ -221,8 +225,8 @@ class _Draft:
             candidate.over_budget = reason if index < fewest else None
 
     def size(self, target: str) -> int:
-        """What the text of one target counts."""
-        text = self.text(target)
+        """What the text of one target counts; in the ``hermes`` style without its frame, as Hermes counts."""
+        text = counted(self.pieces(target), self.style)
         return self.counter(text) if text else 0
 
     def text(self, target: str | None = None) -> str:
@@ -298,6 +302,7 @@ class _Draft:
             style=self.style,
             rows=tuple(self._row(candidate) for candidate in self.candidates),
             hidden={target: view.hidden for target, view in self.views.items()},
+            hidden_uncategorized={target: view.hidden_uncategorized for target, view in self.views.items()},
             sizes={target: self.size(target) for target in self.views},
             budget=dict(self.profile.prompt.budget),
         )

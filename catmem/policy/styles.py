@@ -29,8 +29,9 @@ _REPLACEMENT = "\ufffd"
 # The block that Hermes Agent 0.19.0 shows (tools/memory_tool.py, `_render_block`), so that a prompt looks the same to
 # it.
 _HERMES_RULE = "═" * 46
+_HERMES_DELIMITER = "§\n"
 _HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (your personal notes)"}
-_HERMES_FRAME = re.compile(r"\\*(?:§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
+_HERMES_FRAME = re.compile(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
 
 _HEADINGS = {"user": "About the user", "memory": "Notes"}
 
@@ -84,6 +85,14 @@ def render(blocks: Sequence[Block], style: Style) -> list[Piece]:
         for block in blocks
     ]
     return list(_RENDERERS[style]([block for block in filled if block.categories]))
+
+
+def counted(pieces: Sequence[Piece], style: Style) -> str:
+    """The part of one target's pieces that its budget counts: everything, but in ``hermes`` only the joined entries."""
+    if style == "hermes":
+        pieces = [piece for piece in pieces if piece.owner is not None or piece.text == _HERMES_DELIMITER]
+        return "".join([piece.text for piece in pieces]).removesuffix("\n")
+    return "".join([piece.text for piece in pieces])
 
 
 def blocked_line(rules: str) -> str:
@@ -169,7 +178,7 @@ def _hermes(blocks: Sequence[Block]) -> Iterator[Piece]:
         yield Piece(f"{_HERMES_RULE}\n{_hermes_header(block, texts)}\n{_HERMES_RULE}\n", None)
         for index, (fact, text) in enumerate(zip(facts, texts, strict=True)):
             if index:
-                yield Piece("§\n", None)
+                yield Piece(_HERMES_DELIMITER, None)
             yield Piece(f"{text}\n", fact.row)
 
 
@@ -189,6 +198,8 @@ def _hermes_entry(fact: Fact) -> str:
 
 
 _RENDERERS = {"markdown": _markdown, "xml": _xml, "hermes": _hermes}
+
+STYLES = tuple(_RENDERERS)
 
 KEEP_LETTERS = frozenset({"markdown", "hermes"})
 """The styles that show every character of a line as it is and in its order, whatever they put in front of the line."""

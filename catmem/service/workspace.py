@@ -9,27 +9,34 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.model.document import Document, parse
 from catmem.policy.access import View, visible
 from catmem.policy.config import Config, find_root, load_config
+from catmem.policy.problems import all_problems
 from catmem.policy.profile import check_profile, find_profile, load_profiles, memory_dir
 from catmem.policy.prompt import TARGETS, Prompt, build_prompt
+from catmem.policy.schema import nearest
 from catmem.policy.staleness import Freshness, freshness, stale_after_days
+from catmem.policy.threats import BuiltinScanner
+from catmem.policy.threats.batch import scan_each
 from catmem.reading import read_bounded
+from catmem.syntax.slug import slugify
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from catmem.model.document import Entry
+    from catmem.model.document import Entry, Problem
     from catmem.policy.profile import Profile
     from catmem.policy.prompt import Counter
     from catmem.policy.styles import Style
-    from catmem.policy.threats import Scanner
+    from catmem.policy.threats import Finding, Scanner
+
+_WORTH_A_WARNING = frozenset({"bad-tag", "malformed-tags"})
 
 FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
 """The file of each target, in the folder of a profile."""
@@ -44,6 +51,8 @@ class ListedEntry:
     line: int
     entry: Entry
     freshness: Freshness
+    threats: tuple[str, ...]
+    """The rules of the threat scan for which a prompt withholds the entry. People may see it, agents should not."""
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as JSON-ready data."""
@@ -55,9 +64,18 @@ class ListedEntry:
             "id": self.entry.id,
             "state": self.freshness.state,
             "date": None if day is None else day.isoformat(),
+            "threats": list(self.threats),
             "tags": self.entry.tags,
             "body": self.entry.body,
         }
+
+
+class Notice(NamedTuple):
+    """Something a person should know, and where; ``line`` counts from 1."""
+
+    path: Path | None
+    line: int | None
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +104,15 @@ class Workspace:
 
     def profile(self, name: str) -> Profile:
         """One profile, checked against the taxonomy. Raises ``UnknownNameError`` and ``ConfigError``."""
-        profile = find_profile(self.config, name)
+        try:
+            profile = find_profile(self.config, name)
+        except UnknownNameError as error:
+            if self.config.path is None:
+                error.hint = (
+                    f"No catmem.yaml was found in {self.root} or above. Go to the root or name it with --root; "
+                    "catmem init makes one."
+                )
+            raise
         check_profile(profile, self.config)
         return profile
 
@@ -109,17 +135,34 @@ class Workspace:
         were not there.
         """
         profile = self.profile(name)
-        wanted = None if category is None else self.config.taxonomy.aliases.get(category, category)
+        wanted = None if category is None else self._category(category)
         listed: list[ListedEntry] = []
         for each in TARGETS if target is None else (_known_target(target),):
             view = visible(self._document(profile, each), each, profile, self.config.taxonomy)
-            path = self._path(profile, each)
+            entries = [entry for entry in view.entries if wanted in {None, entry.category}]
+            threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
             listed += [
-                ListedEntry(each, path, view.document.line(entry.start), entry, self._freshness(profile, entry, as_of))
-                for entry in view.entries
-                if wanted in {None, entry.category}
+                self._listed(profile, view, entry, findings, as_of)
+                for entry, findings in zip(entries, threats, strict=True)
             ]
         return listed
+
+    def _listed(
+        self, profile: Profile, view: View, entry: Entry, findings: Sequence[Finding], as_of: date | None
+    ) -> ListedEntry:
+        return ListedEntry(
+            target=view.target,
+            path=self._path(profile, view.target),
+            line=view.document.line(entry.start),
+            entry=entry,
+            freshness=self._freshness(profile, entry, as_of),
+            threats=tuple(sorted({finding.rule for finding in findings})),
+        )
+
+    def _category(self, name: str) -> str:
+        """The category that a slug, an alias or a title names."""
+        slug = slugify(name)
+        return self.config.taxonomy.aliases.get(slug, slug)
 
     def prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,
@@ -147,6 +190,37 @@ class Workspace:
             scanner=scanner,
             counter=counter,
         )
+
+    def problems(self, document: Document) -> tuple[Problem, ...]:
+        """Everything that looks wrong in a document of this root, tags and undeclared categories included."""
+        return all_problems(document, self.config)
+
+    def warnings(self, name: str, *, source: str | None = None) -> tuple[Notice, ...]:
+        """What a person should know who builds the prompt of a profile: tags that do not count, selectors that slip.
+
+        Speaks of visible entries and declared categories only, each with its place.
+        """
+        profile = self.profile(name)
+        owner = self.profile(source) if source is not None else profile
+        found: list[Notice] = []
+        for target in TARGETS:
+            view = visible(self._document(owner, target), target, profile, self.config.taxonomy)
+            path = self._path(owner, target)
+            found += [
+                Notice(path, view.document.line(problem.start), problem.message)
+                for problem in view.problems(self.problems(view.document))
+                if problem.rule in _WORTH_A_WARNING
+            ]
+            found += self._slips(profile, target, view)
+        return tuple(found)
+
+    def _slips(self, profile: Profile, target: str, view: View) -> Iterator[Notice]:
+        declared = self.config.taxonomy.declared()
+        known = {*declared, *(section.category for section in view.document.sections)}
+        for selector in profile.selectors(target, self.config.taxonomy).unmatched(known):
+            near = nearest(selector.removeprefix("!"), self.config.taxonomy.categories)
+            if near:
+                yield Notice(profile.path, None, f"the selector {selector!r} matches nothing; did you mean {near!r}?")
 
     def session(self, name: str, *, as_of: date | None = None, style: Style | None = None) -> Session:
         """A session whose prompt stays as it is first asked for."""

@@ -38,7 +38,10 @@ def test_formatting_says_the_same_and_twice_is_once(text, layout):
     assert says(new) == says(old)
     assert formatted(new, layout) == result
     if layout == "plain":
-        assert [section.title for section in new.sections] == [section.title for section in old.sections]
+        titles = [section.title for section in old.sections]
+        while len(titles) > 1 and titles[-1] == UNCATEGORIZED and not old.text[old.sections[len(titles) - 1].header_end :].strip("\n §\r"):
+            titles.pop()
+        assert [section.title for section in new.sections] == titles
 
 
 @given(texts())

@@ -35,8 +35,8 @@ CALLS = {
 }
 MEMBERS = {
     "Document": {
-        "by_category", "category_at", "delimiter_before", "delimiter_behind", "digest", "entries", "entries_between",
-        "form", "left_open", "limits", "line", "line_index", "newline", "problems", "scan", "sections", "spans", "text",
+        "by_category", "digest", "entries", "entries_between", "form", "limits",
+        "line", "line_index", "newline", "problems", "scan", "sections", "spans", "text",
         "title", "to_bytes", "to_dict",
     },
     "Entry": {
@@ -46,8 +46,8 @@ MEMBERS = {
     "Problem": {"end", "message", "rule", "start"},
     "Prompt": {"digest", "manifest", "text", "to_dict"},
     "Workspace": {
-        "config", "list", "missing_files", "open", "parse", "path", "profile", "profiles", "prompt", "root", "session",
-        "view",
+        "config", "list", "missing_files", "open", "parse", "path", "problems", "profile", "profiles", "prompt", "root",
+        "session", "view", "warnings",
     },
 }  # fmt: skip
 NAMES = {"Profile", "__version__", "build_prompt", "load_profile", "parse"} | set(MEMBERS) | set(ERRORS)

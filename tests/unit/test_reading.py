@@ -91,8 +91,19 @@ def test_a_link_is_followed_only_where_it_may_be(tmp_path):
 def test_a_link_to_itself(tmp_path):
     link = tmp_path / "link"
     link.symlink_to("link")
-    assert code_of(link) == "io"
+    assert code_of(link) == "symlink"
     assert code_of(link, follow_symlink=False) == "symlink"
+
+
+@pytest.mark.parametrize("follow", [True, False])
+def test_a_circle_of_links_on_the_way_says_so(tmp_path, follow):
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    for path in (tmp_path / "one" / "file", *([tmp_path / "one"] if follow else [])):
+        with pytest.raises(UnreadableError, match="circle") as caught:
+            read_bounded(path, 100, follow_symlink=follow)
+        assert caught.value.code == "symlink"
+        assert caught.value.hint
 
 
 @pytest.mark.parametrize(

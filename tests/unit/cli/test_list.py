@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from catmem.cli.main import group
 from tests.golden.case import put
 
-KEYS = ["target", "category", "line", "id", "state", "date", "tags", "body"]
+KEYS = ["target", "category", "line", "id", "state", "date", "threats", "tags", "body"]
 
 
 def run(*arguments):

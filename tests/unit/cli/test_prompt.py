@@ -53,7 +53,7 @@ def test_text_digest_and_manifest(place):
     said = json.loads(ask(place, "neo", "--format", "json").stdout)
     assert list(said) == ["text", "digest", "manifest"]
     assert said["text"] == ask(place, "neo").stdout
-    assert list(said["manifest"]) == ["profile", "as_of", "style", "entries", "hidden", "sizes", "budget"]
+    assert list(said["manifest"]) == ["profile", "as_of", "style", "entries", "hidden", "hidden_uncategorized", "sizes", "budget"]
     assert {tuple(entry) for entry in said["manifest"]["entries"]} == {tuple(ROW_KEYS)}
     assert said["manifest"]["hidden"] == {"user": 1, "memory": 0}
     assert said["manifest"]["budget"] == {"user": 500, "total": 900}
@@ -106,9 +106,13 @@ def test_an_empty_prompt_is_fine_and_says_why(place, output_format):
         assert json.loads(hidden.stdout)["text"] == ""
         return
     assert hidden.stdout == ""
-    assert "nothing that none may see is in (1 entry of other categories)" in hidden.stderr
+    assert "nothing that none may see is in (1 entry left out)" in hidden.stderr
+    put(place / "homes" / "none" / "USER.md", "")
+    assert "the memory files of none hold no entries" in ask(place, "none").stderr
     (place / "homes" / "none" / "USER.md").unlink()
-    assert "has no memory files yet" in ask(place, "none").stderr
+    assert "has no USER.md and MEMORY.md yet" in ask(place, "none").stderr
+    (place / "homes" / "none").rmdir()
+    assert "does not exist yet" in ask(place, "none").stderr
 
 
 @pytest.mark.parametrize("day", ["today", "2026-13-01", "21.11.2026", "", "2026-11-21T00:00", "20261121", "2026-02-30"])

@@ -35,7 +35,8 @@ def test_a_file_for_people(place):
         "   7  ```\n      open\n"
         "pay (1)\n"
         "  11  secret\n"
-        "\nproblems\n  line 7: unclosed-fence\n"
+        "\nproblems\n"
+        "  line 7: unclosed-fence: this code fence is not closed before its entry ends, so it hides nothing\n"
     )
 
 

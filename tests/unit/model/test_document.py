@@ -7,6 +7,7 @@ import pytest
 
 from catmem.errors import NotUtf8Error, TooLargeError
 from catmem.model.document import parse
+from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
 from catmem.text import Limits
 
 TEXT = """# What we know
@@ -179,15 +180,15 @@ def test_problems_have_spans_and_words():
 def test_delimiters_beside_an_entry(position, behind, before):
     document = parse("one\n\n§ \n two\n## A\nthree")
     entry = next(entry for entry in document.entries if entry.raw == position)
-    assert bool(document.delimiter_behind(entry.end)) is behind
-    assert bool(document.delimiter_before(entry.start)) is before
+    assert bool(delimiter_behind(document, entry.end)) is behind
+    assert bool(delimiter_before(document, entry.start)) is before
 
 
 def test_left_open():
     document = parse("```\nx\n§\n```\ny\n```\nz")
-    assert document.left_open(document.text.index("x"))
-    assert not document.left_open(document.text.index("z"))
-    assert document.left_open(document.text.index("y"))
+    assert left_open(document, document.text.index("x"))
+    assert not left_open(document, document.text.index("z"))
+    assert left_open(document, document.text.index("y"))
 
 
 def test_entries_between_are_those_of_the_touched_stretches():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from catmem.model import layout as layout_module
 from catmem.model.document import parse
 from catmem.model.layout import formatted, is_shared, repeated_entries
 
@@ -32,7 +33,7 @@ def test_repeated_entries_are_named_once():
 def test_a_layout_and_back():
     plain = "# T\n\nfirst\n\n## A\none\n§\ntwo\n\n## B\nthree\n"
     shared = formatted(parse(plain), "shared")
-    assert formatted(parse(shared), "plain") == plain + "\n## __uncategorized__\n"
+    assert formatted(parse(shared), "plain") == plain
 
 
 def test_the_title_of_a_joined_section_is_the_first():
@@ -54,3 +55,38 @@ def test_the_longest_headings_have_room():
     document = parse(text)
     assert [len(section.title) for section in document.sections] == [1021, 1019]
     assert formatted(document, "plain") == text.replace("# a #", "# a")
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("## A\nx\n\n## __uncategorized__\n", "## A\nx\n"),
+        ("## A\nx\n## __uncategorized__\n## __uncategorized__\n", "## A\nx\n"),
+        ("one\n## A\n## __uncategorized__\n", "one\n\n## A\n"),
+        ("## A\nx\n## __uncategorized__\ny\n", "## A\nx\n\n## __uncategorized__\ny\n"),
+        ("## __uncategorized__\n## A\nx\n", "## __uncategorized__\n\n## A\nx\n"),
+    ],
+)
+def test_an_empty_last_section_without_a_category_says_nothing(text, plain):
+    assert formatted(parse(text), "plain") == plain
+    assert formatted(parse(plain), "plain") == plain
+
+
+@pytest.mark.parametrize("text", ["## __uncategorized__\n", "one\n\n## __uncategorized__\n", "# T\n\n## __uncategorized__\n"])
+def test_the_only_header_stays_since_without_one_the_file_reads_differently(text):
+    # A title counts, and entries without a category are hidden by default, only where there is a header.
+    assert formatted(parse(text), "plain") == text
+
+
+@pytest.mark.parametrize("layout", ["plain", "shared"])
+def test_no_list_is_moved_up_once_a_section(layout, monkeypatch):
+    moved = []
+
+    class Watched(list):
+        def pop(self, index=-1):
+            moved.append(len(self) if index == 0 else 0)
+            return super().pop(index)
+
+    monkeypatch.setattr(layout_module, "list", Watched, raising=False)
+    formatted(parse("".join(f"## c{number}\nx\n" for number in range(300))), layout)
+    assert sum(moved) < 300

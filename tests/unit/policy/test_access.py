@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catmem.model.document import parse
+from catmem.model.document import Entry, parse
 from catmem.policy.access import visible
 from catmem.policy.config import Category, Config, Taxonomy
 from catmem.policy.profile import Profile
@@ -64,7 +64,7 @@ def test_categories_stand_in_the_order_of_the_profile_and_entries_in_that_of_the
     view = see(user_memory_categories=("talk", "finance-*"), include_uncategorized=True)
     assert view.categories == ("talk", "finance-payroll", "finance-rules", "__uncategorized__")
     assert bodies(view) == ["Loose.", "rules", "payroll", "one", "two", "more rules"]
-    assert [entry.body for entry in view.of_category("finance-rules")] == ["rules", "more rules"]
+    assert [entry["body"] for entry in view.to_dict()["categories"]["finance-rules"]] == ["rules", "more rules"]
 
 
 def test_the_last_selector_that_matches_wins():
@@ -150,3 +150,28 @@ def test_a_prompt_counts_what_it_hides():
     ).manifest  # fmt: skip
     assert manifest.hidden == {"user": 4, "memory": 1}
     assert {row.category for row in manifest.rows} == {"talk"}
+
+
+@pytest.mark.parametrize("text", ["".join(f"## c{i}\nx\n" for i in range(400)), "\n§\n".join(["```"] * 400)])
+def test_the_work_of_the_json_form_grows_with_the_document_alone(text, monkeypatch):
+    view = see(text, user_memory_categories=("*",), include_uncategorized=True)
+    looks = count_looks(monkeypatch)
+    form = view.to_dict()
+    assert sum(map(len, form["categories"].values())) == 400
+    assert looks() < 40 * 400
+
+
+def count_looks(monkeypatch):
+    """Counts how often a place or a category of an entry is asked for."""
+    seen = [0]
+
+    def counted(index):
+        def get(entry):
+            seen[0] += 1
+            return tuple.__getitem__(entry, index)
+
+        return property(get)
+
+    for index, name in enumerate(("category", "start", "end")):
+        monkeypatch.setattr(Entry, name, counted(index))
+    return lambda: seen[0]

@@ -20,7 +20,7 @@ from tests.property.frames import READERS
 DAY = date(2026, 11, 21)
 STYLES = tuple(READERS)
 ROW_KEYS = ["target", "category", "line", "id", "state", "date", "status", "reason", "preview"]
-MANIFEST_KEYS = ["profile", "as_of", "style", "entries", "hidden", "sizes", "budget"]
+MANIFEST_KEYS = ["profile", "as_of", "style", "entries", "hidden", "hidden_uncategorized", "sizes", "budget"]
 
 DATED = """## Talk
 [verified_date: 2026-11-01] fresh fact
@@ -189,10 +189,12 @@ def test_whole_entries_leave_in_the_documented_order(style, name):
             == (("out", f"over the {name} budget of {budget:,}") if row.preview in left else ("in", None))
             for row in prompt.manifest.rows
         )
-        assert len(prompt.text) <= budget
-        assert prompt.manifest.sizes == {"user": len(prompt.text)}
+        # Hermes counts the entries and not the frame around them, and so does a target's budget in its style.
+        size = prompt.manifest.sizes["user"]
+        assert size <= len(prompt.text) if style == "hermes" else size == len(prompt.text)
+        assert (size if name == "user" else len(prompt.text)) <= budget
         seen.add(len(left))
-    assert seen >= {0, 8}
+    assert seen >= {0, 7}
 
 
 def test_no_entry_leaves_that_need_not():
@@ -205,8 +207,8 @@ def test_no_entry_leaves_that_need_not():
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("budget", [{"user": 1}, {"memory": 1, "user": 1}, {"total": 1}])
-def test_a_budget_smaller_than_the_frame_gives_no_text(style, budget):
-    prompt = make("## A\na\n", None if "memory" not in budget else "b", settings={"budget": budget}, style=style)
+def test_a_budget_smaller_than_any_entry_gives_no_text(style, budget):
+    prompt = make("## A\nab\n", None if "memory" not in budget else "cd", settings={"budget": budget}, style=style)
     assert prompt.text == ""
     assert {row.status for row in prompt.manifest.rows} == {"out"}
     assert prompt.digest == "sha256:" + hashlib.sha256(b"").hexdigest()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 from catmem.policy.selector import Selectors, resolve_aliases, selector_fault
@@ -96,6 +98,12 @@ def test_aliases_are_resolved_in_exact_names_only():
         "__uncategorized__",
         "стиль-*",
         "沟通",
+        "!façade-*",
+        "[é-ö]*",
+        "x\u030c*",
+        "a*-*-b",
+        "a-[0-9-]*",
+        "?[!a-z]*",
         "हिन्दी*",
         "2024",
     ],
@@ -135,3 +143,35 @@ def test_what_can_match_nothing_is_a_fault_with_a_hint(selector, hint):
     assert hint in said
     assert "is not a selector" in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("selector", "mended"),
+    [
+        (unicodedata.normalize("NFD", "!façade-*"), "!façade-*"),
+        (unicodedata.normalize("NFD", "a[é]*"), "a[é]*"),
+        ("ﬁnance-*", "finance-*"),
+        ("![S]ecret*", "![s]ecret*"),
+        ("[A-Z]*", "[a-z]*"),
+        ("!SECRET*", "!secret*"),
+        ("!finance--*", "!finance-*"),
+        ("a---*", "a-*"),
+        ("Workflow Rules*", "workflow-rules*"),
+        ("!-secret*", "!secret*"),
+        ("*secret-", "*secret"),
+    ],
+)
+def test_a_pattern_that_no_slug_can_match_is_a_fault_that_names_the_mended_one(selector, mended):
+    message, hint = selector_fault(selector)
+    assert "is not a selector" in message
+    assert f"Write {mended!r}." in hint
+    assert selector_fault(mended) is None
+
+
+@pytest.mark.parametrize(
+    "selector", ["[ ]*", "[.]*", "[^a]*", "![z-a]*", "a-[-]*", "[-]*", "*-", "-?", "a-\u030c*", "a[b--]*", "[a,b]*"]
+)
+def test_what_is_in_a_set_or_beside_a_dash_counts_too(selector):
+    message, hint = selector_fault(selector)
+    assert "is not a selector" in message
+    assert "small letters" in hint

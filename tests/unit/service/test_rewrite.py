@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 
 import pytest
 
@@ -28,7 +29,7 @@ def test_the_file_has_the_new_bytes(file):
     assert alone(file)
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664, 0o400])
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664, 0o200])
 def test_the_mode_is_kept(file, mode):
     file.chmod(mode)
     rewrite_file(file, b"old", b"new")
@@ -81,3 +82,67 @@ def test_a_name_too_long_for_a_temporary_one(tmp_path):
         rewrite_file(file, b"old", b"new")
     assert file.read_bytes() == b"old"
     assert alone(file)
+
+
+def refused(file):
+    with pytest.raises(UnreadableError) as caught:
+        rewrite_file(file, b"old", b"new")
+    assert caught.value.code == "not_writable"
+    assert file.read_bytes() == b"old"
+    return caught.value
+
+
+def test_a_folder_that_cannot_be_opened_is_refused_before_anything_is_written(file, monkeypatch):
+    real = os.open
+
+    def refuse_folders(path, flags, *arguments, **choices):
+        if flags & os.O_DIRECTORY:
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(path, flags, *arguments, **choices)
+
+    monkeypatch.setattr(os, "open", refuse_folders)
+    assert "as it was" in refused(file).hint
+    assert alone(file)
+
+
+def test_a_folder_that_cannot_be_made_durable_is_not_said_to_hold_the_old_file(file, monkeypatch):
+    real = os.fsync
+
+    def fail_on_folders(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fail_on_folders)
+    with pytest.raises(UnreadableError) as caught:
+        rewrite_file(file, b"old", b"new")
+    assert file.read_bytes() == b"new"
+    assert "as it was" not in caught.value.hint
+    assert caught.value.code == "not_writable"
+
+
+def test_no_descriptor_is_left_open(file, monkeypatch):
+    opened, closed = [], []
+    real_open, real_close = os.open, os.close
+    monkeypatch.setattr(os, "open", lambda *a, **k: opened.append(real_open(*a, **k)) or opened[-1])
+    monkeypatch.setattr(os, "close", lambda descriptor: closed.append(descriptor) or real_close(descriptor))
+    rewrite_file(file, b"old", b"new")
+    for descriptor in opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
+
+
+@pytest.mark.parametrize("mode", [0o400, 0o444, 0o550])
+def test_a_read_only_file_is_refused(file, mode):
+    file.chmod(mode)
+    assert "read-only" in refused(file).message
+    assert file.stat().st_mode & 0o7777 == mode
+    assert alone(file)
+
+
+def test_a_file_with_several_names_is_refused(file):
+    other = file.with_name("other.md")
+    os.link(file, other)
+    error = refused(file)
+    assert "hard link" in error.message
+    assert other.samefile(file)

@@ -94,7 +94,7 @@ def test_a_missing_file_reads_as_an_empty_one(workspace):
 def test_the_profile_of_a_prompt_selects_also_from_files_of_another(workspace):
     prompt = workspace.prompt("neo", source="boss", as_of=DAY)
     assert "from the boss" in prompt.text
-    assert "hidden" not in str(prompt.to_dict()).replace("'hidden'", "")
+    assert "hidden" not in str(prompt.to_dict()).replace("'hidden", "")
     assert [entry.body for entry in workspace.view("neo", "user", source="boss").entries] == ["from the boss"]
 
 
@@ -103,11 +103,11 @@ def test_a_list(workspace, place):
     assert [entry.to_dict() for entry in listed] == [
         {
             "target": "user", "category": "talk", "line": 2, "id": listed[0].entry.id, "state": "stale",
-            "date": "2026-01-01", "tags": {"verified_date": "2026-01-01"}, "body": "short answers",
+            "date": "2026-01-01", "threats": [], "tags": {"verified_date": "2026-01-01"}, "body": "short answers",
         },
         {
             "target": "user", "category": "talk", "line": 4, "id": listed[1].entry.id, "state": "unverified",
-            "date": None, "tags": {}, "body": "no calls",
+            "date": None, "threats": [], "tags": {}, "body": "no calls",
         },
     ]  # fmt: skip
     assert {entry.path for entry in listed} == {place / "homes" / "neo" / "USER.md"}

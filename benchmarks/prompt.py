@@ -25,7 +25,7 @@ _COUNTS = (14, 100, 1_000, 10_000)
 _BUSY_COUNT = 1_000
 _BUSY = (
     (
-        "The user prefers uv over pip in the system Python and deploys on Tuesdays in production mode; vendor notes are on "
+        "The user prefers uv over pip in the system Python and deploys on Tuesdays in production mode; notes are on "
         "https://example.org/docs \u2014 see the prompt for the budget review in the shared folder."
     ),
     (

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         UnreadableError,
     )
     from catmem.model.document import Document, Entry, Problem, Section, parse
+    from catmem.model.merge import Conflict, Merge, merge
     from catmem.policy.profile import Profile, load_profile
     from catmem.policy.prompt import Prompt, build_prompt
     from catmem.service.workspace import Workspace
@@ -49,6 +50,7 @@ _HOMES = {
         "UnreadableError",
     ),
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "parse"),
+    "catmem.model.merge": ("Conflict", "Merge", "merge"),
     "catmem.policy.profile": ("Profile", "load_profile"),
     "catmem.policy.prompt": ("Prompt", "build_prompt"),
     "catmem.service.workspace": ("Workspace",),
@@ -59,6 +61,7 @@ __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
     "parse",
     "load_profile",
     "build_prompt",
+    "merge",
     "Workspace",
     "Document",
     "Section",
@@ -66,6 +69,8 @@ __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
     "Problem",
     "Profile",
     "Prompt",
+    "Merge",
+    "Conflict",
     "CatmemError",
     "UnreadableError",
     "NotUtf8Error",

@@ -29,7 +29,7 @@ def read_bounded(path: str | Path, limit: int, *, follow_symlink: bool = True) -
     try:
         descriptor = os.open(path, flags)
     except OSError as error:
-        raise _unreadable(path, error, link=not follow_symlink) from error
+        raise _unreadable(path, error) from error
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
@@ -38,7 +38,7 @@ def read_bounded(path: str | Path, limit: int, *, follow_symlink: bool = True) -
             raise TooLargeError("file", found.st_size, limit, path=path)
         return _read_all(descriptor, path, limit)
     except OSError as error:
-        raise _unreadable(path, error, link=False) from error
+        raise _unreadable(path, error) from error
     finally:
         os.close(descriptor)
 
@@ -62,7 +62,7 @@ def _not_a_file(path: str | Path, mode: int) -> UnreadableError:
     )
 
 
-def _unreadable(path: str | Path, error: OSError, *, link: bool) -> UnreadableError:
+def _unreadable(path: str | Path, error: OSError) -> UnreadableError:
     if error.errno == errno.ENOENT:
         return UnreadableError("no such file", code="missing", path=path, hint="Check the path.")
     if error.errno == errno.ENOTDIR:
@@ -74,13 +74,24 @@ def _unreadable(path: str | Path, error: OSError, *, link: bool) -> UnreadableEr
         return UnreadableError(
             "no permission to read it", code="permission", path=path, hint="Give this user the right to read the file."
         )
-    if error.errno == errno.ELOOP and link:
-        return UnreadableError(
-            "is a symbolic link, and links are not followed here",
-            code="symlink",
-            path=path,
-            hint="Put the file itself there, or set allow_outside: true in the profile.",
-        )
+    if error.errno == errno.ELOOP:
+        return _link(path)
     if error.errno == errno.ENXIO:
         return _not_a_file(path, 0)
     return UnreadableError(error.strerror or str(error), code="io", path=path)
+
+
+def _link(path: str | Path) -> UnreadableError:
+    """What to say of a link that was not followed, or not to its end."""
+    try:
+        # This follows links: it fails just if they lead in a circle or there are too many.
+        os.stat(path)  # noqa: PTH116 - the path may be a text
+        in_circle = False
+    except OSError as error:
+        in_circle = error.errno == errno.ELOOP
+    if in_circle:
+        message, hint = "the symbolic links on the way lead in a circle", "Remove or mend the link."
+    else:
+        message = "is a symbolic link, and links are not followed here"
+        hint = "Put the file itself there, or set allow_outside: true in the profile."
+    return UnreadableError(message, code="symlink", path=path, hint=hint)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 import click
 
 from catmem.cli.options import format_option, open_workspace, root_option
 from catmem.cli.output import emit, emit_json, first_line, print_error, printable, read_stdin, say, shown_path
+from catmem.cli.unified import unified_diff
 from catmem.errors import CatmemError
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def command(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Put memory files into one layout. The words of every entry stay as they are.
 
-    PATHS are files, or folders in which every USER.md and MEMORY.md counts; without any, the files of the root's
-    profiles. With - the file is read from stdin and written to stdout.
+    PATHS are Markdown files, or folders in which every USER.md and MEMORY.md counts; without any, the files of the
+    root's profiles. With - the file is read from stdin and written to stdout.
     """
     from catmem.service.formatting import apply_format, memory_files, plan_format
 
@@ -109,7 +109,7 @@ def _diff(name: str, old: str, new: str) -> Iterator[str]:
     # Split at LF alone, as the format does; a carriage return is shown, since it may be all that changes.
     before, after = (_lines(printable(text.replace("\r\n", "\\r\n"))) for text in (old, new))
     shown = printable(name)
-    for line in difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}"):
+    for line in unified_diff(before, after, f"a/{shown}", f"b/{shown}"):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 

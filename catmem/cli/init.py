@@ -13,7 +13,7 @@ from catmem.cli.output import emit, emit_json, printable, shown_path
 @click.option("--example", is_flag=True, help="Write the worked example: an orchestrator and its specialists.")
 @format_option
 def command(folder: str, *, example: bool, as_json: bool) -> None:
-    """Make DIR (by default this folder) a root: a catmem.yaml, profiles and a .gitignore.
+    """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
 
     No file that exists is changed, but for lines added to .gitignore; with other content in the way nothing is written.
     """
@@ -25,6 +25,9 @@ def command(folder: str, *, example: bool, as_json: bool) -> None:
         return
     where = printable(shown_path(made.root.absolute()))
     emit("".join(f"wrote {where}/{name}\n" for name in made.written) if made.written else "nothing to do\n")
+    place = "" if where == "." else f"cd {where} && "
     if example and made.written:
-        place = "" if where == "." else f"cd {where} && "
         emit(f"\nNext: {place}catmem prompt trinity --explain\n")
+    elif made.written:
+        emit(f"\nNext: write what you know into {where}/homes/orchestrator/USER.md, a § line between entries, then\n")
+        emit(f"      {place}catmem prompt orchestrator\n")

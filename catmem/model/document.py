@@ -119,6 +119,7 @@ class Document:
     limits: Limits = field(default=DEFAULT_LIMITS, repr=False)
     _entries: tuple[Entry, ...] | None = field(default=None, init=False, repr=False, compare=False)
     _lines: LineIndex | None = field(default=None, init=False, repr=False, compare=False)
+    _newline: str | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -142,7 +143,9 @@ class Document:
     @property
     def newline(self) -> str:
         """The newline that most lines have, which new lines get."""
-        return dominant_newline(self.text)
+        if self._newline is None:
+            object.__setattr__(self, "_newline", dominant_newline(self.text))
+        return self._newline  # type: ignore[return-value]
 
     @property
     def sections(self) -> tuple[Section, ...]:

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EditError
 from catmem.model.document import Document, Entry, Section, category_at
-from catmem.model.place import Place, ending, has_place_for, line_end, place_for_entry, place_for_section
+from catmem.model.place import (
+    Place,
+    ending,
+    has_place_for,
+    line_end,
+    place_for_entry,
+    place_for_section,
+    places_behind,
+)
 from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.escape import escape
@@ -76,22 +84,23 @@ def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def add_entry(
+def add_entry(  # noqa: PLR0913 - what the entry says and where it goes, by keyword
     document: Document,
     body: str,
     *,
     category: str,
     tags: Mapping[str, TagValue] | None = None,
     title: str | None = None,
+    after: Entry | None = None,
 ) -> Edited:
-    """Add an entry at the end of its category; a section is opened for a category that has none.
+    """Add an entry at the end of its category, or behind the entry ``after``; a category without a section gets one.
 
     ``title`` is the title of such a section; by default it is made from the slug. Raises ``EditError``: ``empty`` (no
     text), ``bad_tag``, ``bad_category`` (not a slug), ``not_text`` (a lone surrogate).
     """
     content = _Content(category, _clean(body), _plain(tags or {}))
     text = _written(document, content)
-    return _first_verified(document, _additions(document, content, text, title))
+    return _first_verified(document, _additions(document, content, text, title, after))
 
 
 def replace_entry(document: Document, entry: Entry, body: str, *, tags: Mapping[str, TagValue] | None = None) -> Edited:
@@ -130,7 +139,7 @@ def move_entry(document: Document, entry: Entry, category: str, *, title: str | 
         raise EditError(f"the entry is already in {category}", code="same_category")
     removed = remove_entry(document, entry)
     content = _Content(category, entry.body, entry.tags)
-    added = _first_verified(removed.document, _additions(removed.document, content, entry.text, title))
+    added = _first_verified(removed.document, _additions(removed.document, content, entry.text, title, None))
     return Edited(added.document, _joined(removed, added), added.entry)
 
 
@@ -193,7 +202,7 @@ def _written(document: Document, content: _Content) -> str:
     return text
 
 
-def _stored(document: Document, text: str) -> str:
+def stored_text(document: Document, text: str) -> str:
     """An entry's text as it is stored in this document: the document's newlines, boundary lines escaped."""
     text = with_newline(text, document.newline)
     return escape(text, boundary_lines(text, document.scan.categories))
@@ -202,23 +211,29 @@ def _stored(document: Document, text: str) -> str:
 # --- proposals -----------------------------------------------------------------------------------------------------
 
 
-def _additions(document: Document, content: _Content, text: str, title: str | None) -> Iterator[_Proposal]:
-    stored = _stored(document, text)
+def _additions(
+    document: Document, content: _Content, text: str, title: str | None, after: Entry | None
+) -> Iterator[_Proposal]:
+    stored = stored_text(document, text)
     if stored.startswith(("# ", "#\t")):
         # It would read as the title at the head of a file with sections. Escapes are lexical, so one too many is none.
-        yield from _additions_as(document, content, stored, title)
+        yield from _additions_as(document, content, stored, title, after)
         stored = "\\" + stored
-    yield from _additions_as(document, content, stored, title)
+    yield from _additions_as(document, content, stored, title, after)
 
 
-def _additions_as(document: Document, content: _Content, stored: str, title: str | None) -> Iterator[_Proposal]:
+def _additions_as(
+    document: Document, content: _Content, stored: str, title: str | None, after: Entry | None
+) -> Iterator[_Proposal]:
     must_end = bool(unclosed_spans("\n" + stored))
     section: tuple[str, str] | None = None
     places: Iterable[Place]
-    if has_place_for(document, content.category):
+    if after is not None:
+        places = places_behind(document, after.end, must_end=must_end)
+    elif has_place_for(document, content.category):
         places = place_for_entry(document, content.category, must_end=must_end)
     else:
-        section = content.category, _section_title(document, content.category, title)
+        section = content.category, section_title(document, content.category, title)
         places = [place_for_section(document, section[1], must_end=must_end)]
     for place in places:
         edit = TextEdit(place.position, place.position, place.before + stored + place.after)
@@ -232,7 +247,7 @@ def _opens(document: Document, title: str) -> str | None:
     return document.scan.categories.category(title) if readable else None
 
 
-def _section_title(document: Document, category: str, title: str | None) -> str:
+def section_title(document: Document, category: str, title: str | None) -> str:
     """A title that opens ``category`` in this document."""
     readable = category.replace("-", " ")
     for candidate in (title, readable[:1].upper() + readable[1:], category):
@@ -247,7 +262,7 @@ def _section_title(document: Document, category: str, title: str | None) -> str:
 
 
 def _replacements(document: Document, entry: Entry, content: _Content, text: str) -> Iterator[_Proposal]:
-    stored = _stored(document, text)
+    stored = stored_text(document, text)
     after = ending(document, entry.end) if unclosed_spans("\n" + stored) else ""
     gone = frozenset({entry.start})
     # White space behind the old text may spoil the delimiter line that the new one needs; then it goes too.

@@ -77,12 +77,12 @@ def repeated_entries(document: Document) -> list[str]:
 
 def _groups(document: Document) -> list[_Group]:
     groups = [_Group(None, UNCATEGORIZED, [])]
-    sections = list(document.sections)
+    sections = document.sections
     for entry in document.entries:
-        while sections and sections[0].start < entry.start:
-            groups.append(_group(sections.pop(0).title, document))
+        while len(groups) <= len(sections) and sections[len(groups) - 1].start < entry.start:
+            groups.append(_group(sections[len(groups) - 1].title, document))
         groups[-1].entries.append(unify_newlines(_at_line_start(document, entry.raw)))
-    groups += [_group(section.title, document) for section in sections]
+    groups += [_group(section.title, document) for section in sections[len(groups) - 1 :]]
     return groups
 
 
@@ -110,6 +110,10 @@ def _heading(level: int, title: str) -> str:
 
 def _plain(document: Document, groups: list[_Group]) -> Iterator[str]:
     """Header, entries joined by delimiter lines, one blank line before each header, a final newline."""
+    # The last header of the shared layout says nothing where no entry follows it. The only header of a file does:
+    # without one, a title is text and entries without a category are seen by default.
+    while len(groups) > len(("preamble", "section")) and groups[-1] == (UNCATEGORIZED_HEADER, UNCATEGORIZED, []):
+        groups = groups[:-1]
     title = _title_line(document)
     started = title is not None
     if title is not None:

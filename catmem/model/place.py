@@ -76,7 +76,7 @@ def _in_section(document: Document, section: Section, *, must_end: bool) -> Iter
     entries = document.entries_between(section.start, section.end)
     entries = [entry for entry in entries if section.start < entry.start < section.end]
     if entries:
-        yield from _behind(document, entries[-1].end, must_end=must_end)
+        yield from places_behind(document, entries[-1].end, must_end=must_end)
         return
     after = ending(document, section.header_end) if must_end else ""
     if not is_shared(document):
@@ -92,7 +92,7 @@ def _before_sections(document: Document, *, must_end: bool) -> Iterator[Place]:
     entries = [entry for entry in document.entries_between(0, end) if entry.start < end]
     title = document.scan.title
     if entries:
-        yield from _behind(document, entries[-1].end, must_end=must_end)
+        yield from places_behind(document, entries[-1].end, must_end=must_end)
     elif title:
         yield Place(title.end, 2 * newline, ending(document, title.end) if must_end else "")
     elif document.sections:
@@ -106,7 +106,8 @@ def _before_sections(document: Document, *, must_end: bool) -> Iterator[Place]:
         yield Place(end, newline, newline)
 
 
-def _behind(document: Document, position: int, *, must_end: bool) -> Iterator[Place]:
+def places_behind(document: Document, position: int, *, must_end: bool) -> Iterator[Place]:
+    """Places behind an entry that ends at ``position``, the plainest first."""
     newline = document.newline
     after = ending(document, position) if must_end else ""
     yield Place(position, f"{newline}§{newline}", after)

@@ -8,6 +8,7 @@ not inherited.
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -19,7 +20,7 @@ from catmem.policy.selector import Selectors, is_pattern, resolve_aliases, selec
 from catmem.policy.yamlfile import key_text, load_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
     from catmem.policy.config import Taxonomy
     from catmem.policy.yamlfile import KeyPath
@@ -28,6 +29,7 @@ SELECTOR_KEYS = ("user_memory_categories", "memory_categories", "writable_catego
 ORCHESTRATOR_TIER = 1
 
 _SUFFIXES = (".yaml", ".yml")
+_MAX_CHAIN = 8
 _NOT_INHERITED = frozenset(("name", "title", "extends", "memory_dir", "allow_outside"))
 
 
@@ -140,19 +142,20 @@ def load_profile(path: str | Path, *, profiles_dir: str | Path | None = None, co
     Parents are looked for in ``profiles_dir``, by default the file's own folder. With ``config`` its prompt defaults
     and limits lie under the profile's, aliases of categories are resolved, and a closed taxonomy bounds the patterns.
 
-    Raises ``ConfigError`` (``schema``, ``selector``, ``name_mismatch``, ``two_files``, ``extends_cycle``, ``yaml_…``),
-    ``UnknownNameError`` for a missing parent, and ``UnreadableError``.
+    Raises ``ConfigError`` (``schema``, ``selector``, ``name_mismatch``, ``two_files``, ``extends_cycle``,
+    ``extends_depth``, ``yaml_…``), ``UnknownNameError`` for a missing parent, and ``UnreadableError``.
     """
     file = Path(path)
-    layers = list(_layers(file, file.parent if profiles_dir is None else Path(profiles_dir), {}))
-    return _profile(layers, config)
+    layers = _layers(file, file.parent if profiles_dir is None else Path(profiles_dir), {})
+    return _profile(layers, config, {})
 
 
 def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str, Profile]:
     """Every profile of ``folder`` by name, sorted; none if there is no such folder. Raises as ``load_profile`` does."""
     directory = Path(folder)
     read: dict[str, _Layer] = {}
-    return {file.stem: _profile(list(_layers(file, directory, read)), config) for file in _profile_files(directory)}
+    merged: dict[str, _Settings] = {}
+    return {file.stem: _profile(_layers(file, directory, read), config, merged) for file in _profile_files(directory)}
 
 
 def find_profile(config: Config, name: str) -> Profile:
@@ -273,26 +276,38 @@ class _Layer:
     def place(self, key: KeyPath) -> Place:
         return Place(str(self.path), *self.positions[key])
 
+    def places(self) -> dict[str, dict[KeyPath, Place]]:
+        """The place of each setting, by the key at the top that it belongs to."""
+        found: dict[str, dict[KeyPath, Place]] = {str(key): {} for key in self.data}
+        for at in self.positions:
+            if at:
+                found[str(at[0])][at] = self.place(at)
+        return found
+
     def fault(self, key: KeyPath, code: str, message: str, hint: str) -> ConfigError:
         kind = UnknownNameError if code == UnknownNameError.code else ConfigError
         _, line, column = self.place(key)
         return kind(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
 
 
-def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> Iterator[_Layer]:
+def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
     """The profile's own layer, its parent's, and so on; ``read`` keeps what was read in ``folder``."""
-    chain: list[str] = []
+    layers: list[_Layer] = []
     layer = read.get(file.stem) or read.setdefault(file.stem, _read(file))
     while True:
-        chain.append(layer.name)
-        yield layer
+        layers.append(layer)
+        chain = [one.name for one in layers]
         parent = layer.data.get("extends")
         if parent is None:
-            return
+            return layers
         if parent in chain:
             circle = " -> ".join((*chain[chain.index(parent) :], parent))
             message = f"the profiles extend each other in a circle: {circle}"
             raise layer.fault(("extends",), "extends_cycle", message, "Remove one 'extends' of the circle.")
+        if len(chain) == _MAX_CHAIN:
+            message = f"{file.stem} would be built of more than {_MAX_CHAIN} profiles that extend each other"
+            hint = "Let one of them extend a profile further up, and write out what lies between."
+            raise layer.fault(("extends",), "extends_depth", message, hint)
         parent_file = _file_of(folder, parent)
         if parent_file is None:
             others = [name for name in profile_names(folder) if name not in chain]
@@ -325,42 +340,53 @@ def _read(file: Path) -> _Layer:
 # --- merging -------------------------------------------------------------------------------------------------------
 
 
-def _profile(layers: list[_Layer], config: Config | None) -> Profile:
-    data: dict[str, Any] = {"prompt": dict(config.prompt), "limits": dict(config.limits)} if config else {}
-    places: dict[KeyPath, Place] = {}
-    for layer in reversed(layers):
-        _lay_over(data, places, layer, own=layer is layers[0])
+class _Settings(NamedTuple):
+    """What a profile says with all its parents, and where, by the key at the top. Parts are shared, never changed."""
+
+    data: dict[str, Any]
+    places: dict[str, dict[KeyPath, Place]]
+
+
+def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, _Settings]) -> Profile:
+    """The profile of its layers; ``merged`` keeps what the parents come to, so that a large one is merged once."""
     aliases = config.taxonomy.aliases if config else {}
-    read, memory, writable = (resolve_aliases(data.get(key, ()), aliases) for key in SELECTOR_KEYS)
+    settings = _Settings({"prompt": dict(config.prompt), "limits": dict(config.limits)} if config else {}, {})
+    own, *parents = layers
+    for layer in reversed(parents):
+        settings = merged.get(layer.name) or merged.setdefault(
+            layer.name, _laid_over(settings, layer, aliases, left_out=_NOT_INHERITED)
+        )
+    data, places = _laid_over(settings, own, aliases)
     plain = ("title", "extends", "seed_from", "memory_dir", "allow_outside", "include_uncategorized", "may_verify")
     return Profile(
-        name=layers[0].name,
-        path=layers[0].path,
+        name=own.name,
+        path=own.path,
         tier=int(data.get("tier", 2)),
-        user_memory_categories=read,
-        memory_categories=memory,
-        writable_categories=writable,
         limits=data.get("limits", {}),
         domain=data.get("domain"),
         prompt=PromptSettings(**data.get("prompt", {})),
         stale_after=days(data["stale_after"]) if "stale_after" in data else None,
         declared=config.taxonomy.closed_slugs if config else None,
-        places=places,
-        **{key: data[key] for key in plain if key in data},
+        places=ChainMap(*places.values()),
+        **{key: data[key] for key in (*plain, *SELECTOR_KEYS) if key in data},
     )
 
 
-def _lay_over(data: dict[str, Any], places: dict[KeyPath, Place], layer: _Layer, *, own: bool) -> None:
-    """Merge a child's layer over what its parents say."""
-    for key, value in layer.data.items():
-        if not own and key in _NOT_INHERITED:
+def _laid_over(
+    below: _Settings, layer: _Layer, aliases: Mapping[str, str], left_out: Collection[str] = ()
+) -> _Settings:
+    """What a child's layer comes to over what its parents say."""
+    data, places = dict(below.data), dict(below.places)
+    for key, said in layer.places().items():
+        if key in left_out:
             continue
-        if not isinstance(value, dict):
-            # The child's list stands in for the parent's, so no place of the parent's items may be left.
-            for old in [place for place in places if place[0] == key]:
-                del places[old]
+        value = layer.data[key]
+        if key in SELECTOR_KEYS:
+            value = resolve_aliases(value, aliases)
         data[key] = _merged(data.get(key), value)
-        places.update((at, layer.place(at)) for at in layer.positions if at[:1] == (key,))
+        # The child's list stands in for the parent's, so no place of the parent's items may be left.
+        places[key] = {**places.get(key, {}), **said} if isinstance(value, dict) else said
+    return _Settings(data, places)
 
 
 def _merged(below: Any, above: Any) -> Any:  # noqa: ANN401 - any YAML value

@@ -1,15 +1,15 @@
 """The prompt builder: a profile's categories, and nothing else, as text for a system prompt.
 
 Pure and deterministic: the same documents, profile, configuration and day give the same bytes, on every machine. The
-steps, each of which only ever takes away: what the profile may see -> what its dates leave in -> what the scan
-withholds
--> what fits the budget -> the frame of the style -> one more scan over the whole.
+steps, each of which only ever takes away: what the profile may see, what its dates leave in, what the scan withholds,
+what fits the budget; then the frame of the style, and one more scan over the whole.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,7 +26,6 @@ from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date
 
     from catmem.model.document import Document, Entry
     from catmem.policy.config import Config
@@ -80,11 +79,13 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
 
     ``config`` brings titles, thresholds and the closed taxonomy of a root; ``style`` overrides the profile's.
     ``scanner`` replaces the built-in one for entries and for the whole text. Raises ``ConfigError``
-    (``unknown_target``, ``unknown_style``).
+    (``unknown_target``, ``unknown_style``), and ``TypeError`` if ``as_of`` is no date.
     """
     for target in documents:
         if target not in TARGETS:
             raise ConfigError(f"{target!r} is not a target", code="unknown_target", hint="Use 'user' or 'memory'.")
+    if not isinstance(as_of, date):
+        raise TypeError(f"as_of must be a datetime.date, not {type(as_of).__name__}")
     style = style or profile.prompt.style
     if style not in STYLES:
         raise ConfigError(f"{style!r} is not a style", code="unknown_style", hint=f"Use {', '.join(STYLES)}.")

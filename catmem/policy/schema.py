@@ -239,6 +239,11 @@ def _worded(error: ValidationError) -> Iterator[_Fault]:
         return
     if "propertyNames" in error.absolute_schema_path:
         key = (*key, value)
+    if rule == "type" and not key:
+        # The file may be anything at all, reached by a link: what stands in it is not shown.
+        message = f"the file must be {_KINDS[str(wanted)]}, and is {_KINDS[_kind(value)]}"
+        yield key, message, _hint(rule, value, wanted, where)
+        return
     form = _FORMS.get(rule)
     message = form(value, wanted) if form else f"{shown(value)} does not fit: {rule} is not met"
     yield key, message, _hint(rule, value, wanted, where)
@@ -257,6 +262,8 @@ def _hint(rule: str, value: Any, wanted: Any, where: Mapping[str, Any]) -> str |
         return f"Write {slugify(value)!r}."
     if rule == "type" and wanted == "string" and isinstance(value, bool | int | float):
         return "Put it in quotes to make it text."
+    if rule == "type" and wanted == "object" and isinstance(value, str):
+        return "Write it as keys with values, 'key: value'; a blank has to follow the colon."
     if rule == "type" and wanted == "array" and isinstance(value, str):
         return f"Write it as a list: [{shown(value)[1:-1]}]."
     examples = ", ".join(str(example) for example in where.get("examples", ()) if isinstance(example, str | int))

@@ -11,6 +11,7 @@ categories, and ``__uncategorized__`` is selected by its exact name alone. Takin
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
 _WILDCARD = re.compile(r"[*?\[]")
-_WILD_PARTS = re.compile(r"\[!?[^\[\]]+\]|[*?]")
+# A set of one or more characters, or one character.
+_PARTS = re.compile(r"\[!?[^\[\]]+\]|.", re.DOTALL)
+_PATTERN_RULE = "A pattern is made of small letters, digits, '_', '-', and * ? [ ]; a list item is one selector."
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +88,78 @@ def resolve_aliases(patterns: Collection[str], aliases: Mapping[str, str]) -> tu
 
 
 def selector_fault(selector: str) -> tuple[str, str] | None:
-    """``(message, hint)`` if ``selector`` is neither a slug nor a pattern over slugs: it could never match anything."""
+    """``(message, hint)`` if ``selector`` is neither a slug nor a pattern that some slug matches.
+
+    A slip in one that takes away would otherwise show what it was to hide.
+    """
     negative, name = split(selector)
     if is_pattern(name):
-        rest = _WILD_PARTS.sub("", name)
-        wrong = next((character for character in rest if slugify(f"a{character}a") != f"a{character}a"), None)
+        wrong = _pattern_fault(name)
         if wrong is None:
             return None
-        message = f"{selector!r} is not a selector: no category has {wrong!r} in it"
-        return (
-            message,
-            "A pattern is made of small letters, digits, '_', '-', and * ? [ ]; a list item is one selector.",
-        )
+        mended = _mended(name)
+        suggested = f"Write {'!' * negative + mended!r}. " if mended else ""
+        return f"{selector!r} is not a selector: {wrong}", suggested + _PATTERN_RULE
     slug = slugify(name)
     if name and slug == name:
         return None
     message = f"{selector!r} is not a selector: a selector is a category's slug or a pattern over slugs"
     return message, f"Write {'!' * negative + slug!r}." if slug else "Write a slug such as 'communication-style'."
+
+
+def _pattern_fault(name: str) -> str | None:
+    """Why no slug can match the pattern, if none can."""
+    parts = _PARTS.findall(name)
+    letters = "".join(part.removeprefix("[!").strip("[]") if len(part) > 1 else part for part in parts)
+    wrong = next((letter for letter in letters if letter not in "*?" and not _may_be_in_slug(letter)), None)
+    if wrong is not None:
+        return f"no category has {wrong!r} in it"
+    if _normal(name) != name:
+        return "categories are written in small letters and in the Unicode form NFKC, and this is not"
+    if "--" in name:
+        return "no category has '--' in it"
+    return None if _some_slug_matches(parts) else "no category can match it"
+
+
+def _may_be_in_slug(character: str) -> bool:
+    return character in "_-" or unicodedata.category(character)[0] in "LNM"
+
+
+def _normal(name: str) -> str:
+    # Twice, as in `slugify`.
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).lower())
+
+
+def _some_slug_matches(parts: list[str]) -> bool:
+    """Whether some text that fits the pattern has no ``-`` at its ends or beside another.
+
+    ``ends`` is what a beginning that fits may end with: ``-`` or something else (``x``). The empty one counts as
+    ``-``, since none may follow it either.
+    """
+    ends = {"-"}
+    for part in parts:
+        if part == "*":
+            ends = {"-", "x"} if ends else ends
+            continue
+        after = {"x"} if any(_takes_other(part, end) for end in ends) else set()
+        if "x" in ends and fnmatchcase("-", part):
+            after.add("-")
+        ends = after
+    return "x" in ends
+
+
+def _takes_other(part: str, end: str) -> bool:
+    """Whether one character that is no ``-`` fits a part of a pattern, behind a ``-`` or behind something else."""
+    if part == "?" or part.startswith("[!"):
+        return True
+    members = (letter for letter in part.strip("[]") if letter != "-" and fnmatchcase(letter, part))
+    # A mark is part of a slug only behind a letter, a number or another mark.
+    return any(end == "x" or unicodedata.category(letter)[0] != "M" for letter in members)
+
+
+def _mended(name: str) -> str | None:
+    """The pattern that was most likely meant."""
+    mended = re.sub("-{2,}", "-", re.sub(r"(?<=\w)\s+(?=\w)", "-", _normal(name))).strip("-")
+    # Without a letter it is no slip of a name, and what is left of it may reach far.
+    means_something = any(letter not in "*?" for letter in mended)
+    return mended if means_something and is_pattern(mended) and _pattern_fault(mended) is None else None

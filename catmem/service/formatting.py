@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.model.layout import formatted, is_shared, repeated_entries
+from catmem.policy.config import find_root
 from catmem.reading import read_bounded
 from catmem.service.rewrite import rewrite_file
 from catmem.service.workspace import FILE_NAMES
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from catmem.model.document import Document
     from catmem.model.layout import Layout
     from catmem.service.workspace import Workspace
+
+_SUFFIXES = (".md", ".markdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,12 @@ def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path
     """The files that ``paths`` name, in order; a folder stands for every USER.md and MEMORY.md below it.
 
     Without any path, the files of the root's profiles that exist. A path that does not exist is kept, so that reading
-    it says so. The value is whether the file may be a symbolic link: a folder may come from somebody else, so only
-    who names a file (or a profile with ``allow_outside``) has a link written through.
+    it says so; so is what stands in the place of a memory file and is none (a folder, a pipe, a link to nowhere), and a
+    folder that cannot be listed. The value is whether the file may be a symbolic link: a folder may come from somebody
+    else, so only who names a file (or a profile with ``allow_outside``) has a link written through.
+
+    Raises ``UnreadableError`` (``not_markdown``) for a named file of another kind, and ``ConfigError`` (``no_root``)
+    where there are neither paths nor files nor a root.
     """
     named = [_named(path) for path in paths]
     if not named:
@@ -52,15 +59,55 @@ def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path
             for name, profile in workspace.profiles().items()
             for target in FILE_NAMES
         )
-        return {path: may_be_link for path, may_be_link in every if os.path.lexists(path)}
+        existing = {path: may_be_link for path, may_be_link in every if os.path.lexists(path)}
+        if not existing and workspace.config.path is None:
+            raise _no_root(workspace.root)
+        return existing
     found: dict[Path, bool] = {}
     for path in named:
         if path.is_dir():
-            below = sorted(file for name in FILE_NAMES.values() for file in path.rglob(name) if file.is_file())
-            found.update((file, False) for file in below if file not in found)
+            found.update((file, False) for file in _below(path) if file not in found)
         else:
+            _refuse_other_kinds(path)
             found[path] = True
     return found
+
+
+def _below(folder: Path) -> list[Path]:
+    """Whatever is called as a memory file is below a folder, and the folders there that cannot be listed."""
+    closed: list[Path] = []
+
+    def remember(error: OSError) -> None:
+        closed.append(Path(error.filename))
+
+    found = [
+        Path(where) / name
+        for where, folders, files in os.walk(folder, onerror=remember)
+        for name in (*folders, *files)
+        if name in FILE_NAMES.values()
+    ]
+    return sorted({*found, *closed})
+
+
+def _refuse_other_kinds(path: Path) -> None:
+    if path.suffix.lower() not in _SUFFIXES and os.path.lexists(path):
+        raise UnreadableError(
+            "is not Markdown by its name, so it was not touched",
+            code="not_markdown",
+            path=path,
+            hint=f"Name files that end in {' or '.join(_SUFFIXES)}, or give the text on standard input: catmem fmt -",
+        )
+
+
+def _no_root(folder: Path) -> ConfigError:
+    # With --root only that folder was looked at, and there may be a root above it.
+    where = "here or above" if find_root(folder) is None else "in this folder"
+    return ConfigError(
+        f"no catmem.yaml was found {where}, and no memory files",
+        code="no_root",
+        path=folder,
+        hint="Name the files, name the root with --root, or make one with 'catmem init'.",
+    )
 
 
 def _named(path: str | Path) -> Path:

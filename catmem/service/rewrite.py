@@ -7,12 +7,15 @@ meantime, and the moment in which it cannot notice that is the one between its l
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from pathlib import Path
 
 from catmem.errors import CatmemError, UnreadableError
 from catmem.reading import read_bounded
 from catmem.text import DEFAULT_LIMITS
+
+_ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class ChangedMeanwhileError(CatmemError):
@@ -26,11 +29,36 @@ def rewrite_file(path: Path, old: bytes, new: bytes) -> None:
     """Replace the content ``old`` of ``path`` by ``new``, durably, with the file's mode kept.
 
     Raises ``ChangedMeanwhileError`` if the file does not hold ``old``, and ``UnreadableError`` (``not_writable``) if
-    the folder does not allow it; the file is then as it was.
+    the folder does not allow it, the file is read-only, or it has several hard links, of which only one would get the
+    new text; the file is then as it was. The one exception is a disk that fails at the very end, which the error says.
     """
     target = path.resolve()  # a link stays a link: what it points to is rewritten
     try:
-        mode = target.stat().st_mode & 0o7777
+        # Opened before anything is written: a folder that cannot be made durable is refused while nothing has changed.
+        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _not_writable(path, error) from error
+    try:
+        _replace(path, target, old, new)
+        try:
+            os.fsync(folder)
+        except OSError as error:
+            raise UnreadableError(
+                f"was written, but the disk did not confirm it: {error.strerror or error}",
+                code="not_writable",
+                path=path,
+                hint="The file holds the new text now; after a power cut it may be the old one. See to the disk.",
+            ) from error
+    finally:
+        os.close(folder)
+
+
+def _replace(path: Path, target: Path, old: bytes, new: bytes) -> None:
+    """Write a new file beside ``target`` and rename it; errors name ``path``."""
+    try:
+        found = target.stat()
+        _refuse_protected(path, found)
+        mode = found.st_mode & 0o7777
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise _not_writable(path, error) from error
@@ -48,19 +76,27 @@ def rewrite_file(path: Path, old: bytes, new: bytes) -> None:
                 hint="Nothing was written. Run the command again.",
             )
         temporary.replace(target)
-        _sync_folder(target.parent)
     except OSError as error:
         raise _not_writable(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _refuse_protected(path: Path, found: os.stat_result) -> None:
+    if not found.st_mode & _ANY_WRITE:
+        raise UnreadableError(
+            "is read-only, so it was not written",
+            code="not_writable",
+            path=path,
+            hint="The file is as it was. Make it writable first (chmod u+w) if it may change.",
+        )
+    if found.st_nlink > 1:
+        raise UnreadableError(
+            f"has {found.st_nlink} hard links, and only this one would get the new text",
+            code="not_writable",
+            path=path,
+            hint="The file is as it was. Copy it to a new file and put that in its place if the names may part.",
+        )
 
 
 def _not_writable(path: Path, error: OSError) -> UnreadableError:

@@ -8,23 +8,38 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnreadableError
 from catmem.reading import read_bounded
 from catmem.resources import example_files, profile_texts
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _IGNORED = (".catmem/", "*.bak.*")
 _GITIGNORE_LIMIT = 1 << 20
 
 _CONFIG = b"""\
-# The root of an agent memory. Every key is optional; docs/profiles.md explains them all.
+# The root of an agent memory. Every key is optional; docs/schemas.md lists them all.
 version: 1
 profiles: profiles              # one YAML file a profile
 homes: homes                    # homes/<profile>/USER.md and MEMORY.md
 taxonomy:
-  closed: false                 # true: only the categories below exist
+  # Closed: a slip in a section header opens a category that nobody reads, instead of one that a pattern may pick.
+  # A new category is a line below.
+  closed: true
   categories:
     communication-style: {title: Communication Style}
+    working-relationship: {title: Working Relationship}
+    workflow-rules: {title: Workflow Rules}
+    projects: {title: Projects}
+"""
+
+_USER = b"""\
+# About the user
+
+## Communication Style
 """
 
 _STARTERS = ("orchestrator",)
@@ -56,9 +71,10 @@ class Made:
 
 
 def make_root(folder: str | Path, *, example: bool = False) -> Made:
-    """Write a configuration and profiles into ``folder``, which is made if it is missing; ``example`` adds memory.
+    """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing.
 
-    Raises ``WouldOverwriteError``, and ``UnreadableError`` (``not_writable``, ``not_a_file``, …).
+    With ``example`` they are those of the worked example. Raises ``WouldOverwriteError``, and ``UnreadableError``
+    (``not_writable``, ``not_a_file``, ``symlink`` for a linked folder in ``folder``, …).
     """
     root = Path(folder)
     files = {f"profiles/{name}.yaml": text.encode() for name, text in profile_texts().items()}
@@ -66,8 +82,9 @@ def make_root(folder: str | Path, *, example: bool = False) -> Made:
         files |= example_files()
     else:
         files = {name: data for name, data in files.items() if Path(name).stem in _STARTERS}
-        files["catmem.yaml"] = _CONFIG
+        files |= {"catmem.yaml": _CONFIG, "homes/orchestrator/USER.md": _USER}
     files = dict(sorted(files.items()))
+    _refuse_linked_folders(root, files)
     kept = [name for name, data in files.items() if _is_there(root / name, data)]
     in_the_way = [name for name in files if name not in kept and os.path.lexists(root / name)]
     if in_the_way:
@@ -90,6 +107,19 @@ def make_root(folder: str | Path, *, example: bool = False) -> Made:
             hint="Choose a folder that this user may write. What was written before stays; running it again goes on.",
         ) from error
     return Made(root, tuple(written), tuple(kept))
+
+
+def _refuse_linked_folders(root: Path, files: Iterable[str]) -> None:
+    """The root may come from somebody else, and nothing outside it is to be written."""
+    for name in files:
+        for folder in reversed(Path(name).parents[:-1]):
+            if (root / folder).is_symlink():
+                raise UnreadableError(
+                    "is a symbolic link, and a new root is not written through links",
+                    code="symlink",
+                    path=root / folder,
+                    hint="Nothing was written. Put a folder there, or move the link away.",
+                )
 
 
 def _is_there(path: Path, data: bytes) -> bool:

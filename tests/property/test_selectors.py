@@ -101,18 +101,16 @@ def test_what_is_no_slug_is_a_fault(name):
     assert (selector_fault(name) is None) == (slugify(name) == name)
 
 
-SLUGS = st.text("ab-_É1", min_size=1, max_size=6).map(slugify).filter(bool)
+PARTS = ["a", "-", "*", "?", "[a-]", "[!a]", "[-]", "[!-]", "[a-b]", "[b-a]"]
+SHORT_SLUGS = {
+    name for size in range(1, 8) for name in map("".join, product("ab-", repeat=size)) if slugify(name) == name
+}
 
 
 @settings(deadline=None)
-@given(st.text("ab*?-[]!A_", min_size=1, max_size=6), st.lists(SLUGS, min_size=1, max_size=40))
-def test_a_refused_pattern_matches_no_slug(pattern, slugs):
-    if selector_fault(f"!{pattern}") and not pattern.startswith("!"):
-        assert not any(Selectors(("*", f"!{pattern}")).takes_away(slug) for slug in slugs)
-
-
-@settings(deadline=None)
-@given(st.text("a*?-", min_size=1, max_size=5).filter(lambda name: set("*?") & set(name)))
+@given(
+    st.lists(st.sampled_from(PARTS), min_size=1, max_size=4).map("".join).filter(lambda name: set("*?[") & set(name))
+)
 def test_a_pattern_is_refused_just_if_no_slug_matches_it(pattern):
-    short = {slugify("".join(parts)) for size in range(1, 9) for parts in product("a-", repeat=size)} - {""}
-    assert (selector_fault(pattern) is None) == any(fits(pattern, slug) for slug in short)
+    matched = any(Selectors(("*", f"!{pattern}")).takes_away(slug) for slug in SHORT_SLUGS)
+    assert (selector_fault(pattern) is None) == matched

@@ -22,7 +22,11 @@ from catmem.model.layout import formatted
 
 FOLDER = Path(__file__).parents[1] / "conformance"
 TAKEN_HERE = ("parse.json", "edits/*.json", "layouts/*.json", "problems/*.json")
-TAKEN_ELSEWHERE = {"profiles": "policy/test_profile.py", "prompts": "policy/test_prompt_cases.py"}
+TAKEN_ELSEWHERE = {
+    "merge": "model/test_merge.py",
+    "profiles": "policy/test_profile.py",
+    "prompts": "policy/test_prompt_cases.py",
+}
 
 
 def cases(pattern, *, key=None):

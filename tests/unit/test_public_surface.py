@@ -26,6 +26,7 @@ CALLS = {
     "parse": "(data, declared=None, *, aliases=None, limits)",
     "load_profile": "(path, *, profiles_dir=None, config=None)",
     "build_prompt": "(documents, profile, *, as_of, config=None, style=None, scanner=None, counter)",
+    "merge": "(base, ours, theirs, *, precedence=None)",
     "Workspace.open": "(folder='.', *, search=True)",
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
     "Workspace.parse": "(self, data)",
@@ -45,12 +46,14 @@ MEMBERS = {
     "Section": {"category", "end", "header_end", "start", "title"},
     "Problem": {"end", "message", "rule", "start"},
     "Prompt": {"digest", "manifest", "text", "to_dict"},
+    "Merge": {"conflicts", "text"},
+    "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
         "config", "list", "missing_files", "open", "parse", "path", "problems", "profile", "profiles", "prompt", "root",
         "session", "view", "warnings",
     },
 }  # fmt: skip
-NAMES = {"Profile", "__version__", "build_prompt", "load_profile", "parse"} | set(MEMBERS) | set(ERRORS)
+NAMES = {"Profile", "__version__", "build_prompt", "load_profile", "merge", "parse"} | set(MEMBERS) | set(ERRORS)
 
 
 def test_the_names():

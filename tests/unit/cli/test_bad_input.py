@@ -200,7 +200,7 @@ def test_the_profile_of_from_is_checked_too(place):
         (not_utf8, "not_utf8"),
         (too_large, "too_large"),
         (fifo, "not_a_file"),
-        (circular, "io"),
+        (circular, "symlink"),
         (file_for_folder, "not_a_file"),
     ],
 )
@@ -284,4 +284,5 @@ def test_no_root_at_all(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("prompt", "neo")
     assert (result.exit_code, "error[unknown_name]" in result.stderr) == (2, True)
-    assert run("fmt").exit_code == 0
+    formatted = run("fmt")
+    assert (formatted.exit_code, "error[no_root]" in formatted.stderr) == (2, True)

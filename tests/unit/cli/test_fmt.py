@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from catmem.cli.main import group
 from tests.golden.case import put
+from tests.patches import patched
 
 UNTIDY = "## A\n\n\none\n§\n§\ntwo\n## B\nthree"
 PLAIN = "## A\none\n§\ntwo\n\n## B\nthree\n"
@@ -166,3 +167,28 @@ def test_carriage_returns_show_in_a_diff(place):
     file = put(place / "x.md", b"## A\r\none\r\n## B\ntwo\r\n")
     assert "\\r" in run("--diff", file).stdout
     assert file.read_bytes() == b"## A\r\none\r\n## B\ntwo\r\n"
+
+
+def test_check_in_the_wrong_folder_does_not_pass(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("--check")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "error[no_root]" in result.stderr
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    assert (run("--check").exit_code, run("--check").stderr) == (0, "0 of 0 files would be changed\n")
+
+
+def test_a_file_that_is_no_markdown_is_refused(place, user):
+    file = put(place / "notes.txt", UNTIDY)
+    result = run(user, file)
+    assert (result.exit_code, "error[not_markdown]" in result.stderr) == (2, True)
+    assert (user.read_text(), file.read_text()) == (UNTIDY, UNTIDY)
+
+
+def test_a_large_difference_is_a_diff_all_the_same(place):
+    old = "".join(f"## A{number % 7}\n{number % 3}\n" for number in range(20_000))
+    file = put(place / "large.md", old)
+    result = run("--diff", file)
+    assert result.exit_code == 1
+    run(file)
+    assert patched(old, result.stdout) == file.read_text()

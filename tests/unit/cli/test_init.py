@@ -22,8 +22,8 @@ def contents(folder):
 def test_it_says_what_it_wrote(tmp_path):
     result = run(tmp_path / "new")
     assert result.exit_code == 0
-    assert [line.rpartition("/")[2] for line in result.stdout.splitlines()] == [
-        "catmem.yaml", "orchestrator.yaml", ".gitignore",
+    assert [line.rpartition("/")[2] for line in result.stdout.splitlines() if line.startswith("wrote ")] == [
+        "catmem.yaml", "USER.md", "orchestrator.yaml", ".gitignore",
     ]  # fmt: skip
 
 
@@ -54,10 +54,12 @@ def test_json(tmp_path):
     assert list(said) == ["root", "written", "kept"]
     assert said == {
         "root": str(tmp_path),
-        "written": ["catmem.yaml", "profiles/orchestrator.yaml", ".gitignore"],
+        "written": ["catmem.yaml", "homes/orchestrator/USER.md", "profiles/orchestrator.yaml", ".gitignore"],
         "kept": [],
     }
-    assert json.loads(run(tmp_path, "--format", "json").stdout)["kept"] == ["catmem.yaml", "profiles/orchestrator.yaml"]
+    assert json.loads(run(tmp_path, "--format", "json").stdout)["kept"] == [
+        "catmem.yaml", "homes/orchestrator/USER.md", "profiles/orchestrator.yaml",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("output_format", ["text", "json"])

@@ -53,7 +53,16 @@ def test_text_digest_and_manifest(place):
     said = json.loads(ask(place, "neo", "--format", "json").stdout)
     assert list(said) == ["text", "digest", "manifest"]
     assert said["text"] == ask(place, "neo").stdout
-    assert list(said["manifest"]) == ["profile", "as_of", "style", "entries", "hidden", "hidden_uncategorized", "sizes", "budget"]
+    assert list(said["manifest"]) == [
+        "profile",
+        "as_of",
+        "style",
+        "entries",
+        "hidden",
+        "hidden_uncategorized",
+        "sizes",
+        "budget",
+    ]
     assert {tuple(entry) for entry in said["manifest"]["entries"]} == {tuple(ROW_KEYS)}
     assert said["manifest"]["hidden"] == {"user": 1, "memory": 0}
     assert said["manifest"]["budget"] == {"user": 500, "total": 900}

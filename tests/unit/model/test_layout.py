@@ -72,7 +72,9 @@ def test_an_empty_last_section_without_a_category_says_nothing(text, plain):
     assert formatted(parse(plain), "plain") == plain
 
 
-@pytest.mark.parametrize("text", ["## __uncategorized__\n", "one\n\n## __uncategorized__\n", "# T\n\n## __uncategorized__\n"])
+@pytest.mark.parametrize(
+    "text", ["## __uncategorized__\n", "one\n\n## __uncategorized__\n", "# T\n\n## __uncategorized__\n"]
+)
 def test_the_only_header_stays_since_without_one_the_file_reads_differently(text):
     # A title counts, and entries without a category are hidden by default, only where there is a header.
     assert formatted(parse(text), "plain") == text

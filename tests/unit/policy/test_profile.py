@@ -10,6 +10,7 @@ import pytest
 from catmem import resources
 from catmem.digest import canonical_json
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
+from catmem.policy import profile as profile_module
 from catmem.policy.config import Config, Taxonomy, load_config
 from catmem.policy.profile import (
     Place,
@@ -328,3 +329,65 @@ def test_leave_is_not_inherited(write):
     with pytest.raises(ConfigError) as caught:
         memory_dir(load_profile(root / "neo.yaml"), Config(root))
     assert (caught.value.path, caught.value.line) == (str(root / "neo.yaml"), 2)
+
+
+# --- long chains ---
+
+
+def chain(length):
+    return {
+        f"p{number:03}.yaml": f"extends: p{number + 1:03}\n" if number < length - 1 else "" for number in range(length)
+    }
+
+
+def test_eight_profiles_may_extend_each_other(write):
+    assert set(load_profiles(write(chain(8)))) == {f"p00{number}" for number in range(8)}
+
+
+def test_a_longer_chain_is_an_error_with_its_place(write):
+    root = write(chain(9))
+    for call in (lambda: load_profile(root / "p000.yaml"), lambda: load_profiles(root)):
+        with pytest.raises(ConfigError) as caught:
+            call()
+        error = caught.value.to_dict()
+        assert (error["code"], error["path"], error["line"], error["key"]) == (
+            "extends_depth", str(root / "p007.yaml"), 1, "extends",
+        )  # fmt: skip
+        assert "8" in error["message"]
+        assert error["hint"]
+    assert load_profile(root / "p001.yaml").name == "p001"
+
+
+def test_a_long_circle_ends_too(write):
+    root = write({f"p{number}.yaml": f"extends: p{(number + 1) % 20}\n" for number in range(20)})
+    with pytest.raises(ConfigError) as caught:
+        load_profiles(root)
+    assert caught.value.code == "extends_depth"
+
+
+def test_a_long_chain_reads_no_more_files_than_it_may_have(write, monkeypatch):
+    root = write(chain(300))
+    read = []
+    real = profile_module.load_yaml
+    monkeypatch.setattr(profile_module, "load_yaml", lambda path: read.append(path) or real(path))
+    with pytest.raises(ConfigError):
+        load_profiles(root)
+    assert len(read) == 8
+
+
+def test_a_large_parent_is_read_and_resolved_once_for_all_its_children(write, monkeypatch):
+    selectors = ", ".join(f"c{number}" for number in range(200))
+    root = write(
+        {"base.yaml": f"memory_categories: [{selectors}]\n", **{f"n{i}.yaml": "extends: base\n" for i in range(50)}}
+    )
+    made, resolved = [], []
+    real_place, real_resolve = profile_module.Place, profile_module.resolve_aliases
+    monkeypatch.setattr(profile_module, "Place", lambda *a: made.append(a) or real_place(*a))
+    monkeypatch.setattr(
+        profile_module, "resolve_aliases", lambda names, aliases: resolved.extend(names) or real_resolve(names, aliases)
+    )
+    profiles = load_profiles(root, Config(root))
+    assert {len(profile.memory_categories) for profile in profiles.values()} == {200}
+    assert profiles["n7"].places[("memory_categories", 199)].path == str(root / "base.yaml")
+    assert len(made) < 1000
+    assert len(resolved) < 1000

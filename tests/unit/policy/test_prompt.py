@@ -418,3 +418,17 @@ def test_an_entry_that_is_withheld_pushes_no_other_out(style):
 
 def test_the_plain_setting_keeps_the_note_of_what_is_expired():
     assert "(expired 2026-01-02) expired fact" in make(DATED, settings={"stale": "plain", "expired": "note"}).text
+
+
+def test_a_full_file_fits_the_budget_that_hermes_gives_it():
+    entries = ["x" * 686, "y" * 686]
+    full = make("\n§\n".join(entries), settings={"budget": {"user": 1375}}, style="hermes")
+    assert len("\n§\n".join(entries)) == 1375
+    assert "[100% — 1,375/1,375 chars]" in full.text
+    assert [row.status for row in full.manifest.rows] == ["in", "in"]
+
+
+@pytest.mark.parametrize("choices", [{"style": "html"}, {"as_of": "2026-11-21"}])
+def test_choices_that_there_are_not(choices):
+    with pytest.raises((ConfigError, TypeError), match=r"is not a style|must be a datetime\.date"):
+        make("## A\none\n", **choices)

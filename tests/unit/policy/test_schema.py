@@ -38,6 +38,18 @@ def test_a_fault_has_its_place():
     assert key_text(fault.key) == "prompt.style"
 
 
+@pytest.mark.parametrize("name", ["profile", "config"])
+@pytest.mark.parametrize(
+    "text", ["hidden words of a memory file", "name:hidden", "- hidden\n- too\n", "4711", "47.11", "true"]
+)
+def test_a_file_that_is_something_else_is_not_quoted(text, name):
+    # A link among the profiles may lead to a file of somebody's memory.
+    fault = fault_of(text, name)
+    said = f"{fault.message} {fault.hint}"
+    assert "must be a mapping of keys to values" in said
+    assert not any(word in said for word in ("hidden", "47"))
+
+
 def test_without_positions_a_fault_has_no_line():
     (fault,) = validate({"tier": 7}, "profile")
     assert (fault.path, fault.line, fault.column, fault.key) == (None, None, None, ("tier",))
@@ -61,6 +73,12 @@ def test_all_faults_are_found_in_the_order_of_the_file():
         ("title: ''", "must not be empty", ""),
         ("memory_categories: finance", "must be a list, and is the text 'finance'", "[finance]"),
         ("prompt: xml", "must be a mapping of keys to values, and is the text 'xml'", ""),
+        (
+            "prompt: style:xml",
+            "must be a mapping of keys to values, and is the text 'style:xml'",
+            "blank has to follow the colon",
+        ),
+        ("name:flat", "must be a mapping of keys to values, and is text", "blank has to follow the colon"),
         ("may_verify: yes", "must be true or false, and is the text 'yes'", ""),
         ("limits: {user: 0}", "must be at least 1, and is 0", ""),
         ("limits: {user: 1.5}", "must be a whole number, and is 1.5", ""),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
 
-from catmem.errors import NotUtf8Error, UnreadableError
+from catmem.errors import ConfigError, NotUtf8Error, UnreadableError
 from catmem.service.formatting import apply_format, memory_files, plan_format
 from catmem.service.rewrite import ChangedMeanwhileError
 from catmem.service.workspace import Workspace
@@ -39,7 +40,7 @@ def test_a_folder_stands_for_the_memory_files_below_it(workspace, place):
     assert list(found) == [place / "homes" / "neo" / "USER.md", place / "homes" / "other" / "MEMORY.md"]
 
 
-def test_each_file_once_and_a_named_one_whatever_its_name(workspace, place):
+def test_each_file_once_and_a_named_one_that_profiles_do_not_have(workspace, place):
     notes, user = place / "homes" / "other" / "NOTES.md", place / "homes" / "neo" / "USER.md"
     assert list(memory_files(workspace, [notes, user, place / "homes" / "neo", notes])) == [notes, user]
 
@@ -130,3 +131,87 @@ def test_a_link_that_nobody_named_is_not_written_through(workspace, place, tmp_p
 def test_a_link_is_written_through_where_the_profile_may_leave_the_root(workspace, place):
     put(place / "profiles" / "neo.yaml", "allow_outside: true")
     assert memory_files(workspace, []) == {place / "homes" / "neo" / "USER.md": True}
+
+
+def code_of(workspace, path, *, may_be_link):
+    with pytest.raises(UnreadableError) as caught:
+        plan_format(workspace, path, may_be_link=may_be_link)
+    return caught.value.code
+
+
+def test_what_stands_in_the_place_of_a_memory_file_in_a_folder_is_not_passed_over(workspace, place):
+    odd = place / "odd"
+    (odd / "a" / "USER.md").mkdir(parents=True)
+    (odd / "b").mkdir()
+    os.mkfifo(odd / "b" / "MEMORY.md")
+    (odd / "c").mkdir()
+    (odd / "c" / "USER.md").symlink_to("nowhere")
+    put(odd / "d" / "USER.md", PLAIN)
+    found = memory_files(workspace, [odd])
+    assert [path.relative_to(odd).as_posix() for path in found] == [
+        "a/USER.md",
+        "b/MEMORY.md",
+        "c/USER.md",
+        "d/USER.md",
+    ]
+    codes = [code_of(workspace, path, may_be_link=found[path]) for path in list(found)[:3]]
+    assert codes == ["not_a_file", "not_a_file", "symlink"]
+
+
+def test_a_folder_that_cannot_be_listed_is_not_passed_over(workspace, place, monkeypatch):
+    # Root may list everything, so the right is refused by hand.
+    closed = place / "homes" / "neo"
+    real = os.scandir
+
+    def refuse(path):
+        if os.fspath(path) == os.fspath(closed):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert closed in memory_files(workspace, [place])
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "USER", "x.md.bak", "script.py"])
+def test_a_named_file_must_be_markdown_by_its_name(workspace, place, name):
+    file = put(place / name, UNTIDY)
+    with pytest.raises(UnreadableError) as caught:
+        memory_files(workspace, [place / "homes" / "neo" / "USER.md", file])
+    assert (caught.value.code, caught.value.path) == ("not_markdown", str(file))
+    assert "catmem fmt -" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["x.md", "X.MD", "x.markdown", "x.MarkDown"])
+def test_markdown_has_two_suffixes_in_any_case(workspace, place, name):
+    file = put(place / name, UNTIDY)
+    assert list(memory_files(workspace, [file])) == [file]
+
+
+def test_a_folder_that_is_no_root_and_has_nothing_is_an_error(tmp_path):
+    workspace = Workspace.open(tmp_path)
+    with pytest.raises(ConfigError, match=r"no catmem\.yaml was found") as caught:
+        memory_files(workspace, [])
+    error = caught.value
+    assert (error.code, error.exit_status, "--root" in error.hint, "catmem init" in error.hint) == (
+        "no_root",
+        2,
+        True,
+        True,
+    )
+    assert str(tmp_path) in str(error)
+    assert "or above" in error.message
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    assert memory_files(Workspace.open(tmp_path), []) == {}
+
+
+def test_a_folder_named_as_the_root_says_nothing_of_those_above(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    (tmp_path / "below").mkdir()
+    with pytest.raises(ConfigError) as caught:
+        memory_files(Workspace.open(tmp_path / "below", search=False), [])
+    assert "or above" not in caught.value.message
+
+
+def test_an_empty_folder_that_is_named_has_no_files(workspace, place):
+    (place / "empty").mkdir()
+    assert memory_files(workspace, [place / "empty"]) == {}

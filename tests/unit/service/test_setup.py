@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 
 from catmem.errors import UnreadableError
+from catmem.model.layout import formatted
 from catmem.service.setup import WouldOverwriteError, make_root
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
@@ -18,7 +21,9 @@ def contents(folder):
 
 def test_a_root_and_what_is_in_it(tmp_path):
     made = make_root(tmp_path / "a" / "b")
-    assert made.written == ("catmem.yaml", "profiles/orchestrator.yaml", ".gitignore")
+    assert made.written == (
+        "catmem.yaml", "homes/orchestrator/USER.md", "profiles/orchestrator.yaml", ".gitignore",
+    )  # fmt: skip
     assert made.kept == ()
     assert set(contents(made.root)) == set(made.written)
     assert list(Workspace.open(made.root).profiles()) == ["orchestrator"]
@@ -137,3 +142,52 @@ def test_a_file_where_the_profiles_should_be(tmp_path):
     with pytest.raises(UnreadableError):
         make_root(tmp_path)
     assert (tmp_path / "profiles").read_text() == "mine"
+
+
+def test_a_new_root_is_closed_and_ready(tmp_path):
+    workspace = Workspace.open(make_root(tmp_path).root)
+    taxonomy = workspace.config.taxonomy
+    assert taxonomy.closed
+    assert list(taxonomy.categories) == ["communication-style", "working-relationship", "workflow-rules", "projects"]
+    user = workspace.path("orchestrator", "user")
+    document = workspace.parse(user.read_bytes())
+    assert document.title
+    assert [section.title for section in document.sections] == ["Communication Style"]
+    assert (document.entries, workspace.problems(document)) == ((), ())
+    assert formatted(document, "plain").encode() == user.read_bytes()
+    assert workspace.prompt("orchestrator")
+    user.write_text(user.read_text() + "Likes short answers.\n\n## Comunication Style\nhidden\n")
+    text = workspace.prompt("orchestrator").text
+    assert ("short answers" in text, "hidden" in text) == (True, False)
+
+
+def test_the_pages_that_the_configuration_names_exist(tmp_path):
+    said = (make_root(tmp_path).root / "catmem.yaml").read_text()
+    pages = re.findall(r"docs/\w+\.md", said)
+    assert pages
+    docs = Path(__file__).parents[3]
+    assert all("## catmem.yaml" in (docs / page).read_text() for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("name", "example"), [("profiles", False), ("homes", False), ("homes/neo", True), ("homes", True)]
+)
+@pytest.mark.parametrize("there", [True, False])
+def test_a_linked_folder_is_not_written_through(tmp_path, tmp_path_factory, name, example, there):
+    outside = tmp_path_factory.mktemp("outside")
+    link = tmp_path / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(outside if there else outside / "nowhere")
+    with pytest.raises(UnreadableError) as caught:
+        make_root(tmp_path, example=example)
+    assert (caught.value.code, caught.value.path) == ("symlink", str(link))
+    assert "Nothing was written" in caught.value.hint
+    assert not list(outside.iterdir())
+    assert contents(tmp_path) == {}
+
+
+def test_the_root_itself_may_be_behind_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    make_root(tmp_path / "link")
+    assert (tmp_path / "real" / "catmem.yaml").is_file()

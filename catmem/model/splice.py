@@ -1,0 +1,188 @@
+"""One side's text with the entries that a merge gives it: what no edit touches keeps its bytes.
+
+All edits are made at once and the result is read again. Where it does not say what was meant (beside a fence that
+somebody left open, and the like), the edits are made one by one, each verified (``model/edit``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from catmem.model.document import Document
+from catmem.model.edit import TextEdit, add_entry, apply_edits, remove_entry, replace_entry, section_title, stored_text
+from catmem.model.place import ending, has_place_for, place_for_entry, place_for_section
+from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
+from catmem.syntax.scan import scan, unclosed_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from catmem.model.document import Entry
+    from catmem.model.version import Version
+
+Said = dict[str, list[tuple[str, str]]]
+
+
+@dataclass(slots=True)
+class Slot:
+    """The place of one entry: what is to stand there (nothing, if it goes), and what is to come behind it.
+
+    Everything in a slot has the category of its entry.
+    """
+
+    entry: Entry
+    versions: list[Version]
+    behind: list[Version] = field(default_factory=list)
+
+
+def spliced(
+    document: Document, slots: Sequence[Slot], first: Mapping[str, Sequence[Version]], titles: Mapping[str, str]
+) -> str:
+    """The text of ``document`` with its slots filled and ``first`` at the head of each category.
+
+    ``titles`` are for sections that are new. Raises ``EditError`` (``not_possible``).
+    """
+    text = apply_edits(document.text, _edits(document, slots, first, titles))
+    read = Document(scan(text, document.scan.categories), document.limits)
+    if _said(read) == _meant(slots, first) and read.title == document.title:
+        return text
+    return _one_by_one(document, slots, first, titles).text
+
+
+def _said(document: Document) -> Said:
+    return {
+        category: [(entry.body, str(entry.tags)) for entry in entries]
+        for category, entries in document.by_category.items()
+    }
+
+
+def _meant(slots: Sequence[Slot], first: Mapping[str, Sequence[Version]]) -> Said:
+    meant: dict[str, list[Version]] = {category: list(versions) for category, versions in first.items()}
+    for slot in slots:
+        meant.setdefault(slot.entry.category, []).extend([*slot.versions, *slot.behind])
+    return {
+        category: [(version.body, str(version.tags)) for version in versions]
+        for category, versions in meant.items()
+        if versions
+    }
+
+
+def _edits(
+    document: Document, slots: Sequence[Slot], first: Mapping[str, Sequence[Version]], titles: Mapping[str, str]
+) -> list[TextEdit]:
+    edits = [edit for slot in slots for edit in _slot_edits(document, slot)]
+    heads: dict[str, Entry] = {}
+    for slot in slots:
+        heads.setdefault(slot.entry.category, slot.entry)
+    new_sections: list[tuple[str, Sequence[Version]]] = []
+    for category, versions in first.items():
+        if category in heads:
+            edits.append(_in_front(document, heads[category], versions))
+        elif has_place_for(document, category):
+            place = next(iter(place_for_entry(document, category, must_end=_is_open(versions[-1]))))
+            edits.append(
+                TextEdit(place.position, place.position, place.before + _joined(document, versions) + place.after)
+            )
+        else:
+            new_sections.append((category, versions))
+    if new_sections:
+        edits.append(_sections(document, new_sections, titles))
+    return _apart(sorted(edits))
+
+
+def _slot_edits(document: Document, slot: Slot) -> Iterable[TextEdit]:
+    entry = slot.entry
+    kept = len(slot.versions) > 0 and slot.versions[0].text == entry.text
+    if kept:
+        added = [*slot.versions[1:], *slot.behind]
+        if added:
+            lead = f"{document.newline}§{document.newline}"
+            yield TextEdit(entry.end, entry.end, lead + _joined(document, added) + _end(document, entry, added))
+    elif slot.versions or slot.behind:
+        filling = [*slot.versions, *slot.behind]
+        yield TextEdit(entry.start, entry.end, _joined(document, filling) + _end(document, entry, filling))
+    else:
+        yield _removal(document, entry)
+
+
+def _removal(document: Document, entry: Entry) -> TextEdit:
+    """Take an entry out with the delimiter behind it, or the one in front; a fence left open keeps its delimiter."""
+    behind = delimiter_behind(document, entry.end)
+    if behind:
+        newline = document.text.find("\n", behind[1])
+        return TextEdit(entry.start, len(document.text) if newline < 0 else newline + 1, "")
+    before = delimiter_before(document, entry.start)
+    if before and before[0] > document.scan.start and not left_open(document, before[0]):
+        return TextEdit(before[0], entry.end, "")
+    return TextEdit(entry.start, entry.end, "")
+
+
+def _in_front(document: Document, head: Entry, versions: Sequence[Version]) -> TextEdit:
+    text = _joined(document, versions)
+    return TextEdit(head.start, head.start, f"{text}{document.newline}§{document.newline}")
+
+
+def _sections(
+    document: Document, sections: Sequence[tuple[str, Sequence[Version]]], titles: Mapping[str, str]
+) -> TextEdit:
+    """New sections, one behind the other, where the first of them has its place."""
+    newline = document.newline
+    named = [(section_title(document, category, titles.get(category)), versions) for category, versions in sections]
+    (first_title, first_versions), *others = named
+    place = place_for_section(document, first_title, must_end=_is_open(named[-1][1][-1]))
+    delimited = place.before.endswith(f"§{newline}")  # the shared layout, where every header stands by itself
+    text = place.before + _joined(document, first_versions)
+    for title, versions in others:
+        header = f"§{newline}## {title}{newline}§" if delimited else f"§{newline}{newline}## {title}"
+        text += f"{newline}{header}{newline}{_joined(document, versions)}"
+    return TextEdit(place.position, place.position, text + place.after)
+
+
+def _joined(document: Document, versions: Sequence[Version]) -> str:
+    return f"{document.newline}§{document.newline}".join(_fit(document, version) for version in versions)
+
+
+def _fit(document: Document, version: Version) -> str:
+    stored = stored_text(document, version.text)
+    # At the head of a file it would read as the title. Escapes are lexical, so one too many is none.
+    return f"\\{stored}" if stored.startswith(("# ", "#\t")) else stored
+
+
+def _end(document: Document, entry: Entry, versions: Sequence[Version]) -> str:
+    return ending(document, entry.end) if _is_open(versions[-1]) else ""
+
+
+def _is_open(version: Version) -> bool:
+    return bool(unclosed_spans(version.text))
+
+
+def _apart(edits: list[TextEdit]) -> list[TextEdit]:
+    """Edits in order without overlap: two removals may both reach for the delimiter between them."""
+    done: list[TextEdit] = []
+    end = 0
+    for edit in edits:
+        done.append(TextEdit(max(edit.start, end), max(edit.end, end), edit.text))
+        end = done[-1].end
+    return done
+
+
+def _one_by_one(
+    document: Document, slots: Sequence[Slot], first: Mapping[str, Sequence[Version]], titles: Mapping[str, str]
+) -> Document:
+    # From the last to the first, so that the entries still to be done stand where they stood.
+    for slot in reversed(slots):
+        for version in reversed([*slot.versions[1:], *slot.behind]):
+            document = add_entry(
+                document, version.body, category=slot.entry.category, tags=version.tags, after=slot.entry
+            ).document
+        if not slot.versions:
+            document = remove_entry(document, slot.entry).document
+        elif slot.versions[0].text != slot.entry.text:
+            version = slot.versions[0]
+            document = replace_entry(document, slot.entry, version.body, tags=version.tags).document
+    for category, versions in first.items():
+        for version in versions:
+            title = titles.get(category)
+            document = add_entry(document, version.body, category=category, tags=version.tags, title=title).document
+    return document

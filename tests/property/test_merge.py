@@ -1,0 +1,118 @@
+"""The laws of the three-way merge, over hostile documents and over changes that people make."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catmem.model.document import parse
+from catmem.model.edit import add_entry, move_entry, remove_entry, replace_entry, retag_entry
+from catmem.model.merge import merge
+from tests.property.strategies import texts
+
+WORDS = st.sampled_from(["vendor", "is", "acme", "short", "answers", "tea", "no", "calls", "before", "ten", "§", "```"])
+BODIES = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
+CATEGORIES = st.sampled_from(["a", "b", "c-d", "__uncategorized__"])
+DATES = st.sampled_from(["2026-01-01", "2026-02-02", "2026-03-03"])
+
+
+@st.composite
+def bases(draw):
+    """A document that an orchestrator could have: some sections, some tags."""
+    document = parse(draw(st.sampled_from(["", "# T\n", "loose\n", "## A\none\n"])))
+    for _ in range(draw(st.integers(0, 8))):
+        tags = {"verified_date": draw(DATES)} if draw(st.booleans()) else {}
+        document = add_entry(document, draw(BODIES), category=draw(CATEGORIES), tags=tags).document
+    return document
+
+
+@st.composite
+def changed(draw, base):
+    """The document after up to five changes, as one of two writers would make them."""
+    document = base
+    for _ in range(draw(st.integers(0, 5))):
+        entry = draw(st.sampled_from(document.entries)) if document.entries else None
+        action = draw(st.sampled_from(["add", "replace", "reword", "remove", "move", "retag"])) if entry else "add"
+        category = draw(CATEGORIES)
+        if action == "add":
+            document = add_entry(document, draw(BODIES), category=category).document
+        elif action == "replace":
+            document = replace_entry(document, entry, draw(BODIES)).document
+        elif action == "reword":
+            document = replace_entry(document, entry, f"{entry.body} {draw(WORDS)}").document
+        elif action == "remove":
+            document = remove_entry(document, entry).document
+        elif action == "move" and category != entry.category:
+            document = move_entry(document, entry, category).document
+        elif action == "retag" and entry.body:
+            document = retag_entry(document, entry, {"verified_date": draw(DATES)}).document
+    return document
+
+
+@st.composite
+def three(draw):
+    base = draw(bases())
+    return base, draw(changed(base)), draw(changed(base))
+
+
+def bodies(text):
+    """How often each body stands in a text; a leading level-1 heading counts, whether it is an entry or the title."""
+    document = parse(text)
+    title = [f"# {document.title}"] if document.title else []
+    return Counter([*title, *(entry.body for entry in document.entries)])
+
+
+@given(texts(), texts())
+def test_a_side_without_changes_gives_the_other_side(base, other):
+    b, x = parse(base), parse(other)
+    for ours, theirs in ((b, x), (x, b), (x, x)):
+        merged = merge(b, ours, theirs)
+        assert (merged.text, merged.conflicts) == (x.text, ())
+
+
+@given(three())
+def test_it_is_symmetric(sides):
+    base, ours, theirs = sides
+    one, other = merge(base, ours, theirs), merge(base, theirs, ours)
+    assert one.text == other.text
+    assert [(c.reason, c.ours, c.theirs) for c in one.conflicts] == [
+        (c.reason, c.theirs, c.ours) for c in other.conflicts
+    ]
+
+
+@given(texts(), texts(), texts())
+def test_it_is_symmetric_over_hostile_documents(base, ours, theirs):
+    assert merge(base, ours, theirs).text == merge(base, theirs, ours).text
+
+
+@given(three())
+def test_no_text_stands_in_more_places_than_on_either_side(sides):
+    base, ours, theirs = sides
+    merged = bodies(merge(base, ours, theirs).text)
+    assert not merged - (bodies(ours.text) | bodies(theirs.text))
+
+
+@given(three())
+def test_no_text_of_a_side_is_lost_unless_the_other_side_took_it_away(sides):
+    base, ours, theirs = sides
+    result = merge(base, ours, theirs)
+    merged, was = bodies(result.text), bodies(base.text)
+    for side in (ours, theirs):
+        new = set(bodies(side.text)) - set(was)
+        assert new <= set(merged)
+
+
+@given(three())
+def test_precedence_leaves_no_conflict(sides):
+    base, ours, theirs = sides
+    for side in ("ours", "theirs"):
+        assert merge(base, ours, theirs, precedence=side).conflicts == ()
+
+
+@given(three())
+def test_a_merge_with_its_own_result_changes_nothing(sides):
+    base, ours, theirs = sides
+    result = merge(base, ours, theirs).text
+    assert merge(base, result, result).text == result

@@ -1,0 +1,81 @@
+"""Unified diffs: right for any two texts, and quick for large ones."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catmem.cli import unified
+from catmem.cli.unified import unified_diff
+from tests.patches import lines_of, patched
+
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "§\n", "## c\n", "@@\n", "- x\n"]), max_size=30)
+
+
+def diff(before, after):
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        for line in unified_diff(before, after, "a/x", "b/x")
+    )
+
+
+@settings(deadline=None)
+@given(LINES, LINES, st.sampled_from(["", "tail"]), st.sampled_from(["", "tail"]), st.sampled_from([0, 4, 1000]))
+def test_a_diff_makes_the_one_text_of_the_other(before, after, old_end, new_end, limit):
+    before, after = before + [old_end][: bool(old_end)], after + [new_end][: bool(new_end)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unified, "_COMPARED", limit)
+        assert patched("".join(before), diff(before, after)) == "".join(after)
+
+
+def test_it_has_the_usual_form():
+    before = [f"{number}\n" for number in range(20)]
+    after = [*before[:5], "new\n", *before[5:14], *before[15:]]
+    assert diff(before, after) == (
+        "--- a/x\n+++ b/x\n@@ -3,6 +3,7 @@\n 2\n 3\n 4\n+new\n 5\n 6\n 7\n"
+        "@@ -12,7 +13,6 @@\n 11\n 12\n 13\n-14\n 15\n 16\n 17\n"
+    )
+    assert diff(before, before) == ""
+    assert diff([], ["x\n"]) == "--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+x\n"
+    assert diff(["x\n"], []) == "--- a/x\n+++ b/x\n@@ -1 +0,0 @@\n-x\n"
+
+
+def test_near_changes_share_a_hunk():
+    before = [f"{number}\n" for number in range(20)]
+    after = [line for line in before if line not in {"5\n", "12\n"}]
+    assert diff(before, after).count("@@ -") == 1
+    after = [line for line in before if line not in {"5\n", "13\n"}]
+    assert diff(before, after).count("@@ -") == 2
+
+
+@pytest.mark.parametrize("kinds", [1, 2, 50, 10_000])
+def test_the_work_on_a_large_text_grows_with_its_length(kinds):
+    compared = []
+
+    class Line(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            compared.append(1)
+            return str.__eq__(self, other)
+
+        def __ne__(self, other):
+            return not self == other
+
+    chance = random.Random(7)  # noqa: S311 - any numbers will do, the same each time
+    before = [Line(f"{chance.randrange(kinds)}\n") for _ in range(6_000)]
+    after = [Line(f"{chance.randrange(kinds)}\n") for _ in range(6_000)]
+    diff(before, after)
+    assert len(compared) < 12_000 * 100
+
+
+def test_a_large_text_with_few_changes_has_a_short_diff():
+    before = [f"{number}\n" for number in range(20_000)]
+    after = [part for number, line in enumerate(before) for part in (["\n", line] if number % 100 == 0 else [line])]
+    said = diff(before, after)
+    assert patched("".join(before), said) == "".join(after)
+    assert len(lines_of(said)) < 200 * 12

@@ -1,0 +1,87 @@
+"""The three-way merge: its cases as data, each with the sides both ways round, and what a conflict says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from catmem.model.document import parse
+from catmem.model.merge import merge
+from catmem.model.pairing import pair_entries
+
+FOLDER = Path(__file__).parents[2] / "conformance" / "merge"
+CASES = [
+    pytest.param(case, id=case["name"])
+    for path in sorted(FOLDER.glob("*.json"))
+    for case in json.loads(path.read_bytes())["cases"]
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("turned", [False, True])
+def test_cases(case, turned):
+    sides = (case["theirs"], case["ours"]) if turned else (case["ours"], case["theirs"])
+    precedence = case.get("precedence")
+    if precedence and turned:
+        precedence = {"ours": "theirs", "theirs": "ours"}[precedence]
+    merged = merge(case["base"], *sides, precedence=precedence)
+    assert merged.text == case["merged"]
+    assert [{"reason": conflict.reason} for conflict in merged.conflicts] == case["conflicts"]
+
+
+def test_a_conflict_names_the_three_versions():
+    conflict = merge("the vendor is Acme", "the vendor is Bolt", "the vendor is Core").conflicts[0]
+    assert [version.body for version in (conflict.base, conflict.ours, conflict.theirs)] == [
+        "the vendor is Acme",
+        "the vendor is Bolt",
+        "the vendor is Core",
+    ]
+    removed = merge("one\n§\nthe vendor is Acme", "one", "one\n§\nthe vendor is Bolt").conflicts[0]
+    assert (removed.ours, removed.theirs.body) == (None, "the vendor is Bolt")
+
+
+def test_an_arrival_beside_an_open_fence_is_set_apart():
+    # All edits at once would let the arriving fence close the open one and hide the header between them.
+    base = "## A\none\n\n## B\n"
+    ours = "## A\none\n§\n```\nopen\n\n## B\n"
+    theirs = "## A\none more\n\n## B\n```\nx\n```\n"
+    merged = parse(merge(base, ours, theirs).text).by_category
+    assert {category: [entry.body for entry in entries] for category, entries in merged.items()} == {
+        "a": ["one more", "```\nopen"],
+        "b": ["```\nx\n```"],
+    }
+
+
+def test_what_neither_side_touched_keeps_its_bytes():
+    base = "## A\n\n\n  one  \n§ \n\ntwo\n\n\n## B\nthree"
+    merged = merge(base, base.replace("two", "two more"), base.replace("three", "three more"))
+    assert merged.text == base.replace("two", "two more").replace("three", "three more")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "pairs"),
+    [
+        ("one\n§\ntwo", "two\n§\none", {0: 1, 1: 0}),
+        ("one\n§\none", "one", {0: 0}),
+        ("no calls before ten", "no calls before noon", {0: 0}),
+        ("no calls before ten", "something else", {}),
+        ("## A\none", "## B\none", {0: 0}),
+        ("## A\none\n§\nno calls before ten", "## B\none\n\n## A\nno calls before noon", {0: 0, 1: 1}),
+        ("每天早上喝茶", "每天晚上喝茶", {0: 0}),
+    ],
+)
+def test_which_entry_is_which(old, new, pairs):
+    assert pair_entries(parse(old).entries, parse(new).entries) == pairs
+
+
+def test_rewriting_everything_stays_near_linear(monkeypatch):
+    counted = []
+    monkeypatch.setattr("catmem.model.pairing.jaccard", lambda *_: counted.append(1) or 0.0)
+    for size in (500, 1000):
+        counted.clear()
+        old = parse("\n§\n".join(f"old {number}" for number in range(size)))
+        new = parse("\n§\n".join(f"new {number}" for number in range(size)))
+        pair_entries(old.entries, new.entries)
+        assert len(counted) <= 2 * 64 * size

@@ -106,6 +106,20 @@ class Entry(NamedTuple):
         return tuple(dict.fromkeys(key for index, key in enumerate(keys) if key in keys[:index]))
 
     @property
+    def plain_text(self) -> str:
+        """The body's words without Markdown's markup."""
+        from catmem.model.body import plain_text
+
+        return plain_text(self.body)
+
+    @property
+    def html(self) -> str:
+        """The body as an HTML fragment in which nothing is executed or loaded."""
+        from catmem.model.body import to_html
+
+        return to_html(self.body)
+
+    @property
     def id(self) -> str:
         """``b2:`` and a digest of body and tags: the same content has the same id, wherever it stands."""
         return content_digest([self.body, self.tags])

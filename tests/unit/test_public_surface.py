@@ -41,7 +41,8 @@ MEMBERS = {
         "title", "to_bytes", "to_dict",
     },
     "Entry": {
-        "body", "category", "count", "end", "id", "index", "raw", "repeated_tags", "start", "tag_limit", "tags", "text",
+        "body", "category", "count", "end", "html", "id", "index", "plain_text", "raw", "repeated_tags", "start",
+        "tag_limit", "tags", "text",
     },
     "Section": {"category", "end", "header_end", "start", "title"},
     "Problem": {"end", "message", "rule", "start"},

@@ -58,10 +58,8 @@ def three(draw):
 
 
 def bodies(text):
-    """How often each body stands in a text; a leading level-1 heading counts, whether it is an entry or the title."""
-    document = parse(text)
-    title = [f"# {document.title}"] if document.title else []
-    return Counter([*title, *(entry.body for entry in document.entries)])
+    """How often each body stands in a text."""
+    return Counter(entry.body for entry in parse(text).entries)
 
 
 @given(texts(), texts())
@@ -99,6 +97,8 @@ def test_no_text_of_a_side_is_lost_unless_the_other_side_took_it_away(sides):
     base, ours, theirs = sides
     result = merge(base, ours, theirs)
     merged, was = bodies(result.text), bodies(base.text)
+    # A level-1 heading that leads a flat file becomes the title when the first section arrives.
+    merged[f"# {parse(result.text).title}"] += 1
     for side in (ours, theirs):
         new = set(bodies(side.text)) - set(was)
         assert new <= set(merged)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -53,7 +53,7 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     workspace = open_workspace(root_folder)
     if paths == ("-",):
-        _format_stdin(workspace, layout, check=check, diff=diff)
+        _format_stdin(workspace, layout, check=check, diff=diff, as_json=as_json)
     changed: list[str] = []
     status = 0
     files = memory_files(workspace, paths)
@@ -82,13 +82,15 @@ def command(  # noqa: PLR0913 - one parameter an option
     raise SystemExit(status or int(bool(changed) and not writes))
 
 
-def _format_stdin(workspace: Workspace, layout: Layout | None, *, check: bool, diff: bool) -> None:
+def _format_stdin(workspace: Workspace, layout: Layout | None, *, check: bool, diff: bool, as_json: bool) -> NoReturn:
     from catmem.service.formatting import format_document
     from catmem.text import DEFAULT_LIMITS
 
     document = workspace.parse(read_stdin(DEFAULT_LIMITS.file_bytes))
     _, text = format_document(document, layout)
-    if diff:
+    if as_json:
+        emit_json({"files": 1, "changed": ["-"] * (text != document.text), "written": False, "text": text})
+    elif diff:
         emit("".join(_diff("-", document.text, text)))
     elif not check:
         emit(text)

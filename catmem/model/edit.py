@@ -98,7 +98,7 @@ def add_entry(  # noqa: PLR0913 - what the entry says and where it goes, by keyw
     ``title`` is the title of such a section; by default it is made from the slug. Raises ``EditError``: ``empty`` (no
     text), ``bad_tag``, ``bad_category`` (not a slug), ``not_text`` (a lone surrogate).
     """
-    content = _Content(category, _clean(body), _plain(tags or {}))
+    content = _Content(category, _clean(body, optional=bool(tags)), _plain(tags or {}))
     text = _written(document, content)
     return _first_verified(document, _additions(document, content, text, title, after))
 
@@ -108,7 +108,7 @@ def replace_entry(document: Document, entry: Entry, body: str, *, tags: Mapping[
 
     Raises ``EditError``: ``empty``, ``bad_tag``, ``not_text``.
     """
-    content = _Content(entry.category, _clean(body), entry.tags if tags is None else _plain(tags))
+    content = _Content(entry.category, _clean(body, optional=bool(tags)), entry.tags if tags is None else _plain(tags))
     if tags is None:
         text = tag_blocks.write_body(entry.text, content.body, entry.tag_limit)
     else:
@@ -171,9 +171,10 @@ def rename_section(document: Document, section: Section, title: str) -> Edited:
 # --- what is stored ------------------------------------------------------------------------------------------------
 
 
-def _clean(body: str) -> str:
+def _clean(body: str, *, optional: bool = False) -> str:
+    """The body as it will come back; ``optional`` where tags are given, which may stand alone."""
     body = unify_newlines(body).strip()
-    if not body:
+    if not body and not optional:
         raise _nothing_to_store()
     try:
         body.encode()

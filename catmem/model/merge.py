@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.model.document import Document, parse
 from catmem.model.pairing import pair_entries
-from catmem.model.splice import Slot, spliced
+from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
 from catmem.syntax import tags as tag_blocks
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from catmem.model.document import TagValue
 
 Side = Literal["ours", "theirs"]
+Reason = Literal["body", "removed", "tags", "category", "title"]
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LATER_WINS = frozenset({"verified_date"})
@@ -36,10 +37,11 @@ class Conflict:
     """Where the two sides disagree; a side that removed the entry is ``None``, and so is the base of two additions.
 
     ``reason`` is ``body`` (both reworded it), ``removed`` (one reworded, tagged or moved what the other removed),
-    ``tags`` or ``category``. Of the first, the merged text holds both versions; of the others it holds one.
+    ``tags``, ``category``, or ``title`` (of the document). Of the first, the merged text holds both versions; of the
+    others it holds one.
     """
 
-    reason: Literal["body", "removed", "tags", "category"]
+    reason: Reason
     base: Version | None
     ours: Version | None
     theirs: Version | None
@@ -73,17 +75,20 @@ def merge(
         return Merge(o.text, ())
     if o.text == b.text:
         return Merge(t.text, ())
+    sectioned = any(side.scan.headers for side in (b, o, t))
+    if sectioned:
+        b, o, t = titled(b), titled(o), titled(t)
     # The side whose text sorts first is the one that is edited, whatever its role.
     swapped = t.text < o.text
     merging = _Merging(b, *((t, o) if swapped else (o, t)), precedence, swapped=swapped)
-    return Merge(merging.run(), tuple(merging.conflicts))
+    return Merge(merging.run(sectioned=sectioned), tuple(merging.conflicts))
 
 
 class _Outcome(NamedTuple):
     """What becomes of one entry of the base."""
 
     versions: list[Version]
-    reason: Literal["body", "removed", "tags", "category"] | None
+    reason: Reason | None
 
 
 class _Merging:
@@ -102,13 +107,13 @@ class _Merging:
         # Which slot of `near` an entry of `far` corresponds to, so that arrivals know their neighbours.
         self.slot_of: dict[int, Slot] = {}
 
-    def run(self) -> str:
+    def run(self, *, sectioned: bool) -> str:
         """The merged text."""
         self._resolve_base()
         self._resolve_additions()
         self._drop_repeated()
         first = self._place_arrivals()
-        return spliced(self.near, self.slots, first, self._titles())
+        return spliced(self.near, self.slots, first, self._titles(), self._title(), sectioned=sectioned)
 
     def _resolve_base(self) -> None:
         near_pairs = pair_entries(self.base.entries, self.near.entries)
@@ -173,7 +178,7 @@ class _Merging:
         moved_apart = base.category not in (near.category, far.category) and near.category != far.category
         if moved_apart and winner == "far":
             category = far.category
-        reason: Literal["tags", "category"] | None = "category" if moved_apart else "tags" if clash else None
+        reason: Reason | None = "category" if moved_apart else "tags" if clash else None
         return _Outcome([_made(category, body, tags, near, far)], None if winner else reason)
 
     def _winner(self) -> Literal["near", "far"] | None:
@@ -231,13 +236,26 @@ class _Merging:
 
     def _report(
         self,
-        reason: Literal["body", "removed", "tags", "category"],
+        reason: Reason,
         base: Version | None,
         near: Version | None,
         far: Version | None,
     ) -> None:
         ours, theirs = (far, near) if self.swapped else (near, far)
         self.conflicts.append(Conflict(reason, base, ours, theirs))
+
+    def _title(self) -> str | None:
+        """The document's title: the far side's if only that changed it, else the near side's, with a conflict."""
+        base, near, far = self.base.title, self.near.title, self.far.title
+        if far in (base, near):
+            return near
+        if near == base:
+            return far
+        winner = self._winner()
+        if winner is None:
+            versions = [None if title is None else Version("", title, {}, title) for title in (base, near, far)]
+            self._report("title", *versions)
+        return far if winner == "far" else near
 
     def _titles(self) -> dict[str, str]:
         return {section.category: section.title for section in reversed(self.far.sections)}

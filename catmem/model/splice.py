@@ -6,14 +6,16 @@ somebody left open, and the like), the edits are made one by one, each verified 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from catmem.errors import EditError
 from catmem.model.document import Document
 from catmem.model.edit import TextEdit, add_entry, apply_edits, remove_entry, replace_entry, section_title, stored_text
 from catmem.model.place import ending, has_place_for, place_for_entry, place_for_section
 from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
-from catmem.syntax.scan import scan, unclosed_spans
+from catmem.syntax.scan import leading_heading, scan, unclosed_spans
+from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,18 +38,58 @@ class Slot:
     behind: list[Version] = field(default_factory=list)
 
 
-def spliced(
-    document: Document, slots: Sequence[Slot], first: Mapping[str, Sequence[Version]], titles: Mapping[str, str]
+def spliced(  # noqa: PLR0913 - what a merge has worked out
+    document: Document,
+    slots: Sequence[Slot],
+    first: Mapping[str, Sequence[Version]],
+    titles: Mapping[str, str],
+    title: str | None,
+    *,
+    sectioned: bool,
 ) -> str:
-    """The text of ``document`` with its slots filled and ``first`` at the head of each category.
+    """The text of ``document`` with its slots filled, ``first`` at the head of each category, and ``title``.
 
-    ``titles`` are for sections that are new. Raises ``EditError`` (``not_possible``).
+    ``titles`` are for sections that are new; ``sectioned`` says that the document is one that ``titled`` made. Raises
+    ``EditError`` (``not_possible``).
     """
+    reading = titled if sectioned else _as_it_is
+    meant = _meant(slots, first)
     text = apply_edits(document.text, _edits(document, slots, first, titles))
-    read = Document(scan(text, document.scan.categories), document.limits)
-    if _said(read) == _meant(slots, first) and read.title == document.title:
-        return text
-    return _one_by_one(document, slots, first, titles).text
+    read = reading(_read(document, text))
+    if _said(read) != meant or read.title != document.title:
+        read = reading(_one_by_one(document, slots, first, titles))
+    if read.title != title:
+        read = reading(_read(document, _retitled(read, title)))
+    # One by one, what was to come first in its category may have come last.
+    if _sorted(_said(read)) != _sorted(meant) or read.title != title:
+        raise EditError("no text says what was merged, so nothing was", code="not_possible")
+    return read.text
+
+
+def titled(document: Document) -> Document:
+    """The document with a leading level-1 heading as its title, also if it has no sections.
+
+    When the first section arrives such a heading becomes the title, so a merge takes it for one on every side.
+    """
+    return Document(replace(document.scan, title=leading_heading(document.text)), document.limits)
+
+
+def _read(like: Document, text: str) -> Document:
+    return Document(scan(text, like.scan.categories), like.limits)
+
+
+def _as_it_is(document: Document) -> Document:
+    return document
+
+
+def _retitled(document: Document, title: str | None) -> str:
+    """The text with another title, a new one or none."""
+    line = "" if title is None else f"# {title} #" if title.endswith("#") else f"# {title}"
+    old = document.scan.title
+    if old:
+        return apply_edits(document.text, [TextEdit(old.start, old.end, line)])
+    start = document.scan.start
+    return apply_edits(document.text, [TextEdit(start, start, line + 2 * document.newline)])
 
 
 def _said(document: Document) -> Said:
@@ -55,6 +97,10 @@ def _said(document: Document) -> Said:
         category: [(entry.body, str(entry.tags)) for entry in entries]
         for category, entries in document.by_category.items()
     }
+
+
+def _sorted(said: Said) -> Said:
+    return {category: sorted(entries) for category, entries in said.items()}
 
 
 def _meant(slots: Sequence[Slot], first: Mapping[str, Sequence[Version]]) -> Said:
@@ -88,7 +134,8 @@ def _edits(
             new_sections.append((category, versions))
     if new_sections:
         edits.append(_sections(document, new_sections, titles))
-    return _apart(sorted(edits))
+    # Where two begin at one offset, what comes first in the file was made first.
+    return _apart(sorted(edits, key=lambda edit: (edit.start, edit.end)))
 
 
 def _slot_edits(document: Document, slot: Slot) -> Iterable[TextEdit]:
@@ -181,7 +228,8 @@ def _one_by_one(
         elif slot.versions[0].text != slot.entry.text:
             version = slot.versions[0]
             document = replace_entry(document, slot.entry, version.body, tags=version.tags).document
-    for category, versions in first.items():
+    # Sections first: a text that looks like a title is escaped only in a file that has some.
+    for category, versions in sorted(first.items(), key=lambda one: one[0] == UNCATEGORIZED):
         for version in versions:
             title = titles.get(category)
             document = add_entry(document, version.body, category=category, tags=version.tags, title=title).document

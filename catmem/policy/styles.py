@@ -124,7 +124,7 @@ def _bullet(fact: Fact, note: str | None) -> str:
     first, *others = _noted(_lines(_shown_body(fact)), note)
     if not others:
         return f"- {first}"
-    return "\n".join([f"- {first}", *(f"  {line}" if line.strip() else "" for line in others)])
+    return "\n".join([f"- {first}", *(f"  {line}" if line.strip(" ") else "" for line in others)])
 
 
 def _shown_body(fact: Fact) -> str:

@@ -265,6 +265,11 @@ def _outside(positions: list[int], spans: list[tuple[int, int]]) -> Iterator[int
             yield position
 
 
+def leading_heading(text: str) -> Title | None:
+    """The level-1 heading that leads a text: its title, if it has sections."""
+    return _title(text, 1 if text.startswith(BOM) else 0)
+
+
 def _title(text: str, start: int) -> Title | None:
     """The level-1 heading that is the first line with anything on it; only files with sections have a title."""
     first = _NOT_SPACE.search(text, start)

@@ -192,3 +192,12 @@ def test_a_large_difference_is_a_diff_all_the_same(place):
     assert result.exit_code == 1
     run(file)
     assert patched(old, result.stdout) == file.read_text()
+
+
+def test_stdin_as_json(place):
+    result = CliRunner().invoke(group, ["fmt", "-", "--format", "json", "--root", str(place)], input=b"one\n\n")
+    assert json.loads(result.stdout) == {"files": 1, "changed": ["-"], "written": False, "text": "one\n"}
+    checked = CliRunner().invoke(
+        group, ["fmt", "-", "--check", "--format", "json", "--root", str(place)], input=b"one\n\n"
+    )
+    assert (checked.exit_code, json.loads(checked.stdout)["changed"]) == (1, ["-"])

@@ -54,6 +54,43 @@ def test_an_arrival_beside_an_open_fence_is_set_apart():
     }
 
 
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "merged"),
+    [
+        # Theirs keeps the line an entry, although a section follows: so it stays one.
+        ("# Likes tea.\n", "# Likes tea.\n§\nnew\n", "§\n\\# Likes tea.\n\n## T\ny\n", ["# Likes tea.", "new", "y"]),
+        ("old\n", "", "\\# Not a title\n§\nold\n\n## T\ny\n", ["# Not a title", "y"]),
+        # Tags without text are an entry too.
+        ("old\n", "", "old\n§\nnew\n\n## T\n[source: call]\n", ["new", ""]),
+        # In a flat file a text that begins with U+FEFF cannot come first.
+        ("", "##", "§\n\ufeff", ["##", "\ufeff"]),
+    ],
+)
+def test_what_stands_at_the_head_of_a_file(base, ours, theirs, merged):
+    assert [entry.body for entry in parse(merge(base, ours, theirs).text).entries] == merged
+    assert [entry.body for entry in parse(merge(base, theirs, ours).text).entries] == merged
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "title", "reasons"),
+    [
+        ("# New\n\n## A\nx\n", "# Old\n\n## A\nx\n§\ny\n", "New", []),
+        ("# Old\n\n## A\nx\n§\ny\n", "# New\n\n## A\nx\n", "New", []),
+        ("## A\nx\n", "# Old\n\n## A\nx\n§\ny\n", None, []),
+        ("# New\n\n## A\nx\n", "# Other\n\n## A\nx\n§\ny\n", "New", ["title"]),
+    ],
+)
+def test_titles(ours, theirs, title, reasons):
+    merged = merge("# Old\n\n## A\nx\n", ours, theirs)
+    assert (parse(merged.text).title, [conflict.reason for conflict in merged.conflicts]) == (title, reasons)
+    assert merge("# Old\n\n## A\nx\n", theirs, ours).text == merged.text
+
+
+def test_a_heading_that_leads_a_flat_file_is_the_title_when_a_section_arrives():
+    merged = merge("# U\n§\nx\n", "# U\n§\nx\n§\ny\n", "# U\n§\nx\n\n## A\nz\n")
+    assert (parse(merged.text).title, [entry.body for entry in parse(merged.text).entries]) == ("U", ["x", "y", "z"])
+
+
 def test_what_neither_side_touched_keeps_its_bytes():
     base = "## A\n\n\n  one  \n§ \n\ntwo\n\n\n## B\nthree"
     merged = merge(base, base.replace("two", "two more"), base.replace("three", "three more"))

@@ -218,3 +218,14 @@ def test_hermes_says_dates_and_does_not_say_unverified():
 
 def test_hermes_without_a_budget_names_the_size():
     assert prompt("x" * 1234, style="hermes").text.splitlines()[1] == "USER PROFILE (who the user is) [1,234 chars]"
+
+
+@pytest.mark.parametrize("style", ["markdown", "xml", "hermes"])
+def test_no_character_of_an_entry_is_left_out_unseen(style):
+    # A line of nothing but a unit separator: dropping it would hide it from the scan over the text.
+    prompt = build_prompt(
+        {"user": parse("## A\none\n\x1f\ntwo\n")},
+        Profile("all", user_memory_categories=("a",), prompt=PromptSettings(style=style)),
+        as_of=DAY,
+    )
+    assert [row.status for row in prompt.manifest.rows] == ["blocked"]

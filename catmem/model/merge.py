@@ -75,13 +75,12 @@ def merge(
         return Merge(o.text, ())
     if o.text == b.text:
         return Merge(t.text, ())
-    sectioned = any(side.scan.headers for side in (b, o, t))
-    if sectioned:
+    if any(side.scan.headers for side in (b, o, t)):
         b, o, t = titled(b), titled(o), titled(t)
     # The side whose text sorts first is the one that is edited, whatever its role.
     swapped = t.text < o.text
     merging = _Merging(b, *((t, o) if swapped else (o, t)), precedence, swapped=swapped)
-    return Merge(merging.run(sectioned=sectioned), tuple(merging.conflicts))
+    return Merge(merging.run(), tuple(merging.conflicts))
 
 
 class _Outcome(NamedTuple):
@@ -107,13 +106,13 @@ class _Merging:
         # Which slot of `near` an entry of `far` corresponds to, so that arrivals know their neighbours.
         self.slot_of: dict[int, Slot] = {}
 
-    def run(self, *, sectioned: bool) -> str:
+    def run(self) -> str:
         """The merged text."""
         self._resolve_base()
         self._resolve_additions()
         self._drop_repeated()
         first = self._place_arrivals()
-        return spliced(self.near, self.slots, first, self._titles(), self._title(), sectioned=sectioned)
+        return spliced(self.near, self.slots, first, self._titles(), self._title())
 
     def _resolve_base(self) -> None:
         near_pairs = pair_entries(self.base.entries, self.near.entries)

@@ -6,7 +6,7 @@ somebody left open, and the like), the edits are made one by one, each verified 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from catmem.errors import EditError
@@ -14,7 +14,7 @@ from catmem.model.document import Document
 from catmem.model.edit import TextEdit, add_entry, apply_edits, remove_entry, replace_entry, section_title, stored_text
 from catmem.model.place import ending, has_place_for, place_for_entry, place_for_section
 from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
-from catmem.syntax.scan import leading_heading, scan, unclosed_spans
+from catmem.syntax.scan import scan, unclosed_spans
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -38,28 +38,24 @@ class Slot:
     behind: list[Version] = field(default_factory=list)
 
 
-def spliced(  # noqa: PLR0913 - what a merge has worked out
+def spliced(
     document: Document,
     slots: Sequence[Slot],
     first: Mapping[str, Sequence[Version]],
     titles: Mapping[str, str],
     title: str | None,
-    *,
-    sectioned: bool,
 ) -> str:
     """The text of ``document`` with its slots filled, ``first`` at the head of each category, and ``title``.
 
-    ``titles`` are for sections that are new; ``sectioned`` says that the document is one that ``titled`` made. Raises
-    ``EditError`` (``not_possible``).
+    ``titles`` are for sections that are new. Raises ``EditError`` (``not_possible``).
     """
-    reading = titled if sectioned else _as_it_is
     meant = _meant(slots, first)
     text = apply_edits(document.text, _edits(document, slots, first, titles))
-    read = reading(_read(document, text))
+    read = _read(document, text)
     if _said(read) != meant or read.title != document.title:
-        read = reading(_one_by_one(document, slots, first, titles))
+        read = _one_by_one(document, slots, first, titles)
     if read.title != title:
-        read = reading(_read(document, _retitled(read, title)))
+        read = _read(document, _retitled(read, title))
     # One by one, what was to come first in its category may have come last.
     if _sorted(_said(read)) != _sorted(meant) or read.title != title:
         raise EditError("no text says what was merged, so nothing was", code="not_possible")
@@ -71,15 +67,11 @@ def titled(document: Document) -> Document:
 
     When the first section arrives such a heading becomes the title, so a merge takes it for one on every side.
     """
-    return Document(replace(document.scan, title=leading_heading(document.text)), document.limits)
+    return Document(scan(document.text, document.scan.categories, always_titled=True), document.limits)
 
 
 def _read(like: Document, text: str) -> Document:
-    return Document(scan(text, like.scan.categories), like.limits)
-
-
-def _as_it_is(document: Document) -> Document:
-    return document
+    return Document(scan(text, like.scan.categories, always_titled=like.scan.always_titled), like.limits)
 
 
 def _retitled(document: Document, title: str | None) -> str:
@@ -214,6 +206,11 @@ def _apart(edits: list[TextEdit]) -> list[TextEdit]:
     return done
 
 
+def _as_given(body: str) -> str:
+    """A body in the form that edits take: they read CRLF as one line end, and a body may hold a CR before its own."""
+    return body.replace("\n", "\r\n")
+
+
 def _one_by_one(
     document: Document, slots: Sequence[Slot], first: Mapping[str, Sequence[Version]], titles: Mapping[str, str]
 ) -> Document:
@@ -221,16 +218,18 @@ def _one_by_one(
     for slot in reversed(slots):
         for version in reversed([*slot.versions[1:], *slot.behind]):
             document = add_entry(
-                document, version.body, category=slot.entry.category, tags=version.tags, after=slot.entry
+                document, _as_given(version.body), category=slot.entry.category, tags=version.tags, after=slot.entry
             ).document
         if not slot.versions:
             document = remove_entry(document, slot.entry).document
         elif slot.versions[0].text != slot.entry.text:
             version = slot.versions[0]
-            document = replace_entry(document, slot.entry, version.body, tags=version.tags).document
+            document = replace_entry(document, slot.entry, _as_given(version.body), tags=version.tags).document
     # Sections first: a text that looks like a title is escaped only in a file that has some.
     for category, versions in sorted(first.items(), key=lambda one: one[0] == UNCATEGORIZED):
         for version in versions:
             title = titles.get(category)
-            document = add_entry(document, version.body, category=category, tags=version.tags, title=title).document
+            document = add_entry(
+                document, _as_given(version.body), category=category, tags=version.tags, title=title
+            ).document
     return document

@@ -80,6 +80,8 @@ class Scan:
     slugless: tuple[int, ...]
     """Where level-2 headings without a slug stand; they are entry text, and a problem."""
     title: Title | None
+    always_titled: bool = False
+    """Whether a leading level-1 heading is the title also without sections, as a merge reads it."""
 
     @property
     def start(self) -> int:
@@ -95,13 +97,19 @@ class Scan:
         yield start, len(self.text)
 
 
-def scan(text: str, categories: Categories = ANY_CATEGORY) -> Scan:
+def scan(text: str, categories: Categories = ANY_CATEGORY, *, always_titled: bool = False) -> Scan:
     """The boundaries of ``text``, which may begin with a BOM."""
     start = 1 if text.startswith(BOM) else 0
     delimiters = _delimiters(text, start, len(text))
     headers, slugless = _headings(text, start, len(text), delimiters, categories)
     return Scan(
-        text, categories, tuple(delimiters), tuple(headers), tuple(slugless), _title(text, start) if headers else None
+        text,
+        categories,
+        tuple(delimiters),
+        tuple(headers),
+        tuple(slugless),
+        _title(text, start) if headers or always_titled else None,
+        always_titled,
     )
 
 
@@ -143,7 +151,7 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
     """
     shift = len(text) - len(old.text)
     if start < old.start or old.start != (1 if text.startswith(BOM) else 0):
-        return scan(text, old.categories)
+        return scan(text, old.categories, always_titled=old.always_titled)
     kept_before, kept_behind = _out_of_reach(old, start, end)
     region_start, region_end = touched_region(old, start, end)
     delimiters = _delimiters(text, region_start, region_end + shift)
@@ -171,7 +179,8 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
             *slugless,
             *(offset + shift for offset in old.slugless if offset >= region_end),
         ),
-        _title(text, old.start) if all_headers else None,
+        _title(text, old.start) if all_headers or old.always_titled else None,
+        old.always_titled,
     )
 
 
@@ -263,11 +272,6 @@ def _outside(positions: list[int], spans: list[tuple[int, int]]) -> Iterator[int
             span = next(remaining, None)
         if not span or position < span[0]:
             yield position
-
-
-def leading_heading(text: str) -> Title | None:
-    """The level-1 heading that leads a text: its title, if it has sections."""
-    return _title(text, 1 if text.startswith(BOM) else 0)
 
 
 def _title(text: str, start: int) -> Title | None:

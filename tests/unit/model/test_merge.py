@@ -122,3 +122,16 @@ def test_rewriting_everything_stays_near_linear(monkeypatch):
         new = parse("\n§\n".join(f"new {number}" for number in range(size)))
         pair_entries(old.entries, new.entries)
         assert len(counted) <= 2 * 64 * size
+
+
+def test_titles_of_flat_files_and_a_carriage_return_of_its_own():
+    merged = merge(
+        "# T\n§\nvendor\n§\nvendor\n§\nvendor vendor\n",
+        "# T vendor\n§\nvendor vendor\n",
+        "vendor\n§\nvendor\n§\nvendor\n\n## A\nvendor vendor\n",
+    )
+    assert parse(merged.text).title == "T vendor"
+    assert [entry.body for entry in parse(merge("", " ## indented", ":\r\r\n §").text).entries] == [
+        "## indented",
+        ":\r\n §",
+    ]

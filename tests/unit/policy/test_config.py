@@ -134,19 +134,19 @@ def test_stores(config_of, store):
 @pytest.mark.parametrize(
     ("homes", "expected"),
     [
-        ("people", "/root/people/neo"),
-        ("people/{name}", "/root/people/neo"),
-        ("people/{name}/{name}", "/root/people/neo/neo"),
+        ("people", "/srv/place/people/neo"),
+        ("people/{name}", "/srv/place/people/neo"),
+        ("people/{name}/{name}", "/srv/place/people/neo/neo"),
         ("/srv/people", "/srv/people/neo"),
         ("~/people", "/home/me/people/neo"),
         ("~", "/home/me/neo"),
-        ("a~b", "/root/a~b/neo"),
+        ("a~b", "/srv/place/a~b/neo"),
     ],
 )
 def test_homes(tmp_path, monkeypatch, homes, expected):
     monkeypatch.setenv("HOME", "/home/me")
     config = Config(tmp_path, homes=homes)
-    assert str(config.home("neo")) == expected.replace("/root", str(tmp_path))
+    assert str(config.home("neo")) == expected.replace("/srv/place", str(tmp_path))
 
 
 @pytest.mark.parametrize("homes", ["{profile}", "{name", "{{name}}", "{name!r}", "a}b", "{}"])

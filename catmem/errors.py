@@ -8,9 +8,19 @@
     │   └── TooLargeError      it is over a size limit
     ├── ConfigError            catmem.yaml, a profile or a schema is not right
     │   └── UnknownNameError   a profile, category or target that nobody declared
-    └── EditError              an edit cannot be made
-        ├── NoMatchError       no entry holds the text that was asked for
-        └── AmbiguousError     several entries hold it
+    ├── EditError              an edit cannot be made
+    │   ├── NoMatchError       no entry holds the text that was asked for
+    │   ├── AmbiguousError     several entries hold it
+    │   └── OverBudgetError    the file would be longer than it may be
+    ├── ForbiddenError         the one who acts has no right to do this
+    ├── RefusedError           a write that would be made on an old view; nothing was written
+    │   ├── StaleError         another write came between
+    │   ├── DriftError         somebody changed the file from outside, or it is not what catmem can rewrite
+    │   ├── BusyError          somebody else is writing, and did not stop in time
+    │   └── OperationCollisionError  one op_id for two different operations
+    ├── UnknownRevisionError   a revision that is not, or no longer, in the journal
+    └── StoreError             the store cannot work: rights, space, disk
+        └── DamagedError       what it keeps is damaged
 
 What looks wrong *inside* a memory file is never an exception: it is a problem on the document.
 
@@ -24,7 +34,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
 
@@ -163,3 +173,120 @@ class AmbiguousError(EditError):
     def to_dict(self) -> dict[str, Any]:
         """Adds ``candidates``."""
         return {**super().to_dict(), "candidates": list(self.candidates)}
+
+
+class OverBudgetError(EditError):
+    """The file would have more characters than its limit; ``size`` is what it would have, ``limit`` what it may."""
+
+    code = "over_budget"
+    exit_status = 1
+
+    def __init__(  # noqa: PLR0913 - each field by keyword
+        self,
+        message: str,
+        *,
+        size: int,
+        limit: int,
+        could_go: Sequence[Mapping[str, Any]] = (),
+        path: str | PathLike[str] | None = None,
+        hint: str | None = None,
+    ) -> None:
+        """``could_go`` are entries that might leave, as JSON-ready data, filtered for whoever asked."""
+        super().__init__(message, path=path, hint=hint)
+        self.size = size
+        self.limit = limit
+        self.could_go = tuple(could_go)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Adds ``size``, ``limit``, ``over_by`` and ``could_go``."""
+        numbers = {"size": self.size, "limit": self.limit, "over_by": self.size - self.limit}
+        return {**super().to_dict(), **numbers, "could_go": list(self.could_go)}
+
+
+class ForbiddenError(CatmemError):
+    """The one who acts has no right to do this; the hint says what it may do."""
+
+    code = "forbidden"
+
+
+class RefusedError(CatmemError):
+    """A write that was refused because of what is there now. Nothing was written over anybody's bytes.
+
+    ``expected`` is what the caller saw, ``found`` what is there (revisions or digests). ``drift_backup`` is the file
+    that holds an outsider's bytes, where there was an outsider.
+    """
+
+    code = "refused"
+    exit_status = 3
+
+    def __init__(  # noqa: PLR0913 - each field by keyword
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        expected: str | None = None,
+        found: str | None = None,
+        drift_backup: str | None = None,
+        path: str | PathLike[str] | None = None,
+        hint: str | None = None,
+    ) -> None:
+        """``hint`` is the remedy; it stands in ``to_dict`` as ``remediation`` too."""
+        super().__init__(message, code=code, path=path, hint=hint)
+        self.expected = expected
+        self.found = found
+        self.drift_backup = drift_backup
+
+    def to_dict(self) -> dict[str, Any]:
+        """Adds ``reason`` (the code), ``remediation`` (the hint), ``expected``, ``found`` and ``drift_backup``."""
+        said = {"reason": self.code, "remediation": self.hint, "expected": self.expected, "found": self.found}
+        return {**super().to_dict(), **said, "drift_backup": self.drift_backup}
+
+
+class StaleError(RefusedError):
+    """Another write of catmem came between the caller's read and its write."""
+
+    code = "stale_prev"
+
+
+class DriftError(RefusedError):
+    """The file was changed from outside since it was last seen, or holds what catmem must not rewrite.
+
+    Codes: ``drift``; ``not_utf8``, ``too_large``, ``entry_too_large`` for a file that ``catmem repair`` can mend.
+    """
+
+    code = "drift"
+
+
+class BusyError(RefusedError):
+    """Somebody else is writing and did not stop in time. Codes: ``busy`` (the file), ``locked`` (the store)."""
+
+    code = "busy"
+
+
+class OperationCollisionError(RefusedError):
+    """An ``op_id`` that was used before, for something else."""
+
+    code = "hash_collision"
+
+
+class UnknownRevisionError(CatmemError):
+    """A revision that is not, or no longer, in the journal."""
+
+    code = "unknown_revision"
+
+
+class StoreError(CatmemError):
+    """The store cannot work; what was acknowledged before is safe, and the file is whole.
+
+    Codes: ``not_writable``, ``no_space``, ``symlink``, ``not_a_file``, ``io``, ``read_only`` (an earlier failure left
+    the store in doubt: open it again).
+    """
+
+    code = "io"
+    exit_status = 4
+
+
+class DamagedError(StoreError):
+    """What the store keeps is damaged, so nothing is written until ``catmem fsck`` has looked at it."""
+
+    code = "damaged"

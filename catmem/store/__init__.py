@@ -1,0 +1,1 @@
+"""Where revisions live: bytes, records and the writes that lose none. No Markdown in here."""

@@ -1,0 +1,201 @@
+"""What every store promises, and the values that go in and out of it.
+
+An *entity* is one document, named by a text such as ``trinity/user``. Its *revisions* are numbered from 1 without gaps;
+the id of a revision is a text, since a branch has ids such as ``8a``. A store knows bytes and records, no Markdown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from catmem.digest import bytes_digest
+from catmem.errors import OperationCollisionError, StaleError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+OnDrift: TypeAlias = Literal["adopt", "refuse", "merge"]
+"""What to do when somebody changed the store behind its back: adopt what they wrote and go on if the caller's view
+allows it (the default), refuse once whatever the caller knew, or let the caller's update work on what is there now."""
+
+EXTERNAL = "external"
+"""The agent of revisions that catmem did not write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The bytes of an entity at one moment.
+
+    ``revision`` is ``None`` for bytes that the store has not recorded yet: somebody changed the file since. An entity
+    that was never written has the revision ``"0"`` and no bytes.
+    """
+
+    data: bytes
+    revision: str | None
+    digest: str
+
+    @classmethod
+    def of(cls, data: bytes, revision: str | None) -> Snapshot:
+        """A snapshot with the digest of its bytes."""
+        return cls(data, revision, bytes_digest(data))
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """What the store recorded of one revision. ``digest`` is that of the whole bytes, ``size`` their number.
+
+    ``timestamp`` is UTC, ``2026-11-21T12:00:00.000000Z``: what the clock said, which may go backwards; ``sequence``, a
+    number of the store, never does. ``parents`` are the revisions that it came from, none for the first.
+    """
+
+    entity: str
+    revision: str
+    parents: tuple[str, ...]
+    sequence: int
+    timestamp: str
+    op: str
+    agent: str
+    op_id: str
+    digest: str
+    size: int
+    note: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The revision as JSON-ready data."""
+        return {
+            "entity": self.entity,
+            "revision": self.revision,
+            "parents": list(self.parents),
+            "sequence": self.sequence,
+            "timestamp": self.timestamp,
+            "op": self.op,
+            "agent": self.agent,
+            "op_id": self.op_id,
+            "digest": self.digest,
+            "size": self.size,
+            "note": dict(self.note),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a caller says of its write, for the record.
+
+    ``op_id`` makes a retry safe: a second commit with the same one gives the answer of the first, and writes nothing,
+    if ``request`` (a digest of what is asked) is the same too. ``note`` is JSON-ready data that is kept with the
+    revision.
+    """
+
+    op: str = "put"
+    agent: str = "person"
+    op_id: str | None = None
+    request: str | None = None
+    note: Mapping[str, Any] = field(default_factory=dict)
+    on_drift: OnDrift = "adopt"
+
+
+class Current(NamedTuple):
+    """What an update works on: the entity as it really is, under the lock.
+
+    ``base`` is what the caller could know at best, where somebody else changed the entity since; else ``None``. An
+    update that touches what differs between ``base`` and ``data`` raises ``DriftError``.
+    """
+
+    data: bytes
+    revision: str
+    base: bytes | None
+
+
+Update: TypeAlias = Callable[[Current], bytes]
+"""Makes the new bytes from those that are there. May be called more than once for one commit; must not write."""
+
+Merge: TypeAlias = Callable[[bytes, bytes, bytes], bytes]
+"""Three-way merge ``(base, ours, theirs) -> merged`` of whole entities; raises ``EditError`` if there is none."""
+
+
+class Fault(NamedTuple):
+    """Something that is not right in a store: a code, what it is, where, and what to do. ``repairable`` by fsck."""
+
+    code: str
+    message: str
+    path: str | None
+    hint: str
+    repairable: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fault as JSON-ready data."""
+        return self._asdict()
+
+
+class Store(Protocol):
+    """Entities with their revisions. Every method may raise ``StoreError``; what it says was written is on disk."""
+
+    def head(self, entity: str) -> Revision | None:
+        """The newest recorded revision; ``None`` for an entity that was never written."""
+        ...
+
+    def read(self, entity: str, revision: str | None = None) -> Snapshot:
+        """The entity as it is now, or as it was at ``revision``. Raises ``UnknownRevisionError``."""
+        ...
+
+    def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+        """Write what ``update`` makes of the entity as a new revision, and return it.
+
+        ``expected`` is what the caller saw last, a revision or a digest: if the entity is no longer that, ``StaleError``
+        (a write of catmem came between) or ``DriftError`` (somebody else's) is raised and nothing is written; ``None``
+        for a caller without a view. An update that changes nothing makes no revision.
+        """
+        ...
+
+    def log(self, entity: str) -> Iterator[Revision]:
+        """The recorded revisions, the newest first."""
+        ...
+
+    def branches(self, entity: str) -> Sequence[Revision]:
+        """The revisions that no other has as a parent; the head is the first."""
+        ...
+
+    def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
+        """Every revision with its bytes, the oldest first, from the record alone."""
+        ...
+
+    def verify(self) -> list[Fault]:
+        """Look at everything that is kept, and say what is not right."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open; the store can be opened again."""
+        ...
+
+
+def sees(expected: str, snapshot_revision: str | None, digest: str) -> bool:
+    """Whether ``expected``, a revision or a digest, is the entity with this revision and digest."""
+    return expected == (digest if expected.startswith("sha256:") else snapshot_revision)
+
+
+def stale(entity: str, expected: str, found: str) -> StaleError:
+    """The refusal of a write whose caller saw an older revision than there is."""
+    return StaleError(
+        f"{entity} is at revision {found}; this write was made on {_shown(expected)}",
+        expected=expected,
+        found=found,
+        hint="Nothing was written. Read it again, and repeat the change on what is there now.",
+    )
+
+
+def repeated(first: Revision, change: Change) -> bool:
+    """Whether ``change`` is the retry of ``first``, which has its ``op_id``. Raises ``OperationCollisionError``."""
+    if first.note.get("request") == change.request:
+        return True
+    raise OperationCollisionError(
+        f"the operation {first.op_id} was already made, with other content, as revision {first.revision}",
+        expected=change.request,
+        found=first.revision,
+        hint="Nothing was written. Give each operation an op_id of its own.",
+    )
+
+
+def _shown(expected: str) -> str:
+    return f"the bytes {expected[:19]}…" if expected.startswith("sha256:") else f"revision {expected}"

@@ -1,0 +1,226 @@
+"""The system calls of the file store, one method each, and what a platform or a file system lacks of them.
+
+Everything that the store does to a disk goes through one ``System``, so that a test can stand in between: record the
+calls, fail one, stop the process at one, or let an outsider act before one. Each method raises ``OSError`` as the
+system does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import sys
+import time
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WITHOUT = "CATMEM_STORE_WITHOUT"
+"""Environment variable: features that the store is to do without, ``leases,exchange``. For tests and odd disks."""
+
+_RENAME_EXCHANGE = 2
+_RENAME_SWAP = 2
+_SIGURG = 23 if sys.platform.startswith("linux") else 16
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What the store makes use of where it is there; ``docs/guarantees.md`` says what is weaker without each."""
+
+    leases: bool = True
+    """Read leases: the system says whether anybody has the file open for writing."""
+    exchange: bool = True
+    """Two names swapped in one step, so that whatever stood in the file's place comes out and can be looked at."""
+    xattrs: bool = True
+    """Extended attributes, which a new file takes over from the old one."""
+
+    def without(self, names: str) -> Features:
+        """These features less the ones named, separated by commas. Raises ``ValueError`` for an unknown name."""
+        known = {field.name for field in fields(self)}
+        off = {name.strip() for name in names.split(",") if name.strip()}
+        if off - known:
+            raise ValueError(f"{WITHOUT} names {', '.join(sorted(off - known))}; known are {', '.join(sorted(known))}")
+        return Features(**{name: getattr(self, name) and name not in off for name in known})
+
+
+class System:
+    """The calls themselves. A name is a name in the open folder ``folder``, never a path."""
+
+    def open(self, name: str, flags: int, mode: int = 0o600, *, folder: int | None = None) -> int:
+        """A descriptor that children do not inherit and that follows no link at its end."""
+        return os.open(name, flags | os.O_CLOEXEC | os.O_NOFOLLOW, mode, dir_fd=folder)
+
+    def close(self, descriptor: int) -> None:
+        """Close it."""
+        os.close(descriptor)
+
+    def read(self, descriptor: int, size: int) -> bytes:
+        """At most ``size`` bytes from where the descriptor stands."""
+        return os.read(descriptor, size)
+
+    def read_at(self, descriptor: int, size: int, offset: int) -> bytes:
+        """At most ``size`` bytes from ``offset``."""
+        return os.pread(descriptor, size, offset)
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        """Write some of ``data``, and say how much."""
+        return os.write(descriptor, data)
+
+    def write_at(self, descriptor: int, data: bytes, offset: int) -> int:
+        """Write some of ``data`` at ``offset``, and say how much."""
+        return os.pwrite(descriptor, data, offset)
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        """Cut the file at ``size`` bytes."""
+        os.ftruncate(descriptor, size)
+
+    def fsync(self, descriptor: int) -> None:
+        """Have the disk keep the file's bytes, or the folder's names."""
+        os.fsync(descriptor)
+
+    def status(self, descriptor: int) -> os.stat_result:
+        """What the system knows of an open file."""
+        return os.fstat(descriptor)
+
+    def look(self, name: str, *, folder: int) -> os.stat_result:
+        """What the system knows of a name; of a link itself, not of where it leads."""
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+
+    def names(self, folder: int) -> list[str]:
+        """The names in a folder, sorted."""
+        return sorted(os.listdir(folder))
+
+    def make_folder(self, name: str, mode: int, *, folder: int) -> None:
+        """Make a folder."""
+        os.mkdir(name, mode, dir_fd=folder)
+
+    def link(self, old: str, new: str, *, old_folder: int, new_folder: int) -> None:
+        """Give a file a second name; fails if the name is taken."""
+        os.link(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder, follow_symlinks=False)
+
+    def rename(self, old: str, new: str, *, old_folder: int, new_folder: int) -> None:
+        """Rename, over whatever has the new name."""
+        os.rename(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder)
+
+    def exchange(self, old: str, new: str, *, old_folder: int, new_folder: int) -> None:
+        """Swap two names in one step. ``ENOSYS`` or ``EINVAL`` where there is no such call."""
+        result = _exchange_call()(old_folder, os.fsencode(old), new_folder, os.fsencode(new))
+        if result:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), old, None, new)
+
+    def unlink(self, name: str, *, folder: int) -> None:
+        """Remove a name."""
+        os.unlink(name, dir_fd=folder)
+
+    def change_mode(self, descriptor: int, mode: int) -> None:
+        """Set the mode of an open file."""
+        os.fchmod(descriptor, mode)
+
+    def change_owner(self, descriptor: int, user: int, group: int) -> None:
+        """Set the owner of an open file."""
+        os.fchown(descriptor, user, group)
+
+    def copy_attributes(self, old: int, new: int) -> None:
+        """Copy the extended attributes; nothing where the platform has none."""
+        if sys.platform.startswith("linux"):
+            for name in os.listxattr(old):
+                os.setxattr(new, name, os.getxattr(old, name))
+
+    def lock(self, descriptor: int) -> bool:
+        """Take the exclusive lock of an open file, if it is free."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in {errno.EAGAIN, errno.EACCES}:
+                return False
+            raise
+        return True
+
+    def unlock(self, descriptor: int) -> None:
+        """Give the lock back by name: closing would leave it to a child that was forked meanwhile."""
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+    def lease(self, descriptor: int, *, exclusive: bool = False) -> bool:
+        """Take a lease on an open file: granted if nobody has it open for writing (``exclusive``: nobody at all).
+
+        While it stands, who opens the file for writing waits until it is given back. ``False`` if somebody has it open
+        already. Raises ``OSError`` (``EACCES``, ``EINVAL`` and others) where there are no leases.
+        """
+        if not sys.platform.startswith("linux"):
+            raise OSError(errno.EINVAL, "this platform has no leases")
+        # The default signal of a lease that must be given back ends the process; SIGURG is ignored. An unlock resets it.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, _SIGURG)
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK if exclusive else fcntl.F_RDLCK)
+        except OSError as error:
+            if error.errno in {errno.EAGAIN, errno.EBUSY}:
+                return False
+            raise
+        return True
+
+    def lease_stands(self, descriptor: int) -> bool:
+        """Whether the lease is still whole: nobody waits for it to be given back, and it was not taken away."""
+        return fcntl.fcntl(descriptor, fcntl.F_GETLEASE) != fcntl.F_UNLCK
+
+    def give_back(self, descriptor: int) -> None:
+        """Give the lease back by name, for the same reason as ``unlock``."""
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+    def clock(self) -> float:
+        """Seconds that never go back, for time limits."""
+        return time.monotonic()
+
+    def now(self) -> datetime:
+        """The moment, in UTC, as the machine's clock says it."""
+        return datetime.now(UTC)
+
+    def token(self) -> str:
+        """32 random hex digits."""
+        return uuid4().hex
+
+    def boot(self) -> str:
+        """A name of the time since the machine was started; empty where the platform tells none."""
+        return _boot()
+
+    def features(self) -> Features:
+        """What this platform offers, less what the environment variable ``CATMEM_STORE_WITHOUT`` names."""
+        linux = sys.platform.startswith("linux")
+        offered = Features(leases=linux, exchange=linux or sys.platform == "darwin", xattrs=linux)
+        return offered.without(os.environ.get(WITHOUT, ""))
+
+
+@cache
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+@cache
+def _exchange_call() -> Callable[[int, bytes, int, bytes], int]:
+    """``renameat2`` of Linux or ``renameatx_np`` of macOS, with the flag that swaps."""
+    library = ctypes.CDLL(None, use_errno=True)
+    name, flag = ("renameatx_np", _RENAME_SWAP) if sys.platform == "darwin" else ("renameat2", _RENAME_EXCHANGE)
+    function: Any = getattr(library, name, None)
+    if function is None:
+        raise OSError(errno.ENOSYS, f"there is no {name} here")
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+
+    def exchange(old_folder: int, old: bytes, new_folder: int, new: bytes) -> int:
+        return int(function(old_folder, old, new_folder, new, flag))
+
+    return exchange

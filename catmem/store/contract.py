@@ -130,7 +130,7 @@ class Fault(NamedTuple):
 
 
 class Store(Protocol):
-    """Entities with their revisions. Every method may raise ``StoreError``; what it says was written is on disk."""
+    """Entities with their revisions. Every method may raise ``StoreError``; what is acknowledged stays."""
 
     def head(self, entity: str) -> Revision | None:
         """The newest recorded revision; ``None`` for an entity that was never written."""
@@ -140,12 +140,16 @@ class Store(Protocol):
         """The entity as it is now, or as it was at ``revision``. Raises ``UnknownRevisionError``."""
         ...
 
+    def peek(self, entity: str) -> bytes:
+        """The bytes of the entity as they are now, and nothing else: no record is read."""
+        ...
+
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
         """Write what ``update`` makes of the entity as a new revision, and return it.
 
-        ``expected`` is what the caller saw last, a revision or a digest: if the entity is no longer that, ``StaleError``
-        (a write of catmem came between) or ``DriftError`` (somebody else's) is raised and nothing is written; ``None``
-        for a caller without a view. An update that changes nothing makes no revision.
+        ``expected`` is what the caller saw last, a revision or a digest, ``None`` for a caller without a view. If the
+        entity is no longer that, nothing is written, and ``StaleError`` (a write of catmem came between) or
+        ``DriftError`` (somebody else's) is raised. An update that changes nothing makes no revision.
         """
         ...
 

@@ -41,6 +41,10 @@ class MemoryStore:
                 return Snapshot(data, revision, recorded.digest)
         raise unknown_revision(entity, str(revision))
 
+    def peek(self, entity: str) -> bytes:
+        """The newest bytes."""
+        return self.read(entity).data
+
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
         """Append what ``update`` makes of the newest bytes."""
         with self._lock:

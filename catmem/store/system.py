@@ -157,7 +157,7 @@ class System:
         """
         if not sys.platform.startswith("linux"):
             raise OSError(errno.EINVAL, "this platform has no leases")
-        # The default signal of a lease that must be given back ends the process; SIGURG is ignored. An unlock resets it.
+        # The default signal of a lease that is wanted back ends the process; SIGURG does not. An unlock resets it.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, _SIGURG)
         try:
             fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK if exclusive else fcntl.F_RDLCK)

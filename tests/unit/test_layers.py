@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GROUND = {"errors", "text", "digest", "reading", "resources"}
-# From the bottom up. The surface (`catmem/__init__.py`) gathers what the layers offer, so only adapters import it.
-LAYERS = ["ground", "syntax", "model", "policy", "service", "surface", "cli"]
+# From the bottom up. The store stands beside syntax, model and policy, and neither side knows the other: see below.
+# The surface (`catmem/__init__.py`) gathers what the layers offer, so only adapters import it.
+LAYERS = ["ground", "store", "syntax", "model", "policy", "service", "surface", "cli"]
 
 READS = {"catmem.reading", "catmem.resources"}
 LOADERS = {"catmem.policy.config", "catmem.policy.profile", "catmem.policy.yamlfile"}
@@ -148,9 +149,17 @@ def test_imports_go_down_only(package):
     assert [line for module in modules(package) for line in upward(module, known)] == []
 
 
+def test_documents_know_no_store(package):
+    known = names(package)
+    pillar = [module for module in modules(package) if module.layer in {"syntax", "model", "policy"}]
+    assert pillar
+    met = [(m.name, line, name) for m in pillar for line, name in imports(m, known) if name.startswith("catmem.store")]
+    assert met == []
+
+
 def test_nothing_below_the_service_touches_the_world(package):
     known = names(package)
-    below = [m for m in modules(package) if LAYERS.index(m.layer) < LAYERS.index("service")]
+    below = [m for m in modules(package) if m.layer != "store" and LAYERS.index(m.layer) < LAYERS.index("service")]
     assert below
     assert [line for module in below for line in worldly(module, known)] == []
 

@@ -9,7 +9,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.errors import ConfigError, UnreadableError
 from catmem.policy.schema import check, shown
@@ -84,6 +84,8 @@ class Config:
     profiles: str = "profiles"
     homes: str = "homes"
     store: str = "files"
+    on_drift: Literal["adopt", "refuse", "merge"] = "adopt"
+    durability: Literal["full", "journal"] = "full"
     taxonomy: Taxonomy = field(default_factory=Taxonomy)
     tag_schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -186,7 +188,7 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
     taxonomy = data.get("taxonomy", {})
     domains = data.get("domains", {})
     rollout = data.get("rollout", {})
-    plain = ("profiles", "homes", "store", "limits", "prompt", "lint")
+    plain = ("profiles", "homes", "store", "on_drift", "durability", "limits", "prompt", "lint")
     return Config(
         root=root,
         path=source.path,

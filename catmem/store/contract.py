@@ -111,18 +111,31 @@ class Current(NamedTuple):
 Update: TypeAlias = Callable[[Current], bytes]
 """Makes the new bytes from those that are there. May be called more than once for one commit; must not write."""
 
-Merge: TypeAlias = Callable[[bytes, bytes, bytes], bytes]
-"""Three-way merge ``(base, ours, theirs) -> merged`` of whole entities; raises ``EditError`` if there is none."""
+
+class Merged(NamedTuple):
+    """What a merge gives: the bytes, and the number of conflicts, of which both sides are kept."""
+
+    data: bytes
+    conflicts: int
+
+
+Merge: TypeAlias = Callable[[bytes, bytes, bytes], Merged]
+"""Three-way merge ``(base, ours, theirs)`` of whole entities; raises ``CatmemError`` if they cannot be merged."""
 
 
 class Fault(NamedTuple):
-    """Something that is not right in a store: a code, what it is, where, and what to do. ``repairable`` by fsck."""
+    """Something in a store that is not as it should be: a code, what it is, where, and what to do.
+
+    ``damage`` is something lost or at odds; the rest (a change from outside, a leftover) is for information.
+    ``repairable`` says that ``catmem fsck --repair`` mends it.
+    """
 
     code: str
     message: str
     path: str | None
     hint: str
     repairable: bool = False
+    damage: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """The fault as JSON-ready data."""

@@ -135,6 +135,12 @@ class System:
             for name in os.listxattr(old):
                 os.setxattr(new, name, os.getxattr(old, name))
 
+    def set_attribute(self, descriptor: int, name: str, value: bytes) -> None:
+        """Set an extended attribute of an open file."""
+        if not sys.platform.startswith("linux"):
+            raise OSError(errno.EOPNOTSUPP, "this platform's attributes are not used")
+        os.setxattr(descriptor, name, value)
+
     def lock(self, descriptor: int) -> bool:
         """Take the exclusive lock of an open file, if it is free."""
         try:
@@ -144,6 +150,10 @@ class System:
                 return False
             raise
         return True
+
+    def lock_holder(self, status: os.stat_result) -> int | None:
+        """The process that holds the lock of a file, where the platform tells."""
+        return _lock_holder(status)
 
     def unlock(self, descriptor: int) -> None:
         """Give the lock back by name: closing would leave it to a child that was forked meanwhile."""
@@ -195,6 +205,10 @@ class System:
         """A name of the time since the machine was started; empty where the platform tells none."""
         return _boot()
 
+    def booted_at(self) -> float:
+        """When the machine was started, in seconds since 1970; 0 where the platform tells nothing."""
+        return _booted_at()
+
     def features(self) -> Features:
         """What this platform offers, less what the environment variable ``CATMEM_STORE_WITHOUT`` names."""
         linux = sys.platform.startswith("linux")
@@ -208,6 +222,29 @@ def _boot() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return ""
+
+
+@cache
+def _booted_at() -> float:
+    try:
+        lines = Path("/proc/stat").read_text(encoding="ascii").split("\n")
+    except OSError:
+        return 0.0
+    return float(next((line.split()[1] for line in lines if line.startswith("btime ")), "0"))
+
+
+def _lock_holder(status: os.stat_result) -> int | None:
+    """Read it from ``/proc/locks``: ``1: FLOCK  ADVISORY  WRITE 812 08:01:4321 0 EOF``, the device in hex."""
+    try:
+        lines = Path("/proc/locks").read_text(encoding="ascii", errors="replace").split("\n")
+    except OSError:
+        return None
+    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    for line in lines:
+        fields_of = line.split()
+        if "FLOCK" in fields_of and place in fields_of and "->" not in fields_of:
+            return int(fields_of[4])
+    return None
 
 
 @cache

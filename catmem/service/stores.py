@@ -1,0 +1,77 @@
+"""The store of a root: where each entity's file is, and how two versions of a memory file are merged."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catmem.errors import UnknownNameError
+from catmem.model.document import parse
+from catmem.model.merge import merge
+from catmem.policy.profile import memory_dir
+from catmem.store.contract import Merged
+from catmem.store.files import FileStore
+from catmem.store.folder import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from catmem.model.document import Document
+    from catmem.policy.config import Config
+    from catmem.policy.profile import Profile
+    from catmem.store.contract import Store
+
+FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
+"""The file of each target, in the folder of a profile."""
+
+
+def open_store(config: Config, profile: Callable[[str], Profile], names: Iterable[str] = ()) -> Store:
+    """The store that ``catmem.yaml`` names, for the entities of the profiles that ``profile`` finds by name.
+
+    ``names`` are the profiles whose entities ``verify`` looks at.
+    """
+    return FileStore(
+        lambda entity: locate(config, profile, entity),
+        [f"{name}/{target}" for name in names for target in FILE_NAMES],
+        merge=lambda base, ours, theirs: merge_files(config, base, ours, theirs),
+        durable=config.durability == "full",
+    )
+
+
+def locate(config: Config, profile: Callable[[str], Profile], entity: str) -> Place:
+    """Where the file of an entity such as ``trinity/user`` is. Raises ``UnknownNameError`` and ``ConfigError``."""
+    name, _, target = entity.partition("/")
+    if target not in FILE_NAMES:
+        raise UnknownNameError(
+            f"{entity!r} is not an entity",
+            code="unknown_entity",
+            hint="An entity is PROFILE/user (USER.md) or PROFILE/memory (MEMORY.md).",
+        )
+    owner = profile(name)
+    path = memory_dir(owner, config) / FILE_NAMES[target]
+    if owner.allow_outside:
+        path = path.resolve()  # a link stays a link: the file that it leads to is written
+    return place_of(config.root, path)
+
+
+def place_of(root: Path, path: Path) -> Place:
+    """The place of a file: no part of its path below the root may be a link, or none below what exists elsewhere."""
+    folder = Path(os.path.abspath(path.parent))  # noqa: PTH100 - links are judged where folders are opened
+    if folder.is_relative_to(root):
+        return Place(root, folder.relative_to(root).parts, path.name)
+    top = next(each for each in (folder, *folder.parents) if each.is_dir())
+    return Place(top, folder.relative_to(top).parts, path.name)
+
+
+def parse_file(config: Config, data: str | bytes) -> Document:
+    """Parse a memory file as its root reads it: aliases stand for their categories, cards are no sections."""
+    taxonomy = config.taxonomy
+    declared = taxonomy.declared() if taxonomy.card_titles else None
+    return parse(data, declared, aliases=taxonomy.aliases)
+
+
+def merge_files(config: Config, base: bytes, ours: bytes, theirs: bytes) -> Merged:
+    """Merge two versions of a memory file. Raises ``CatmemError`` if one of them is no text, or they do not merge."""
+    merged = merge(*(parse_file(config, data) for data in (base, ours, theirs)))
+    return Merged(merged.text.encode(), len(merged.conflicts))

@@ -1,0 +1,410 @@
+"""The file store: each entity is a plain Markdown file, and its history lies in ``.catmem`` beside it.
+
+``docs/stores.md`` tells the protocol; this module is the contract on top of it. Reading takes no lock and writes
+nothing. Writing goes, under the folder's lock, through recovery, late writers, a leased look at the file, the caller's
+update, and a publication; it starts over where somebody came between.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.digest import bytes_digest
+from catmem.errors import BusyError, DriftError
+from catmem.reading import read_bounded
+from catmem.store.backups import keep_backup
+from catmem.store.contract import EXTERNAL, Change, Current, Revision, Snapshot, repeated, sees, stale
+from catmem.store.faults import in_doubt, store_error
+from catmem.store.folder import Folder, Place
+from catmem.store.memory import unknown_revision
+from catmem.store.outside import Outside, merge_appended
+from catmem.store.publication import Publication
+from catmem.store.records import Draft
+from catmem.store.recovery import recover
+from catmem.store.retired import reap
+from catmem.store.sight import look_at
+from catmem.store.system import System
+from catmem.text import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from catmem.errors import RefusedError
+    from catmem.store.contract import Fault, Merge, Update
+    from catmem.store.journal import Journal
+    from catmem.store.records import Record
+    from catmem.store.sight import Sight
+
+LOCK_TIMEOUT = 10.0
+"""Seconds that a write waits for the folder's lock."""
+
+_TRIES = 40
+_REAP_EVERY = 128
+
+
+class FileStore:
+    """Entities as files. Safe to use from several threads, processes and hosts' worth of outsiders at once."""
+
+    def __init__(  # noqa: PLR0913 - choices of whoever opens the store, by keyword
+        self,
+        locate: Callable[[str], Place],
+        entities: Iterable[str] = (),
+        *,
+        merge: Merge | None = merge_appended,
+        durable: bool = True,
+        lock_timeout: float = LOCK_TIMEOUT,
+        system: System | None = None,
+        publication: type[Publication] = Publication,
+    ) -> None:
+        """``locate`` says where an entity's file is, ``entities`` which ones ``verify`` looks at.
+
+        ``merge`` joins two versions where an outsider wrote at the very moment of a write. ``durable=False`` has the
+        disk confirm the journal alone, from which the files are restored after a power cut. ``system`` and
+        ``publication`` are for tests.
+        """
+        self._locate = locate
+        self._entities = tuple(entities)
+        self._merge = merge
+        self._durable = durable
+        self._lock_timeout = lock_timeout
+        self._system = system or System()
+        self._publication = publication
+        self._start_empty()
+
+    def _start_empty(self) -> None:
+        self._folders: dict[Path, Folder] = {}
+        self._guard = threading.RLock()
+        self._process = os.getpid()
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def peek(self, entity: str) -> bytes:
+        """The file's bytes; none for a missing file. Raises ``UnreadableError``."""
+        place = self._locate(entity)
+        path = place.path
+        if not os.path.lexists(path):
+            return b""
+        return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
+
+    def read(self, entity: str, revision: str | None = None) -> Snapshot:
+        """The file as it is now, or as it was at ``revision``."""
+        with self._reading(entity) as (journal, name):
+            if revision is not None:
+                return _recorded(journal, entity, name, revision)
+            data = self.peek(entity)
+            digest = bytes_digest(data)
+            if journal is None or (head := journal.head(name)) is None:
+                exists = os.path.lexists(self._locate(entity).path)
+                return Snapshot(data, None if exists else "0", digest)
+            return Snapshot(data, head.revision if head.head == digest else None, digest)
+
+    def head(self, entity: str) -> Revision | None:
+        """The newest record of the file."""
+        with self._reading(entity) as (journal, name):
+            head = journal.head(name) if journal else None
+            return revision_of(entity, head) if head else None
+
+    def log(self, entity: str) -> Iterator[Revision]:
+        """The records of the file, the newest first."""
+        with self._reading(entity) as (journal, name):
+            if journal is None:
+                return
+            for record in journal.records(newest_first=True):
+                if record.file == name:
+                    yield revision_of(entity, record)
+
+    def branches(self, entity: str) -> Sequence[Revision]:
+        """The head alone: a file has one content."""
+        head = self.head(entity)
+        return [head] if head else []
+
+    def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
+        """Every revision with its bytes, from the journal alone."""
+        with self._reading(entity) as (journal, name):
+            if journal is None:
+                return
+            for record, data in journal.replay():
+                if record.file == name:
+                    yield revision_of(entity, record), data
+
+    @contextmanager
+    def _reading(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
+        """The journal of the entity's folder, read up to its end, and the file's name."""
+        place = self._locate(entity)
+        with self._own_process():
+            folder = self._folder(place, create=False)
+            journal = folder.journal if folder else None
+            if journal is not None:
+                try:
+                    journal.refresh()
+                except OSError as error:
+                    raise store_error(error, place.path) from error
+            yield journal, place.name
+
+    # --- writing ------------------------------------------------------------------------------------------------
+
+    def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+        """Write what ``update`` makes of the file; see ``Store.commit``."""
+        with self._writing(entity) as (folder, name):
+            return _Commit(self, folder, name, entity, change).run(expected, update)
+
+    @contextmanager
+    def _writing(self, entity: str) -> Iterator[tuple[Folder, str]]:
+        """The entity's folder, locked, with its journal read and everything unfinished finished."""
+        place = self._locate(entity)
+        with self._own_process():
+            folder = self._folder(place, create=True)
+            if folder is None or folder.doubtful:
+                raise in_doubt(place.path)
+            with folder.lock(place.name, self._lock_timeout):
+                try:
+                    folder.writable_journal.refresh(repair=True)
+                    recover(folder, self._publish(folder, place.name), self._merge)
+                    yield folder, place.name
+                except OSError as error:
+                    raise store_error(error, place.path) from error
+
+    @contextmanager
+    def _own_process(self) -> Iterator[None]:
+        """One thread at a time. A forked child starts with nothing open: what it inherited belongs to its parent."""
+        if self._process != os.getpid():
+            self._start_empty()
+        with self._guard:
+            yield
+
+    def _folder(self, place: Place, *, create: bool) -> Folder | None:
+        """The open folder of a place, opened again if it is no longer the one that the path leads to."""
+        key = place.path.parent
+        kept = self._folders.get(key)
+        try:
+            if kept is not None and (kept.doubtful or kept.is_current(place)):
+                return kept
+        except OSError as error:
+            raise store_error(error, key) from error
+        if kept is not None:
+            del self._folders[key]
+            kept.close()
+        folder = Folder.open(self._system, place, create=create)
+        if folder is not None:
+            self._folders[key] = folder
+        return folder
+
+    def _publish(self, folder: Folder, name: str) -> Publication:
+        return self._publication(folder, name, durable=self._durable)
+
+    def backup(self, entity: str) -> Path:
+        """Keep a copy of the file as it is now, beside it, and say where. Raises ``StoreError``."""
+        with self._writing(entity) as (folder, name):
+            return keep_backup(folder, name, self.peek(entity), None)
+
+    def verify(self) -> list[Fault]:
+        """Look at the journals, files and leftovers of all folders of the store's entities."""
+        from catmem.store.fsck import look_over
+
+        places = [self._locate(entity) for entity in self._entities]
+        with self._own_process():
+            return [fault for group in _by_folder(places) for fault in look_over(self._system, group)]
+
+    def close(self) -> None:
+        """Close all folders; the next call opens them again."""
+        with self._own_process():
+            for folder in self._folders.values():
+                folder.close()
+            self._folders.clear()
+
+
+class _Visible(NamedTuple):
+    """What is in the file: its record, if there is one, and the record of what the journal knew before."""
+
+    record: Record | None
+    before: Record | None
+
+    @property
+    def revision(self) -> str:
+        return self.record.revision if self.record else "0"
+
+
+class _Commit:
+    """One commit on a locked folder."""
+
+    def __init__(self, store: FileStore, folder: Folder, name: str, entity: str, change: Change) -> None:
+        self.folder = folder
+        self.name = name
+        self.entity = entity
+        self.change = change
+        self.journal = folder.writable_journal
+        self.publication = store._publish(folder, name)  # noqa: SLF001 - this is the store's own other half
+        self.outside = Outside(self.publication, store._merge)  # noqa: SLF001
+        self.before: Record | None = None
+        """The record that the journal ended with before this commit found an outsider's text, if it found one."""
+
+    def run(self, expected: str | None, update: Update) -> Snapshot:
+        first = self.journal.operation(self.change.op_id) if self.change.op_id else None
+        if first and first.file == self.name and repeated(revision_of(self.entity, first), self.change):
+            return _recorded(self.journal, self.entity, self.name, first.revision)
+        for foreign in list(self.outside.late()):
+            head = self.journal.head(self.name)
+            if head is not None:
+                self.outside.take_in(foreign, head)
+        for _ in range(_TRIES):
+            done = self._attempt(expected, update)
+            if done is not None:
+                return done
+        raise BusyError(
+            "somebody keeps writing to this file",
+            path=self.folder.path / self.name,
+            hint="Nothing was written. Try again when they are done.",
+        )
+
+    def _attempt(self, expected: str | None, update: Update) -> Snapshot | None:
+        """One try; ``None`` if somebody came between the look and the commit point."""
+        head = self.journal.head(self.name)
+        sight = look_at(self.folder, self.name, self.journal.head_data(self.name))
+        try:
+            visible = self.outside.adopt(sight, head)
+            if visible is not head and self.before is None:
+                self.before = head
+            revision = visible.revision if visible else "0"
+            try:
+                base = self._base(expected, sight, visible)
+                data = update(Current(sight.data, revision, base))
+            except DriftError as refusal:
+                self._keep(refusal, sight, revision)
+                raise
+            if data == sight.data:
+                return Snapshot(data, revision, bytes_digest(data))
+            put = self.publication.put(sight, data, self._draft(revision))
+        finally:
+            sight.close()
+        if put is None:
+            return None
+        if not put.foreign:
+            self._reap(put.record)
+            return Snapshot(data, put.record.revision, put.record.head)
+        last = self.outside.take_in_all(put.foreign, put.record)
+        if "not_merged" in last.note:
+            raise DriftError(
+                f"somebody replaced the file at the very moment of this write, which is kept as revision "
+                f"{put.record.revision} and is not in the file",
+                expected=revision,
+                found=last.revision,
+                path=self.folder.path / self.name,
+                hint=f"Look at both with 'catmem diff {self.entity}', and repeat the change on what is there now.",
+            )
+        return Snapshot(self.journal.data(last), last.revision, last.head)
+
+    def _draft(self, revision: str) -> Draft:
+        change = self.change
+        note = dict(change.note) | ({"request": change.request} if change.request else {})
+        return Draft(
+            file=self.name,
+            op=change.op,
+            agent=change.agent,
+            revision=self.outside.next_revision(),
+            parents=() if revision == "0" else (revision,),
+            op_id=change.op_id or self.folder.system.token(),
+            note=note,
+        )
+
+    # --- who may go on ------------------------------------------------------------------------------------------
+
+    def _base(self, expected: str | None, sight: Sight, visible: Record | None) -> bytes | None:
+        """What the caller could know at best, where that is not what is there now. Raises the refusals."""
+        changed = self.before is not None and bool(sight.data)  # a missing or emptied file is nobody's new text
+        if changed and self.change.on_drift == "refuse":
+            raise self._drift(expected, visible)
+        if expected is None:
+            return self.journal.data(self.before) if changed and self.before else None
+        found = visible.revision if visible else "0"
+        if sees(expected, found, bytes_digest(sight.data)):
+            return None
+        seen = self._seen(expected)
+        if self.before is not None and seen is not None:
+            if not changed and seen.revision == self.before.revision:
+                return None
+            if visible is not None and seen.head == visible.head:
+                return None  # the outsider put back what the caller saw
+        if self.change.on_drift == "merge" and seen is not None:
+            return self.journal.data(seen)
+        if self._outsider_since(seen):
+            raise self._drift(expected, visible)
+        raise stale(self.entity, expected, found)
+
+    def _seen(self, expected: str) -> Record | None:
+        """The record of what a caller saw who says ``expected``."""
+        if not expected.startswith("sha256:"):
+            return self.journal.find(self.name, expected)
+        recent = (record for record in self.journal.records(newest_first=True) if record.file == self.name)
+        return next((record for record in recent if record.head == expected), None)
+
+    def _outsider_since(self, seen: Record | None) -> bool:
+        """Whether an outsider wrote since ``seen``."""
+        for record in self.journal.records(newest_first=True):
+            if seen is not None and record.sequence <= seen.sequence:
+                return False
+            if record.file == self.name and record.agent == EXTERNAL:
+                return True
+        return False
+
+    def _drift(self, expected: str | None, visible: Record | None) -> DriftError:
+        found = visible.revision if visible else "0"
+        return DriftError(
+            f"{self.entity} was changed from outside; what is there now is revision {found}",
+            expected=expected or (self.before.revision if self.before else "0"),
+            found=found,
+            path=self.folder.path / self.name,
+            hint="Nothing was written, and a copy of what was found is kept. Read it again, and repeat the change on "
+            "what is there now.",
+        )
+
+    def _keep(self, refusal: RefusedError, sight: Sight, revision: str) -> None:
+        """Keep a copy of the outsider's bytes, and say in the refusal where."""
+        if refusal.drift_backup is None and sight.data:
+            refusal.drift_backup = str(keep_backup(self.folder, self.name, sight.data, sight.status))
+        if refusal.found is None:
+            refusal.found = revision
+        if refusal.expected is None and self.before is not None:
+            refusal.expected = self.before.revision
+        if refusal.path is None:
+            refusal.path = str(self.folder.path / self.name)
+
+    def _reap(self, record: Record) -> None:
+        if record.sequence % _REAP_EVERY == 0:
+            reap(self.folder, record.sequence)
+
+
+def revision_of(entity: str, record: Record) -> Revision:
+    """A record as the contract shows it."""
+    return Revision(
+        entity=entity,
+        revision=record.revision,
+        parents=record.parents,
+        sequence=record.sequence,
+        timestamp=record.timestamp,
+        op=record.op,
+        agent=record.agent,
+        op_id=record.op_id,
+        digest=record.head,
+        size=record.size,
+        note=record.note,
+    )
+
+
+def _recorded(journal: Journal | None, entity: str, name: str, revision: str) -> Snapshot:
+    if revision == "0":
+        return Snapshot.of(b"", "0")
+    record = journal.find(name, revision) if journal else None
+    if journal is None or record is None:
+        raise unknown_revision(entity, revision)
+    return Snapshot(journal.data(record), revision, record.head)
+
+
+def _by_folder(places: list[Place]) -> list[list[Place]]:
+    groups: dict[Path, list[Place]] = {}
+    for place in places:
+        groups.setdefault(place.path.parent, []).append(place)
+    return list(groups.values())

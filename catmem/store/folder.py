@@ -1,0 +1,274 @@
+"""One open folder of memory files and its sidecar ``.catmem``: where everything the store keeps lies.
+
+::
+
+    USER.md  MEMORY.md        plain Markdown, nothing of the store in them
+    .catmem/                  mode 0700
+        lock                  held by whoever writes; never removed, never cut
+        journal/              every revision (``catmem.store.journal``)
+        tmp/                  new files before they are put in place, named by their digest
+        gen/                  files that were taken out of their place, as <sequence>-<digest>
+        published             the sequence of the last record whose file is known to be in place
+
+The folder is opened once, part by part and without following links, and everything else is done from its descriptor,
+so that nobody can move another folder under a running write.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from catmem.errors import BusyError
+from catmem.store.faults import in_doubt, not_a_file, store_error
+from catmem.store.journal import Journal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from catmem.store.system import Features, System
+
+SIDECAR = ".catmem"
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_PARTS = ("journal", "tmp", "gen")
+_FIRST_WAIT, _LONGEST_WAIT = 0.0005, 0.01
+_MARK_SIZE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an entity's file is: ``root``, which may be reached through links, then folders that must not be links."""
+
+    root: Path
+    folder: tuple[str, ...]
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """The file itself."""
+        return self.root.joinpath(*self.folder, self.name)
+
+
+class Folder:
+    """An open folder. ``Folder.open`` makes one; ``lock`` must be held for everything that writes."""
+
+    def __init__(self, system: System, path: Path, descriptor: int) -> None:
+        """Take over ``descriptor``, the open folder; nothing of the sidecar is touched yet."""
+        self.system = system
+        self.path = path
+        self.descriptor = descriptor
+        self.features: Features = system.features()
+        self.doubtful = False
+        self.side = self.tmp = self.gen = -1
+        self._journal: Journal | None = None
+        self._journal_folder = -1
+
+    @classmethod
+    def open(cls, system: System, place: Place, *, create: bool) -> Folder | None:
+        """Open the folder of ``place`` and its sidecar; ``None`` if there is no folder and none is to be made.
+
+        Raises ``StoreError``.
+        """
+        descriptor = _walk(system, place, create=create)
+        if descriptor is None:
+            return None
+        folder = cls(system, place.path.parent, descriptor)
+        try:
+            folder._open_sidecar(create=create)
+        except BaseException:
+            folder.close()
+            raise
+        return folder
+
+    @property
+    def journal(self) -> Journal | None:
+        """The journal; ``None`` for a folder that was opened for reading and has no sidecar."""
+        return self._journal
+
+    @property
+    def writable_journal(self) -> Journal:
+        """The journal of a folder that was opened for writing."""
+        if self._journal is None:
+            raise in_doubt(self.path / SIDECAR)
+        return self._journal
+
+    def _open_sidecar(self, *, create: bool) -> None:
+        system, path = self.system, self.path / SIDECAR
+        try:
+            side = _folder_in(system, SIDECAR, self.descriptor, mode=0o700 if create else None)
+            if side is None:
+                return
+            self.side = side
+            made = False
+            opened: list[int] = []
+            for part in _PARTS:
+                there = _folder_in(system, part, side, mode=None)
+                if there is None and create:
+                    there = _folder_in(system, part, side, mode=0o700)
+                    made = True
+                opened.append(-1 if there is None else there)
+            self._journal_folder, self.tmp, self.gen = opened
+            if made:
+                # The names must be on the disk before anything that is acknowledged lies behind them.
+                system.fsync(side)
+                system.fsync(self.descriptor)
+        except OSError as error:
+            raise store_error(error, path) from error
+        if self._journal_folder >= 0:
+            self._journal = Journal(system, self._journal_folder, path / "journal")
+
+    def is_current(self, place: Place) -> bool:
+        """Whether the path still leads to this folder, and its sidecar is still the open one."""
+        descriptor = _walk(self.system, place, create=False)
+        if descriptor is None:
+            return False
+        try:
+            same = os.path.samestat(self.system.status(descriptor), self.system.status(self.descriptor))
+        finally:
+            self.system.close(descriptor)
+        if not same or self._journal_folder < 0:
+            return False
+        try:
+            named = self.system.look(SIDECAR, folder=self.descriptor)
+        except FileNotFoundError:
+            return False
+        inner = (self._journal_folder, self.tmp, self.gen)
+        return os.path.samestat(named, self.system.status(self.side)) and all(
+            part >= 0 and self.system.status(part).st_nlink > 0 for part in inner
+        )
+
+    def close(self) -> None:
+        """Let go of everything."""
+        if self._journal is not None:
+            self._journal.close()
+        for descriptor in (self._journal_folder, self.tmp, self.gen, self.side, self.descriptor):
+            if descriptor >= 0:
+                self.system.close(descriptor)
+        self._journal, self._journal_folder = None, -1
+        self.tmp = self.gen = self.side = self.descriptor = -1
+
+    @contextmanager
+    def lock(self, name: str, timeout: float) -> Iterator[None]:
+        """Hold the folder's lock, and Hermes's ``<name>.lock`` where Hermes has made one.
+
+        Raises ``BusyError`` (``locked``) if somebody holds one of them for ``timeout`` seconds.
+        """
+        ends = self.system.clock() + timeout
+        held = [self._take(self.side, "lock", os.O_CREAT, ends)]
+        try:
+            beside = f"{name}.lock"
+            if _is_there(self.system, beside, self.descriptor):
+                held.append(self._take(self.descriptor, beside, 0, ends))
+            yield
+        finally:
+            for descriptor in reversed(held):
+                self.system.unlock(descriptor)
+                self.system.close(descriptor)
+
+    def _take(self, where: int, name: str, flags: int, ends: float) -> int:
+        """Open a lock file anew and lock it: two threads, or a forked child, must not share one open file."""
+        path = (self.path / SIDECAR if where == self.side else self.path) / name
+        wait = _FIRST_WAIT
+        while True:
+            try:
+                descriptor = self.system.open(name, os.O_RDWR | os.O_NONBLOCK | flags, folder=where)
+                status = self.system.status(descriptor)
+                if stat.S_ISREG(status.st_mode) and self.system.lock(descriptor) and self._names(name, where, status):
+                    return descriptor
+                self.system.close(descriptor)
+            except OSError as error:
+                raise store_error(error, path) from error
+            if not stat.S_ISREG(status.st_mode):
+                raise not_a_file(path)
+            if self.system.clock() > ends:
+                raise _locked(path, self.system.lock_holder(status))
+            self.system.sleep(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+
+    def _names(self, name: str, where: int, status: os.stat_result) -> bool:
+        """Whether the name still stands for that file: a lock on a file that was removed keeps nobody out."""
+        try:
+            return os.path.samestat(self.system.look(name, folder=where), status)
+        except FileNotFoundError:
+            return False
+
+    # --- the publish mark ---------------------------------------------------------------------------------------
+
+    def mark_published(self, sequence: int) -> None:
+        """Note that the file of a record is in place. Not durable: without it recovery looks twice, no more."""
+        descriptor = self.system.open("published", os.O_WRONLY | os.O_CREAT, folder=self.side)
+        try:
+            self.system.write_at(descriptor, b"%019d\n" % sequence, 0)
+        finally:
+            self.system.close(descriptor)
+
+    def published(self) -> int:
+        """The sequence in the mark; 0 if there is none that can be read."""
+        try:
+            descriptor = self.system.open("published", os.O_RDONLY | os.O_NONBLOCK, folder=self.side)
+        except FileNotFoundError:
+            return 0
+        try:
+            said = self.system.read(descriptor, _MARK_SIZE).strip()
+        finally:
+            self.system.close(descriptor)
+        return int(said) if said.isdigit() else 0
+
+
+def _walk(system: System, place: Place, *, create: bool) -> int | None:
+    """A descriptor of the folder of ``place``; each part below its root is opened without following a link."""
+    try:
+        descriptor = os.open(place.root, _FOLDER | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise store_error(error, place.root) from error
+    for part in place.folder:
+        try:
+            inner = _folder_in(system, part, descriptor, mode=0o777 if create else None)
+        except OSError as error:
+            raise store_error(error, place.path.parent) from error
+        finally:
+            system.close(descriptor)
+        if inner is None:
+            return None
+        descriptor = inner
+    return descriptor
+
+
+def _folder_in(system: System, name: str, folder: int, *, mode: int | None) -> int | None:
+    """Open a folder in an open folder; with a ``mode`` it is made where it is missing."""
+    try:
+        return system.open(name, _FOLDER, folder=folder)
+    except FileNotFoundError:
+        if mode is None:
+            return None
+    with suppress(FileExistsError):  # somebody else made it at the same moment
+        system.make_folder(name, mode, folder=folder)
+    return system.open(name, _FOLDER, folder=folder)
+
+
+def _is_there(system: System, name: str, folder: int) -> bool:
+    try:
+        system.look(name, folder=folder)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return False
+        raise
+    return True
+
+
+def _locked(path: Path, holder: int | None) -> BusyError:
+    who = "another process" if holder is None else f"process {holder}"
+    return BusyError(
+        f"{who} holds this lock",
+        code="locked",
+        path=path,
+        hint="Nothing was written. Try again when it is done; a lock goes with its process, so never remove the file.",
+    )

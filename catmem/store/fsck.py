@@ -1,0 +1,193 @@
+"""Look over all that the file store keeps in a folder, say what is not right, and mend what is safe to mend.
+
+Looking changes nothing. Mending throws nothing away: what cannot be used any more is moved aside inside ``.catmem``.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
+from catmem.reading import read_bounded
+from catmem.store.contract import Fault
+from catmem.store.faults import store_error
+from catmem.store.folder import SIDECAR, Folder, Place
+from catmem.store.retired import named_digest
+from catmem.store.sight import read_whole
+from catmem.text import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.store.journal import Journal
+    from catmem.store.system import System
+
+_LOCK_TIMEOUT = 10.0
+_WRITES = "The next write sees to it, and so does 'catmem fsck --repair'."
+
+
+def look_over(system: System, places: Sequence[Place]) -> list[Fault]:
+    """What is not right in the folder of ``places``, which all lie in one. An unused folder has no faults."""
+    try:
+        folder = Folder.open(system, places[0], create=False)
+    except StoreError as error:
+        return [_of_error(error)]
+    if folder is None:
+        return []
+    try:
+        if folder.journal is None:
+            return _without_journal(folder)
+        with _lock_if_possible(folder, places[0].name):
+            return [*_journal_faults(folder, folder.journal, places), *_leftovers(folder), *_sidecar_faults(folder)]
+    except CatmemError as error:
+        return [_of_error(error)]
+    except OSError as error:
+        return [_of_error(store_error(error, folder.path))]
+    finally:
+        folder.close()
+
+
+@contextmanager
+def _lock_if_possible(folder: Folder, name: str) -> Iterator[None]:
+    """The folder's lock, so that nobody is in the middle of a write; without it where this user may not take it."""
+    try:
+        lock = folder.lock(name, _LOCK_TIMEOUT)
+        lock.__enter__()
+    except StoreError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)
+
+
+def _of_error(error: CatmemError) -> Fault:
+    return Fault(error.code, error.message, error.path, error.hint or "")
+
+
+def _without_journal(folder: Folder) -> list[Fault]:
+    if folder.side < 0:
+        return []
+    return [
+        Fault(
+            "no_journal",
+            "the sidecar has no journal: the history of this folder is gone",
+            str(folder.path / SIDECAR),
+            "The files are as they are, and the next write begins a new history from them.",
+        )
+    ]
+
+
+def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -> Iterator[Fault]:
+    found = journal.verify()
+    yield from found
+    try:
+        journal.refresh()
+    except DamagedError:
+        if not found:
+            raise
+        return  # said already, at its place
+    last = journal.last
+    if last is not None and last.publishes and last.sequence > folder.published():
+        yield Fault(
+            "unfinished",
+            f"a write of {last.file} (revision {last.revision}) was recorded and may not be in place",
+            str(folder.path / last.file),
+            _WRITES,
+            repairable=True,
+            damage=False,
+        )
+        return
+    for place in places:
+        yield from _file_faults(place, journal)
+
+
+def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
+    """What the file holds against what the journal ends with."""
+    head = journal.head(place.name)
+    try:
+        data = b""
+        if os.path.lexists(place.path):
+            data = read_bounded(place.path, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
+    except UnreadableError as error:
+        yield _of_error(error)
+        return
+    if head is not None and head.head != bytes_digest(data):
+        yield Fault(
+            "changed_outside",
+            f"the file was changed outside the journal since revision {head.revision}",
+            str(place.path),
+            "Nothing is wrong with that: the next write takes the change into the history.",
+            damage=False,
+        )
+
+
+def _leftovers(folder: Folder) -> Iterator[Fault]:
+    side = folder.path / SIDECAR
+    for name in folder.system.names(folder.tmp):
+        yield Fault(
+            "leftover",
+            "a write was stopped before it was recorded",
+            str(side / "tmp" / name),
+            _WRITES,
+            repairable=True,
+            damage=False,
+        )
+    for name in folder.system.names(folder.gen):
+        digest = named_digest(name)
+        if digest is not None and digest != bytes_digest(_read(folder, name)):
+            yield Fault(
+                "late_write",
+                "somebody wrote to a file that was no longer in its place",
+                str(side / "gen" / name),
+                _WRITES,
+                repairable=True,
+                damage=False,
+            )
+
+
+def _read(folder: Folder, name: str) -> bytes:
+    descriptor = folder.system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder.gen)
+    try:
+        return read_whole(folder.system, descriptor)
+    finally:
+        folder.system.close(descriptor)
+
+
+def _sidecar_faults(folder: Folder) -> Iterator[Fault]:
+    if stat.S_IMODE(folder.system.status(folder.side).st_mode) & 0o077:
+        yield Fault(
+            "open_sidecar",
+            "others may look into the sidecar, which holds all that the files ever said",
+            str(folder.path / SIDECAR),
+            "chmod 700 it, or run 'catmem fsck --repair'.",
+            repairable=True,
+        )
+
+
+def mend(folder: Folder) -> list[str]:
+    """Mend the journal and the sidecar of a locked folder before anything else is done; says what was done.
+
+    A damaged journal is moved aside whole and a new one begun: its revisions go on where the old one's ended.
+    """
+    done: list[str] = []
+    if stat.S_IMODE(folder.system.status(folder.side).st_mode) & 0o077:
+        folder.system.change_mode(folder.side, 0o700)
+        done.append(f"{folder.path / SIDECAR} is closed to others")
+    try:
+        folder.writable_journal.refresh(repair=True)
+        damaged = [fault for fault in folder.writable_journal.verify() if fault.damage]
+    except DamagedError as error:
+        damaged = [_of_error(error)]
+    if damaged:
+        stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+        aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
+        folder.begin_new_journal(aside)
+        done.append(f"the damaged journal is kept as {folder.path / SIDECAR / aside}, and a new one is begun")
+    return done

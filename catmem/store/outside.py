@@ -1,0 +1,249 @@
+"""What outsiders write: into the file, into its place during a swap, or late into a file that is out already.
+
+Whatever it is, it becomes a revision of its own first, so that it has a history. Then, where the visible file does not
+hold it, the two are joined by the merge that the store was given, as a revision with two parents.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from catmem.errors import BusyError, CatmemError, EditError
+from catmem.store.contract import EXTERNAL, Merged
+from catmem.store.faults import store_error
+from catmem.store.publication import Foreign, replaced_revision, retired_name, state_of
+from catmem.store.records import Draft
+from catmem.store.sight import look_at, read_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.store.contract import Merge
+    from catmem.store.folder import Folder
+    from catmem.store.publication import Publication
+    from catmem.store.records import Record, Retired
+    from catmem.store.sight import Sight
+
+WATCHED = 64
+"""How many of the files that were taken out last every operation looks at; ``fsck`` looks at all."""
+
+_TRIES = 50
+_TICK = 12_000_000
+"""Nanoseconds within which two writes may leave a file with one and the same time."""
+
+MERGE_WITH = "merge_with"
+"""In the note of an outsider's record: the revision that it is still to be merged with."""
+
+
+class Outside:
+    """The outsiders of one file in a locked folder."""
+
+    def __init__(self, publication: Publication, merge: Merge | None) -> None:
+        """``merge`` joins two versions; without one the newer stays and the other is only in the history."""
+        self.publication = publication
+        self.folder: Folder = publication.folder
+        self.name: str = publication.name
+        self.journal = self.folder.writable_journal
+        self.merge = merge
+
+    # --- bytes that are in the file -----------------------------------------------------------------------------
+
+    def adopt(self, sight: Sight, visible: Record | None) -> Record | None:
+        """Record what ``sight`` saw if it is not ``visible``, the revision that was put in place last.
+
+        Returns the record of the visible bytes; ``None`` for a file that is not there and never was.
+        """
+        known = self.journal.data(visible) if visible else b""
+        if sight.data == known:
+            return visible
+        return self._append("adopt", sight.data, visible.revision if visible else "0")
+
+    def _append(  # noqa: PLR0913 - the fields of a record
+        self,
+        op: str,
+        data: bytes,
+        parent: str,
+        *,
+        late_of: int | None = None,
+        state: Retired | None = None,
+        merge_with: str | None = None,
+    ) -> Record:
+        draft = Draft(
+            file=self.name,
+            op=op,
+            agent=EXTERNAL,
+            revision=self.next_revision(),
+            parents=() if parent == "0" else (parent,),
+            op_id=self.folder.system.token(),
+            note={} if merge_with is None else {MERGE_WITH: merge_with},
+            retired=state,
+            late_of=late_of,
+            publishes=False,
+        )
+        return self._recorded(draft, data)
+
+    def _recorded(self, draft: Draft, data: bytes) -> Record:
+        try:
+            return self.journal.append(draft, data)
+        except OSError as error:
+            raise store_error(error, self.folder.path / self.name) from error
+
+    def next_revision(self) -> str:
+        """The id of the revision after the head."""
+        head = self.journal.head(self.name)
+        return str(int(head.revision) + 1) if head else "1"
+
+    # --- bytes that are not in the file -------------------------------------------------------------------------
+
+    def take_in(self, foreign: Foreign, visible: Record) -> Record:
+        """Record an outsider's bytes and join them with the visible file, whose revision was ``visible``."""
+        theirs = self._append(
+            foreign.op,
+            foreign.data,
+            foreign.parent,
+            late_of=foreign.sequence,
+            state=foreign.state,
+            merge_with=visible.revision,
+        )
+        if foreign.state.digest != foreign.was.digest:
+            self._rename_retired(foreign.sequence, foreign.was, foreign.state)
+        return self.join(theirs, visible)
+
+    def take_in_over(self, data: bytes, base: Record | None, recorded: Record) -> Record:
+        """Record bytes that stand in the file where ``recorded`` should, and were made from ``base``; join the two."""
+        parent = base.revision if base else "0"
+        return self.join(self._append("adopt", data, parent, merge_with=recorded.revision), recorded)
+
+    def join(self, theirs: Record, visible: Record) -> Record:
+        """Merge the recorded bytes of ``theirs`` into the visible file, and return the record of the result.
+
+        Outsiders may go on writing meanwhile: what they do is adopted and merged too, a bounded number of times.
+        """
+        data = self.journal.data(theirs)
+        base = self._data_of(theirs.parents[0]) if theirs.parents else b""
+        for _ in range(_TRIES):
+            sight = look_at(self.folder, self.name, self.journal.data(visible))
+            try:
+                if sight.data == data:
+                    # A write that was recorded never got into place, and they wrote over what it was to replace.
+                    now, other, ours = theirs, visible, self.journal.data(visible)
+                else:
+                    now, other, ours = self.adopt(sight, visible) or visible, theirs, sight.data
+                merged, note = self._merged(theirs, base, ours, data)
+                draft = Draft(
+                    file=self.name,
+                    op="merge",
+                    agent="catmem",
+                    revision=self.next_revision(),
+                    parents=(now.revision, other.revision),
+                    op_id=self.folder.system.token(),
+                    note=note,
+                )
+                if merged == sight.data:
+                    return self._recorded(replace(draft, publishes=False), merged)
+                put = self.publication.put(sight, merged, draft)
+            finally:
+                sight.close()
+            if put is not None:
+                return self.take_in_all(put.foreign, put.record)
+            if now is not theirs:
+                visible = now
+        raise BusyError(
+            "somebody keeps writing to this file",
+            path=self.folder.path / self.name,
+            hint="What they wrote is in the journal. Try again when they are done.",
+        )
+
+    def take_in_all(self, foreign: tuple[Foreign, ...], visible: Record) -> Record:
+        """Take in one after the other; returns the record of what is visible at the end."""
+        for each in foreign:
+            visible = self.take_in(each, visible)
+        return visible
+
+    def _merged(self, theirs: Record, base: bytes, ours: bytes, data: bytes) -> tuple[bytes, dict[str, int | str]]:
+        """The joined bytes. Where there is no merge the newer text stays: theirs, unless they wrote to an old file."""
+        if self.merge is not None:
+            try:
+                merged, conflicts = self.merge(base, ours, data)
+            except CatmemError as error:
+                reason = error.code
+            else:
+                return merged, {"conflicts": conflicts} if conflicts else {}
+        else:
+            reason = "no_merge"
+        kept = ours if theirs.op == "late" else data
+        return kept, {"not_merged": reason}
+
+    def _data_of(self, revision: str) -> bytes:
+        record = self.journal.find(self.name, revision)
+        return self.journal.data(record) if record else b""
+
+    # --- files that are out already -----------------------------------------------------------------------------
+
+    def late(self) -> Iterator[Foreign]:
+        """What was written into the files that were taken out last."""
+        known: dict[int, list[tuple[str, Retired]]] = {}
+        for record in self.journal.latest(WATCHED):
+            if record.file == self.name and record.retired is not None:
+                sequence, parent = record.sequence, replaced_revision(record)
+                if record.late_of is not None:
+                    sequence, parent = record.late_of, record.revision
+                known.setdefault(sequence, []).append((parent, record.retired))
+        for sequence, states in known.items():
+            foreign = self._look_at_retired(sequence, states)
+            if foreign is not None:
+                yield foreign
+
+    def _look_at_retired(self, sequence: int, states: list[tuple[str, Retired]]) -> Foreign | None:
+        """``Foreign`` if the file that record ``sequence`` took out is not in the newest of its recorded states."""
+        parent, state = states[-1]
+        name = retired_name(sequence, state)
+        try:
+            status = self.folder.system.look(name, folder=self.folder.gen)
+        except FileNotFoundError:
+            if len(states) > 1 and self._rename_retired(sequence, states[-2][1], state):
+                return self._look_at_retired(sequence, states[-1:])
+            return None  # reaped
+        same = (status.st_size, status.st_mtime_ns) == (state.size, state.mtime_ns)
+        if same and status.st_ctime_ns - status.st_mtime_ns > _TICK:
+            return None
+        data = self._read_retired(name)
+        now = state_of(status, data)
+        return None if now.digest == state.digest else Foreign("late", data, parent, sequence, now, state)
+
+    def _rename_retired(self, sequence: int, was: Retired, now: Retired) -> bool:
+        """Name a file in ``gen/`` by its new state; ``False`` if it is not there under its old one."""
+        gen = self.folder.gen
+        try:
+            self.folder.system.rename(
+                retired_name(sequence, was), retired_name(sequence, now), old_folder=gen, new_folder=gen
+            )
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _read_retired(self, name: str) -> bytes:
+        system = self.folder.system
+        descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=self.folder.gen)
+        try:
+            return read_whole(system, descriptor)
+        finally:
+            system.close(descriptor)
+
+
+def merge_appended(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+    """The merge of a store that knows nothing of its content: what one side only appended goes behind the other.
+
+    Raises ``EditError`` (``no_merge``) for two changes neither of which is an append.
+    """
+    if theirs in (base, ours):
+        return Merged(ours, 0)
+    if ours == base:
+        return Merged(theirs, 0)
+    if theirs.startswith(base):
+        return Merged(ours + theirs[len(base) :], 0)
+    if ours.startswith(base):
+        return Merged(theirs + ours[len(base) :], 0)
+    raise EditError("both sides changed what was there", code="no_merge")

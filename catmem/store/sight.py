@@ -1,0 +1,190 @@
+"""A memory file as a writer finds it: its bytes, and whether anybody can be writing to it right now.
+
+Reading a file while somebody writes to it gives a half of something. A read lease says that nobody has the file open
+for writing, and makes whoever opens it then wait. Where there are no leases, two equal reads a moment apart must do.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from catmem.errors import BusyError, DriftError, StoreError
+from catmem.store.faults import link_in_place, not_a_file, store_error
+from catmem.text import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from catmem.store.folder import Folder
+    from catmem.store.system import System
+
+LEASE_TRIES, LEASE_WAIT = 25, 0.0002
+"""How often, and after how many seconds, a lease is asked for again while somebody is writing."""
+
+CALM_WAIT = 0.02
+"""Seconds between two reads that must be equal, where there are no leases."""
+
+_PART = 1 << 20
+_ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+
+@dataclass(slots=True)
+class Sight:
+    """What stood at a name. ``descriptor`` and ``status`` are ``None`` where nothing stood there."""
+
+    system: System
+    descriptor: int | None
+    status: os.stat_result | None
+    data: bytes
+    leased: bool = False
+
+    @property
+    def missing(self) -> bool:
+        """Whether there was no file."""
+        return self.descriptor is None
+
+    def still_stands(self, folder: int, name: str) -> bool:
+        """Whether the name still stands for this file, and nobody wants to write to it."""
+        try:
+            named = self.system.look(name, folder=folder)
+        except FileNotFoundError:
+            return self.missing
+        if self.descriptor is None or self.status is None:
+            return False
+        return os.path.samestat(named, self.status) and (not self.leased or self.system.lease_stands(self.descriptor))
+
+    def reread(self) -> bytes:
+        """The file's bytes as they are now, wherever it stands."""
+        return b"" if self.descriptor is None else read_whole(self.system, self.descriptor)
+
+    def wanted(self) -> bool:
+        """Whether somebody waits for the lease, to write."""
+        return self.leased and self.descriptor is not None and not self.system.lease_stands(self.descriptor)
+
+    def let_go(self) -> None:
+        """Give the lease back, and keep the file open."""
+        if self.leased and self.descriptor is not None:
+            self.leased = False
+            self.system.give_back(self.descriptor)
+
+    def close(self) -> None:
+        """Give the lease back and close the file. May be called twice."""
+        if self.descriptor is not None:
+            try:
+                self.let_go()
+            finally:
+                self.system.close(self.descriptor)
+                self.descriptor = None
+
+
+def look_at(folder: Folder, name: str, known: bytes) -> Sight:
+    """The file called ``name``, leased where there are leases; ``known`` is its newest recorded content.
+
+    Raises ``BusyError`` if somebody keeps writing to it, ``StoreError`` if it is no file that can be replaced, and
+    ``DriftError`` (``too_large``) if it is too large to be read.
+    """
+    system, path = folder.system, folder.path / name
+    try:
+        descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder.descriptor)
+    except FileNotFoundError:
+        return Sight(system, None, None, b"")
+    except OSError as error:
+        raise store_error(error, path) from error
+    sight = Sight(system, descriptor, None, b"")
+    try:
+        sight.status = system.status(descriptor)
+        _refuse_protected(folder, name, sight.status)
+        _fill(folder, name, sight, known)
+    except OSError as error:
+        sight.close()
+        raise store_error(error, path) from error
+    except BaseException:
+        sight.close()
+        raise
+    return sight
+
+
+def _fill(folder: Folder, name: str, sight: Sight, known: bytes) -> None:
+    """Lease and read; without a lease, go on only with what cannot be half of something."""
+    system, descriptor = sight.system, sight.descriptor
+    if descriptor is None:
+        return
+    leases = folder.features.leases
+    if leases:
+        try:
+            sight.leased = _leased(system, descriptor)
+        except OSError as error:
+            if error.errno not in {errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}:
+                raise
+            leases = False  # not on this file system, or not on another user's file
+    sight.data = _bounded(folder, name, sight)
+    if sight.leased:
+        return
+    if leases:
+        # Somebody has it open for writing. What only grew is safe: the rest of it will be found where it is written.
+        calm = sight.data.startswith(known)
+    else:
+        system.sleep(CALM_WAIT)
+        calm = sight.reread() == sight.data
+    if not calm:
+        raise BusyError(
+            "somebody is writing to this file",
+            path=folder.path / name,
+            hint="Nothing was written. Try again in a moment.",
+        )
+
+
+def _leased(system: System, descriptor: int) -> bool:
+    for _ in range(LEASE_TRIES):
+        if system.lease(descriptor):
+            return True
+        system.sleep(LEASE_WAIT)
+    return False
+
+
+def _bounded(folder: Folder, name: str, sight: Sight) -> bytes:
+    limit = DEFAULT_LIMITS.file_bytes
+    size = sight.status.st_size if sight.status else 0
+    data = b"" if size > limit else sight.reread()
+    if max(size, len(data)) > limit:
+        raise DriftError(
+            f"the file has {max(size, len(data)):,} bytes, over the limit of {limit:,}",
+            code="too_large",
+            path=folder.path / name,
+            hint="Nothing was written, and no copy was made. Split the file by hand; it is never rewritten as it is.",
+        )
+    return data
+
+
+def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None:
+    path = folder.path / name
+    if stat.S_ISLNK(status.st_mode):
+        raise link_in_place(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise not_a_file(path)
+    if not status.st_mode & _ANY_WRITE:
+        raise StoreError(
+            "is read-only, so it was not written",
+            code="not_writable",
+            path=path,
+            hint="The file is as it was. Make it writable first (chmod u+w) if it may change.",
+        )
+    if status.st_nlink > 1:
+        raise StoreError(
+            f"has {status.st_nlink} hard links, and only this one would get the new text",
+            code="not_writable",
+            path=path,
+            hint="The file is as it was. Two stores on one file cannot both be right: give each a file of its own.",
+        )
+
+
+def read_whole(system: System, descriptor: int) -> bytes:
+    """All bytes of an open file, but no more than a memory file may have and one part over it."""
+    parts: list[bytes] = []
+    done = 0
+    while done <= DEFAULT_LIMITS.file_bytes and (part := system.read_at(descriptor, _PART, done)):
+        parts.append(part)
+        done += len(part)
+    return b"".join(parts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -17,7 +18,8 @@ from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.policy.config import Config, days, expand_user, is_name, refuse_bad_name
 from catmem.policy.schema import check, shown, suggestion
 from catmem.policy.selector import Selectors, is_pattern, resolve_aliases, selector_fault, split
-from catmem.policy.yamlfile import key_text, load_yaml
+from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_yaml
+from catmem.reading import read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -322,7 +324,13 @@ def _read(file: Path) -> _Layer:
     except ConfigError as error:
         raise ConfigError(error.message, code=error.code, path=file, hint=error.hint) from None
     _refuse_two_files(file)
-    found = load_yaml(file)
+    return _layer(file, read_bounded(file, YAML_LIMIT))
+
+
+@lru_cache(maxsize=256)
+def _layer(file: Path, raw: bytes) -> _Layer:
+    """The layer of a file with these bytes. Kept, since the same few profiles are asked for again and again."""
+    found = parse_yaml(raw, file)
     data = {} if found.data is None else found.data
     check(data, "profile", positions=found.positions, path=file)
     layer = _Layer(file.stem, file, data, found.positions)

@@ -68,22 +68,21 @@ def load_yaml(path: str | Path, limit: int = YAML_LIMIT) -> YamlFile:
     Raises ``UnreadableError`` (missing, a folder, no permission, ``NotUtf8Error``, ``TooLargeError``) and
     ``ConfigError`` as ``parse_yaml`` does.
     """
-    data = read_bounded(path, limit)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise NotUtf8Error(error.start, error.reason, path=path) from None
-    return parse_yaml(text, path)
+    return parse_yaml(read_bounded(path, limit), path)
 
 
-def parse_yaml(text: str, path: str | PathLike[str] | None = None) -> YamlFile:
-    """Parse ``text``; ``path`` only goes into errors. An empty text has the data ``None``.
+def parse_yaml(data: str | bytes, path: str | PathLike[str] | None = None) -> YamlFile:
+    """Parse YAML; ``path`` only goes into errors. An empty text has the data ``None``.
 
-    Raises ``ConfigError`` with the codes ``yaml_syntax``, ``yaml_alias``, ``yaml_tag``, ``yaml_documents``,
+    Raises ``NotUtf8Error``, and ``ConfigError`` with the codes ``yaml_syntax``, ``yaml_alias``, ``yaml_tag``, ``yaml_documents``,
     ``yaml_depth``, ``yaml_duplicate_key``, ``yaml_key`` and ``yaml_number``.
     """
     import yaml
 
+    try:
+        text = data if isinstance(data, str) else data.decode()
+    except UnicodeDecodeError as error:
+        raise NotUtf8Error(error.start, error.reason, path=path) from None
     reader = _Reader(text.removeprefix(BOM), path)
     hidden = _HIDDEN_BREAK.search(reader.text)
     if hidden:

@@ -57,7 +57,7 @@ def locate(config: Config, profile: Callable[[str], Profile], entity: str) -> Pl
 
 def place_of(root: Path, path: Path) -> Place:
     """The place of a file: no part of its path below the root may be a link, or none below what exists elsewhere."""
-    folder = Path(os.path.abspath(path.parent))  # noqa: PTH100 - links are judged where folders are opened
+    folder, root = Path(os.path.abspath(path.parent)), root.resolve()  # noqa: PTH100 - links are judged on opening
     if folder.is_relative_to(root):
         return Place(root, folder.relative_to(root).parts, path.name)
     top = next(each for each in (folder, *folder.parents) if each.is_dir())

@@ -5,16 +5,16 @@ One for each content: a copy that is there already is used again. Old ones are r
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
 from catmem.store.faults import store_error
-from catmem.store.sight import read_whole
+from catmem.store.whole import new_file, read_file
 
 if TYPE_CHECKING:
+    import os
     from pathlib import Path
 
     from catmem.store.folder import Folder
@@ -58,11 +58,7 @@ def _holds(folder: Folder, copy: str, data: bytes) -> bool:
     status = system.look(copy, folder=folder.descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_size != len(data):
         return False
-    descriptor = system.open(copy, os.O_RDONLY | os.O_NONBLOCK, folder=folder.descriptor)
-    try:
-        return read_whole(system, descriptor) == data
-    finally:
-        system.close(descriptor)
+    return read_file(system, copy, folder.descriptor) == data
 
 
 def _write(folder: Folder, name: str, data: bytes, mode: int) -> str:
@@ -71,22 +67,11 @@ def _write(folder: Folder, name: str, data: bytes, mode: int) -> str:
     copy, number = f"{name}.bak.{stamp}", 1
     while True:
         try:
-            descriptor = system.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder.descriptor)
+            new_file(system, copy, folder.descriptor, data, mode)
             break
         except FileExistsError:
             number += 1
             copy = f"{name}.bak.{stamp}-{number}"
-    try:
-        done = 0
-        while done < len(data):
-            done += system.write(descriptor, data[done:])
-        system.change_mode(descriptor, mode)
-        system.fsync(descriptor)
-    except OSError:
-        system.unlink(copy, folder=folder.descriptor)
-        raise
-    finally:
-        system.close(descriptor)
     system.fsync(folder.descriptor)
     return copy
 

@@ -18,9 +18,9 @@ from catmem.reading import read_bounded
 from catmem.store.backups import keep_backup
 from catmem.store.contract import EXTERNAL, Change, Current, Revision, Snapshot, repeated, sees, stale
 from catmem.store.faults import in_doubt, store_error
-from catmem.store.folder import Folder, Place
+from catmem.store.folder import SIDECAR, Folder, Place
 from catmem.store.memory import unknown_revision
-from catmem.store.outside import Outside, merge_appended
+from catmem.store.outside import WATCHED, Outside, merge_appended
 from catmem.store.publication import Publication
 from catmem.store.records import Draft
 from catmem.store.recovery import recover
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from catmem.errors import RefusedError
     from catmem.store.contract import Fault, Merge, Update
-    from catmem.store.journal import Journal
+    from catmem.store.erasing import Erased, Redact
+    from catmem.store.journal import Anchor, Journal
     from catmem.store.records import Record
     from catmem.store.sight import Sight
 
@@ -110,10 +111,8 @@ class FileStore:
 
     def log(self, entity: str) -> Iterator[Revision]:
         """The records of the file, the newest first."""
-        with self._reading(entity) as (journal, name):
-            if journal is None:
-                return
-            for record in journal.records(newest_first=True):
+        with self._own_journal(entity) as (journal, name):
+            for record in journal.records(newest_first=True) if journal else ():
                 if record.file == name:
                     yield revision_of(entity, record)
 
@@ -124,17 +123,34 @@ class FileStore:
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, from the journal alone."""
-        with self._reading(entity) as (journal, name):
-            if journal is None:
-                return
-            for record, data in journal.replay():
+        with self._own_journal(entity) as (journal, name):
+            for record, data in journal.replay() if journal else ():
                 if record.file == name:
                     yield revision_of(entity, record), data
 
     @contextmanager
-    def _reading(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
-        """The journal of the entity's folder, read up to its end, and the file's name."""
+    def _own_journal(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
+        """A journal that is opened for one caller, who may take its time and keep nobody waiting."""
         place = self._locate(entity)
+        folder = Folder.open(self._system, place, create=False)
+        try:
+            yield folder.journal if folder else None, place.name
+        except OSError as error:
+            raise store_error(error, place.path) from error
+        finally:
+            if folder is not None:
+                folder.close()
+
+    @contextmanager
+    def _reading(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
+        """The journal of the entity's folder, and the file's name."""
+        place = self._locate(entity)
+        with self._reading_folder(place) as journal:
+            yield journal, place.name
+
+    @contextmanager
+    def _reading_folder(self, place: Place) -> Iterator[Journal | None]:
+        """The journal of a folder, read up to its end; ``None`` where there is none."""
         with self._own_process():
             folder = self._folder(place, create=False)
             journal = folder.journal if folder else None
@@ -143,7 +159,7 @@ class FileStore:
                     journal.refresh()
                 except OSError as error:
                     raise store_error(error, place.path) from error
-            yield journal, place.name
+            yield journal
 
     # --- writing ------------------------------------------------------------------------------------------------
 
@@ -155,18 +171,22 @@ class FileStore:
     @contextmanager
     def _writing(self, entity: str) -> Iterator[tuple[Folder, str]]:
         """The entity's folder, locked, with its journal read and everything unfinished finished."""
-        place = self._locate(entity)
+        with self._locked(self._locate(entity)) as (folder, name):
+            folder.writable_journal.refresh(repair=True)
+            recover(folder, self._publish(folder, name), self._merge)
+            yield folder, name
+
+    @contextmanager
+    def _locked(self, place: Place) -> Iterator[tuple[Folder, str]]:
         with self._own_process():
             folder = self._folder(place, create=True)
             if folder is None or folder.doubtful:
                 raise in_doubt(place.path)
-            with folder.lock(place.name, self._lock_timeout):
-                try:
-                    folder.writable_journal.refresh(repair=True)
-                    recover(folder, self._publish(folder, place.name), self._merge)
+            try:
+                with folder.lock(place.name, self._lock_timeout):
                     yield folder, place.name
-                except OSError as error:
-                    raise store_error(error, place.path) from error
+            except OSError as error:
+                raise store_error(error, place.path) from error
 
     @contextmanager
     def _own_process(self) -> Iterator[None]:
@@ -205,9 +225,48 @@ class FileStore:
         """Look at the journals, files and leftovers of all folders of the store's entities."""
         from catmem.store.fsck import look_over
 
-        places = [self._locate(entity) for entity in self._entities]
         with self._own_process():
-            return [fault for group in _by_folder(places) for fault in look_over(self._system, group)]
+            return [fault for group in self._by_folder() for fault in look_over(self._system, group)]
+
+    def mend(self) -> list[str]:
+        """Mend what is safe to mend, in every folder that the store has used; says what was done."""
+        from catmem.store.fsck import mend
+
+        done: list[str] = []
+        for group in self._by_folder():
+            if not os.path.lexists(group[0].path.parent / SIDECAR):
+                continue
+            with self._locked(group[0]) as (folder, _):
+                done += mend(folder, self._merge, self._publication, durable=self._durable)
+        return done
+
+    def anchors(self) -> Iterator[tuple[Path, Anchor]]:
+        """The end of each folder's journal, small enough to be kept elsewhere."""
+        for journal, folder in self._journals():
+            yield folder, journal.anchor()
+
+    def holds(self, anchor: Anchor) -> bool:
+        """Whether the journal of one of the folders still holds the record that an anchor names."""
+        return any(journal.contains(anchor) for journal, _ in self._journals())
+
+    def _journals(self) -> Iterator[tuple[Journal, Path]]:
+        for group in self._by_folder():
+            with self._reading_folder(group[0]) as journal:
+                if journal is not None and journal.last is not None:
+                    yield journal, group[0].path.parent
+
+    def erase(self, entity: str, redact: Redact) -> Erased:
+        """Erase from all that is kept of an entity, once the entity itself no longer has it. See ``erasing``."""
+        from catmem.store.erasing import erase
+
+        with self._writing(entity) as (folder, name):
+            return erase(folder, name, redact)
+
+    def _by_folder(self) -> list[list[Place]]:
+        groups: dict[Path, list[Place]] = {}
+        for place in map(self._locate, self._entities):
+            groups.setdefault(place.path.parent, []).append(place)
+        return list(groups.values())
 
     def close(self) -> None:
         """Close all folders; the next call opens them again."""
@@ -246,7 +305,7 @@ class _Commit:
         first = self.journal.operation(self.change.op_id) if self.change.op_id else None
         if first and first.file == self.name and repeated(revision_of(self.entity, first), self.change):
             return _recorded(self.journal, self.entity, self.name, first.revision)
-        for foreign in list(self.outside.late()):
+        for foreign in list(self.outside.late(self.journal.latest(WATCHED))):
             head = self.journal.head(self.name)
             if head is not None:
                 self.outside.take_in(foreign, head)
@@ -401,10 +460,3 @@ def _recorded(journal: Journal | None, entity: str, name: str, revision: str) ->
     if journal is None or record is None:
         raise unknown_revision(entity, revision)
     return Snapshot(journal.data(record), revision, record.head)
-
-
-def _by_folder(places: list[Place]) -> list[list[Place]]:
-    groups: dict[Path, list[Place]] = {}
-    for place in places:
-        groups.setdefault(place.path.parent, []).append(place)
-    return list(groups.values())

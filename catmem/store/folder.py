@@ -123,6 +123,19 @@ class Folder:
         if self._journal_folder >= 0:
             self._journal = Journal(system, self._journal_folder, path / "journal")
 
+    def begin_new_journal(self, aside: str) -> None:
+        """Move the journal aside, inside the sidecar, and begin an empty one. Raises ``OSError``."""
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+        self.system.close(self._journal_folder)
+        self._journal_folder = -1
+        self.system.rename("journal", aside, old_folder=self.side, new_folder=self.side)
+        self.system.make_folder("journal", 0o700, folder=self.side)
+        self._journal_folder = self.system.open("journal", _FOLDER, folder=self.side)
+        self.system.fsync(self.side)
+        self._journal = Journal(self.system, self._journal_folder, self.path / SIDECAR / "journal")
+
     def is_current(self, place: Place) -> bool:
         """Whether the path still leads to this folder, and its sidecar is still the open one."""
         descriptor = _walk(self.system, place, create=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC
 from typing import TYPE_CHECKING
 
@@ -17,14 +17,21 @@ from catmem.reading import read_bounded
 from catmem.store.contract import Fault
 from catmem.store.faults import store_error
 from catmem.store.folder import SIDECAR, Folder, Place
+from catmem.store.frames import walk
+from catmem.store.outside import Outside
+from catmem.store.records import MalformedError, decode, decode_checkpoint
+from catmem.store.recovery import recover
 from catmem.store.retired import named_digest
-from catmem.store.sight import read_whole
+from catmem.store.sight import look_at
+from catmem.store.whole import read_file
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from catmem.store.contract import Merge
     from catmem.store.journal import Journal
+    from catmem.store.publication import Publication
     from catmem.store.system import System
 
 _LOCK_TIMEOUT = 10.0
@@ -141,7 +148,7 @@ def _leftovers(folder: Folder) -> Iterator[Fault]:
         )
     for name in folder.system.names(folder.gen):
         digest = named_digest(name)
-        if digest is not None and digest != bytes_digest(_read(folder, name)):
+        if digest is not None and digest != bytes_digest(read_file(folder.system, name, folder.gen)):
             yield Fault(
                 "late_write",
                 "somebody wrote to a file that was no longer in its place",
@@ -150,14 +157,6 @@ def _leftovers(folder: Folder) -> Iterator[Fault]:
                 repairable=True,
                 damage=False,
             )
-
-
-def _read(folder: Folder, name: str) -> bytes:
-    descriptor = folder.system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder.gen)
-    try:
-        return read_whole(folder.system, descriptor)
-    finally:
-        folder.system.close(descriptor)
 
 
 def _sidecar_faults(folder: Folder) -> Iterator[Fault]:
@@ -171,8 +170,8 @@ def _sidecar_faults(folder: Folder) -> Iterator[Fault]:
         )
 
 
-def mend(folder: Folder) -> list[str]:
-    """Mend the journal and the sidecar of a locked folder before anything else is done; says what was done.
+def mend(folder: Folder, merge: Merge | None, publication: type[Publication], *, durable: bool) -> list[str]:
+    """Mend the sidecar, the journal, an unfinished write and late writes of a locked folder; says what was done.
 
     A damaged journal is moved aside whole and a new one begun: its revisions go on where the old one's ended.
     """
@@ -180,14 +179,79 @@ def mend(folder: Folder) -> list[str]:
     if stat.S_IMODE(folder.system.status(folder.side).st_mode) & 0o077:
         folder.system.change_mode(folder.side, 0o700)
         done.append(f"{folder.path / SIDECAR} is closed to others")
-    try:
-        folder.writable_journal.refresh(repair=True)
-        damaged = [fault for fault in folder.writable_journal.verify() if fault.damage]
-    except DamagedError as error:
-        damaged = [_of_error(error)]
-    if damaged:
-        stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
-        aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
-        folder.begin_new_journal(aside)
-        done.append(f"the damaged journal is kept as {folder.path / SIDECAR / aside}, and a new one is begun")
+    highest = _with_a_good_journal(folder, done)
+    journal = folder.writable_journal
+    for name in sorted({*highest, *journal.files()}):
+        put = publication(folder, name, durable=durable)
+        outside = Outside(put, merge)
+        if name in highest:
+            _begin_again(outside, highest[name])
+        recover(folder, put, merge)
+        for foreign in list(outside.late(journal.records())):
+            head = journal.head(name)
+            if head is not None:
+                outside.take_in(foreign, head)
+                done.append(f"what was written late to {folder.path / name} is revision {head.number + 1}")
     return done
+
+
+def _with_a_good_journal(folder: Folder, done: list[str]) -> dict[str, int]:
+    """The highest revision of each file of a damaged journal, which is now aside; nothing if the journal is good."""
+    journal = folder.writable_journal
+    try:
+        journal.refresh(repair=True)
+        damage = [fault for fault in journal.verify() if fault.damage]
+    except DamagedError as error:
+        damage = [_of_error(error)]
+    if not damage:
+        return {}
+    stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
+    folder.begin_new_journal(aside)
+    done.append(f"the damaged journal is kept as {folder.path / SIDECAR / aside}, and a new one is begun")
+    return _highest_revisions(folder, aside)
+
+
+def _highest_revisions(folder: Folder, aside: str) -> dict[str, int]:
+    """The highest revision of each file that any good line of a damaged journal names."""
+    highest: dict[str, int] = {}
+    descriptor = folder.system.open(aside, os.O_RDONLY | os.O_DIRECTORY, folder=folder.side)
+    try:
+        for name in folder.system.names(descriptor):
+            for file, number in _readable_revisions(_bytes_of(folder.system, name, descriptor)):
+                highest[file] = max(highest.get(file, 0), number)
+    finally:
+        folder.system.close(descriptor)
+    return highest
+
+
+def _readable_revisions(data: bytes) -> Iterator[tuple[str, int]]:
+    """File and revision of every record of a segment that can be read, whatever stands between them."""
+    position: int | None = 0
+    while position is not None:
+        found = walk(data, position)
+        for line in found.lines:
+            try:
+                record, _ = decode(line.payload, "")
+                yield record.file, record.number
+            except MalformedError:
+                with suppress(MalformedError):  # then it is a checkpoint, or nothing that this version can read
+                    yield from ((head.record.file, head.highest) for head in decode_checkpoint(line.payload, "").heads)
+        position = found.resume
+
+
+def _bytes_of(system: System, name: str, folder: int) -> bytes:
+    descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder)
+    try:
+        return system.read_at(descriptor, system.status(descriptor).st_size, 0)
+    finally:
+        system.close(descriptor)
+
+
+def _begin_again(outside: Outside, highest: int) -> None:
+    """Record the file as it is as the revision after the highest that ever was, so that no number means two things."""
+    sight = look_at(outside.folder, outside.name, b"")
+    try:
+        outside.begin_at(sight.data, str(highest + 1))
+    finally:
+        sight.close()

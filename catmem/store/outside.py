@@ -6,7 +6,6 @@ hold it, the two are joined by the merge that the store was given, as a revision
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,10 +14,11 @@ from catmem.store.contract import EXTERNAL, Merged
 from catmem.store.faults import store_error
 from catmem.store.publication import Foreign, replaced_revision, retired_name, state_of
 from catmem.store.records import Draft
-from catmem.store.sight import look_at, read_whole
+from catmem.store.sight import look_at
+from catmem.store.whole import read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from catmem.store.contract import Merge
     from catmem.store.folder import Folder
@@ -59,6 +59,20 @@ class Outside:
         if sight.data == known:
             return visible
         return self._append("adopt", sight.data, visible.revision if visible else "0")
+
+    def begin_at(self, data: bytes, revision: str) -> Record:
+        """Record the visible bytes in an empty journal, as a revision of this number."""
+        draft = Draft(
+            file=self.name,
+            op="adopt",
+            agent=EXTERNAL,
+            revision=revision,
+            parents=(),
+            op_id=self.folder.system.token(),
+            note={"begins": "anew"},
+            publishes=False,
+        )
+        return self._recorded(draft, data)
 
     def _append(  # noqa: PLR0913 - the fields of a record
         self,
@@ -182,10 +196,10 @@ class Outside:
 
     # --- files that are out already -----------------------------------------------------------------------------
 
-    def late(self) -> Iterator[Foreign]:
-        """What was written into the files that were taken out last."""
+    def late(self, records: Iterable[Record]) -> Iterator[Foreign]:
+        """What was written into the files that the publications of ``records``, the oldest first, took out."""
         known: dict[int, list[tuple[str, Retired]]] = {}
-        for record in self.journal.latest(WATCHED):
+        for record in records:
             if record.file == self.name and record.retired is not None:
                 sequence, parent = record.sequence, replaced_revision(record)
                 if record.late_of is not None:
@@ -209,7 +223,7 @@ class Outside:
         same = (status.st_size, status.st_mtime_ns) == (state.size, state.mtime_ns)
         if same and status.st_ctime_ns - status.st_mtime_ns > _TICK:
             return None
-        data = self._read_retired(name)
+        data = read_file(self.folder.system, name, self.folder.gen)
         now = state_of(status, data)
         return None if now.digest == state.digest else Foreign("late", data, parent, sequence, now, state)
 
@@ -223,14 +237,6 @@ class Outside:
         except FileNotFoundError:
             return False
         return True
-
-    def _read_retired(self, name: str) -> bytes:
-        system = self.folder.system
-        descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=self.folder.gen)
-        try:
-            return read_whole(system, descriptor)
-        finally:
-            system.close(descriptor)
 
 
 def merge_appended(base: bytes, ours: bytes, theirs: bytes) -> Merged:

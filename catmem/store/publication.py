@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.store.faults import not_a_file, store_error
 from catmem.store.records import Retired
-from catmem.store.sight import Sight, read_whole
+from catmem.store.sight import Sight
+from catmem.store.whole import read_file, write_whole
 
 if TYPE_CHECKING:
     from catmem.store.folder import Folder
@@ -103,7 +104,7 @@ class Publication:
         except OSError as error:
             raise store_error(error, self.path) from error
         try:
-            self._write_all(descriptor, data)
+            write_whole(self.system, descriptor, data)
             self._look_like(sight, descriptor)
             if self.durable:
                 self.system.fsync(descriptor)
@@ -121,11 +122,6 @@ class Publication:
         except FileExistsError:
             set_aside(self.folder, name)
             return self.system.open(name, flags, _NEW_FILE_MODE, folder=self.folder.tmp)
-
-    def _write_all(self, descriptor: int, data: bytes) -> None:
-        done = 0
-        while done < len(data):
-            done += self.system.write(descriptor, data[done:])
 
     def _look_like(self, sight: Sight, descriptor: int) -> None:
         if sight.status is None or sight.descriptor is None:
@@ -220,19 +216,12 @@ class Publication:
             data, expected = sight.reread(), sight.data
             sight.data = data
         else:
-            data, expected = self._read_out(temporary), None
+            data, expected = read_file(self.system, temporary, self.folder.tmp), None
         state = state_of(out, data)
         self.retire(temporary, record.sequence, state)
         if data == expected:
             return None
         return Foreign("adopt", data, replaced_revision(record), record.sequence, state, state)
-
-    def _read_out(self, temporary: str) -> bytes:
-        descriptor = self.system.open(temporary, os.O_RDONLY | os.O_NONBLOCK, folder=self.folder.tmp)
-        try:
-            return read_whole(self.system, descriptor)
-        finally:
-            self.system.close(descriptor)
 
     def retire(self, temporary: str, sequence: int, state: Retired) -> None:
         """Keep a file that was taken out: who had it open may still write to it."""

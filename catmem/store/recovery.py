@@ -11,7 +11,6 @@ Only the last record of a journal can be unfinished, since every write begins he
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
@@ -20,7 +19,8 @@ from catmem.store.contract import EXTERNAL
 from catmem.store.faults import store_error
 from catmem.store.outside import MERGE_WITH, Outside
 from catmem.store.publication import Foreign, Publication, replaced_revision, set_aside, state_of, temporary_name
-from catmem.store.sight import look_at, read_whole
+from catmem.store.sight import look_at
+from catmem.store.whole import read_file
 
 if TYPE_CHECKING:
     from catmem.store.contract import Merge
@@ -120,7 +120,7 @@ class _Recovery:
         foreign: tuple[Foreign, ...] = ()
         if out is not None:
             status = self.folder.system.look(out, folder=self.folder.tmp)
-            found = self._read(out)
+            found = read_file(self.folder.system, out, self.folder.tmp)
             state = state_of(status, found)
             self.publication.retire(out, record.sequence, state)
             if record.retired is None or state.digest != record.retired.digest:
@@ -128,14 +128,6 @@ class _Recovery:
                 foreign = (Foreign("adopt", found, parent, record.sequence, state, state),)
         self.publication.settle(record)
         self.outside.take_in_all(foreign, record)
-
-    def _read(self, name: str) -> bytes:
-        system = self.folder.system
-        descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=self.folder.tmp)
-        try:
-            return read_whole(system, descriptor)
-        finally:
-            system.close(descriptor)
 
     def restore_after_boot(self) -> None:
         """Restore the file if the machine was started again since its last record and left it damaged."""

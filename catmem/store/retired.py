@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.store.outside import WATCHED
-from catmem.store.sight import read_whole
+from catmem.store.whole import read_whole
 
 if TYPE_CHECKING:
     from catmem.store.folder import Folder

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from catmem.errors import BusyError, DriftError, StoreError
 from catmem.store.faults import link_in_place, not_a_file, store_error
+from catmem.store.whole import read_whole
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ LEASE_TRIES, LEASE_WAIT = 25, 0.0002
 CALM_WAIT = 0.02
 """Seconds between two reads that must be equal, where there are no leases."""
 
-_PART = 1 << 20
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -178,13 +178,3 @@ def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None
             path=path,
             hint="The file is as it was. Two stores on one file cannot both be right: give each a file of its own.",
         )
-
-
-def read_whole(system: System, descriptor: int) -> bytes:
-    """All bytes of an open file, but no more than a memory file may have and one part over it."""
-    parts: list[bytes] = []
-    done = 0
-    while done <= DEFAULT_LIMITS.file_bytes and (part := system.read_at(descriptor, _PART, done)):
-        parts.append(part)
-        done += len(part)
-    return b"".join(parts)

@@ -1,0 +1,223 @@
+"""Mend a memory file that holds what no tool wrote: bytes that are no UTF-8, or an entry over the limit.
+
+A plan is shown first and changes nothing. Applying it keeps a copy of the file as it was beside it, and writes one
+revision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
+from catmem.model.edit import add_entry, remove_entry, replace_entry
+from catmem.service.budget import Usage, limit_of, size_of
+from catmem.service.history import entity_of
+from catmem.service.upkeep import file_store
+from catmem.service.writing import Written
+from catmem.store.contract import Change
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from catmem.model.document import Document, Entry
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Current
+
+Remedy: TypeAlias = Literal["split", "move", "keep"]
+"""``split`` an entry over the limit into several; ``move`` what does not fit to a file beside; ``keep`` all the text
+where it is (bytes that are no UTF-8 are read as Windows-1252)."""
+
+_REMEDIES: dict[str, tuple[Remedy, ...]] = {"not_utf8": ("keep", "move"), "entry_too_large": ("split", "move", "keep")}
+_MOVED = ".moved.md"
+
+
+@dataclass(frozen=True, slots=True)
+class RepairPlan:
+    """What a repair would do. ``reason`` is ``not_utf8``, ``entry_too_large``, or ``None`` for a file that is fine."""
+
+    entity: str
+    reason: str | None
+    how: Remedy | None
+    before: bytes
+    after: bytes
+    moved: bytes
+    moved_to: Path | None
+    message: str
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do."""
+        return self.before != self.after
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON-ready data, without the texts."""
+        return {
+            "entity": self.entity,
+            "reason": self.reason,
+            "how": self.how,
+            "choices": list(_REMEDIES.get(self.reason or "", ())),
+            "changes": self.changes,
+            "moved_to": None if self.moved_to is None or not self.moved else str(self.moved_to),
+            "message": self.message,
+        }
+
+
+def plan_repair(workspace: Workspace, entity: str, how: Remedy | None = None) -> RepairPlan:
+    """What would mend the file of an entity. Raises ``EditError`` (``bad_remedy``) if ``how`` does not fit the harm."""
+    name = entity_of(workspace, entity)
+    data = workspace.store.peek(name)
+    owner, _, target = name.partition("/")
+    beside = workspace.path(owner, target)
+    beside = beside.with_name(beside.stem + _MOVED)
+    try:
+        document = workspace.parse(data)
+    except NotUtf8Error as error:
+        chosen = _chosen("not_utf8", how)
+        after, moved = (_as_utf8(data), b"") if chosen == "keep" else _without_bad_lines(data)
+        message = f"{error.message}; " + (
+            "its bytes that are no UTF-8 would be read as Windows-1252"
+            if chosen == "keep"
+            else f"the lines that are no UTF-8 would be moved to {beside.name}"
+        )
+        return RepairPlan(name, "not_utf8", chosen, data, after, moved, beside, message)
+    limit = limit_of(workspace.profile(owner), target, workspace.config)
+    most = min(document.limits.entry_chars, limit) if limit else document.limits.entry_chars
+    large = [entry for entry in document.entries if len(entry.raw) > most]
+    if not large:
+        return RepairPlan(name, None, None, data, data, b"", None, "nothing to repair: tools can write to all of it")
+    chosen = _chosen("entry_too_large", how)
+    sizes = ", ".join(f"line {document.line(entry.start)} ({len(entry.raw):,} characters)" for entry in large)
+    message = f"entries over the limit of {most:,} characters: {sizes}; "
+    if chosen == "keep":
+        message += "they stay as they are, and tools change every entry but these; raise the limit to have them changed"
+        return RepairPlan(name, "entry_too_large", chosen, data, data, b"", None, message)
+    if chosen == "move":
+        message += f"they would be moved to {beside.name}"
+        moved = b"\n\n".join(entry.raw.encode() for entry in large) + b"\n"
+        return RepairPlan(name, "entry_too_large", chosen, data, _without(document, most), moved, beside, message)
+    message += "they would be split at blank lines, else at line ends"
+    return RepairPlan(name, "entry_too_large", chosen, data, _split(document, most), b"", None, message)
+
+
+def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:
+    """Make a planned repair. Raises ``DriftError`` if the file is no longer what the plan was made on."""
+    store = file_store(workspace)
+    owner, _, target = plan.entity.partition("/")
+    if plan.changes:
+        store.backup(plan.entity)
+        _keep_moved(plan)
+
+    def update(current: Current) -> bytes:
+        if current.data != plan.before:
+            raise DriftError(
+                f"{plan.entity} was changed since the plan was made", hint="Nothing was written. Make a new plan."
+            )
+        return plan.after
+
+    written = store.commit(plan.entity, None, update, Change(op="repair", note={"how": plan.how}))
+    text = plan.after.decode()
+    return Written(
+        entity=plan.entity,
+        revision=written.revision,
+        digest=written.digest,
+        changed=plan.changes,
+        before=plan.before.decode(errors="backslashreplace"),
+        after=text,
+        entries=(),
+        usage=Usage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
+    )
+
+
+def _keep_moved(plan: RepairPlan) -> None:
+    """What leaves the file is on the disk before it leaves."""
+    if not plan.moved or plan.moved_to is None:
+        return
+    try:
+        with plan.moved_to.open("ab") as beside:
+            beside.write(plan.moved)
+    except OSError as error:
+        raise StoreError(
+            f"what would be moved cannot be kept: {error.strerror or error}",
+            code="not_writable",
+            path=plan.moved_to,
+            hint="Nothing was written. Check the rights of the folder and the space on the disk.",
+        ) from error
+
+
+def _chosen(reason: str, how: Remedy | None) -> Remedy:
+    choices = _REMEDIES[reason]
+    if how is None:
+        return choices[0]
+    if how not in choices:
+        raise EditError(
+            f"{how} does not mend this ({reason})", code="bad_remedy", hint=f"Choose one of {', '.join(choices)}."
+        )
+    return how
+
+
+def _as_utf8(data: bytes) -> bytes:
+    """The same text in UTF-8: each byte that is none is read as Windows-1252, or as Latin-1 where that has nothing."""
+    parts: list[str] = []
+    while data:
+        try:
+            parts.append(data.decode())
+            break
+        except UnicodeDecodeError as error:
+            bad = data[error.start : error.start + 1]
+            good = data[: error.start].decode()
+            parts += [good, bad.decode("cp1252", errors="ignore") or bad.decode("latin-1")]
+            data = data[error.start + 1 :]
+    return "".join(parts).encode()
+
+
+def _without_bad_lines(data: bytes) -> tuple[bytes, bytes]:
+    kept: list[bytes] = []
+    moved: list[bytes] = []
+    for line in data.split(b"\n"):
+        try:
+            line.decode()
+        except UnicodeDecodeError:
+            moved.append(line)
+        else:
+            kept.append(line)
+    return b"\n".join(kept), b"\n".join(moved) + b"\n"
+
+
+def _without(document: Document, most: int) -> bytes:
+    while large := next((entry for entry in document.entries if len(entry.raw) > most), None):
+        document = remove_entry(document, large).document
+    return document.to_bytes()
+
+
+def _split(document: Document, most: int) -> bytes:
+    while large := next((entry for entry in document.entries if len(entry.raw) > most), None):
+        document = _split_one(document, large, most)
+    return document.to_bytes()
+
+
+def _split_one(document: Document, entry: Entry, most: int) -> Document:
+    """The entry as several, each with its tags, one behind the other."""
+    room = most - (len(entry.raw) - len(entry.body))
+    if room < 1:
+        raise EditError("its tags alone are over the limit", code="bad_remedy", hint="Choose move or keep.")
+    first, *rest = _pieces(entry.body, room)
+    edited = replace_entry(document, entry, first)
+    for piece in rest:
+        tags = entry.tags
+        edited = add_entry(edited.document, piece, category=entry.category, tags=tags, after=edited.entry)
+    return edited.document
+
+
+def _pieces(body: str, room: int) -> list[str]:
+    """The body in pieces of at most ``room`` characters less what escapes may add, cut at blank lines if possible."""
+    room = max(1, room - room // 10)
+    pieces: list[str] = []
+    while len(body) > room:
+        cut = max(body.rfind("\n\n", 0, room), 0) or max(body.rfind("\n", 0, room), 0) or body.rfind(" ", 0, room)
+        cut = cut if cut > 0 else room
+        piece = body[:cut].strip()
+        if piece:
+            pieces.append(piece)
+        body = body[cut:].strip()
+    return [*pieces, body] if body else pieces

@@ -1,0 +1,196 @@
+"""Looking after a root's stores: is all well, the ends of the journals, and what this machine gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import ConfigError, StoreError
+from catmem.policy.profile import memory_dir
+from catmem.service.stores import FILE_NAMES
+from catmem.store.contract import Fault
+from catmem.store.files import FileStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from catmem.service.workspace import Workspace
+    from catmem.store.doctor import Feature
+
+
+def file_store(workspace: Workspace) -> FileStore:
+    """The file store of a root. Raises ``StoreError`` (``not_here``) for a root that keeps its entries elsewhere."""
+    store = workspace.store
+    if not isinstance(store, FileStore):
+        raise StoreError(
+            "this root does not keep its entries in files", code="not_here", hint="This command is for file stores."
+        )
+    return store
+
+
+# --- fsck ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FsckReport:
+    """What is not as it should be, and what was mended."""
+
+    faults: tuple[Fault, ...]
+    done: tuple[str, ...]
+
+    @property
+    def damaged(self) -> bool:
+        """Whether anything is lost or at odds; the rest is for information."""
+        return any(fault.damage for fault in self.faults)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-ready data."""
+        return {
+            "damaged": self.damaged,
+            "faults": [fault.to_dict() for fault in self.faults],
+            "done": list(self.done),
+        }
+
+
+def fsck(workspace: Workspace, *, repair: bool = False) -> FsckReport:
+    """Look over every store of the root; with ``repair`` mend what is safe to mend first."""
+    store = file_store(workspace)
+    done = store.mend() if repair else []
+    return FsckReport(tuple(store.verify()), tuple(done))
+
+
+# --- anchors ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The end of one folder's journal: kept elsewhere, it reveals that a journal was rolled back."""
+
+    folder: str
+    store: str
+    sequence: int
+    line: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The anchor as JSON-ready data."""
+        return {"folder": self.folder, "store": self.store, "sequence": self.sequence, "line": self.line}
+
+
+def anchor(workspace: Workspace) -> list[Anchor]:
+    """The ends of all journals of the root. Folders are told from the root."""
+    return [
+        Anchor(os.path.relpath(folder, workspace.root), end["store"], end["sequence"], end["line"])
+        for folder, end in file_store(workspace).anchors()
+    ]
+
+
+def check_anchor(workspace: Workspace, text: str) -> list[Fault]:
+    """What the journals no longer hold of the anchors in ``text``, one JSON object a line."""
+    store = file_store(workspace)
+    return [
+        fault
+        for number, line in enumerate(text.split("\n"), 1)
+        if line.strip()
+        for fault in _check(store, number, line)
+    ]
+
+
+def _check(store: FileStore, number: int, line: str) -> Iterator[Fault]:
+    try:
+        said = json.loads(line)
+        end = {"store": str(said["store"]), "sequence": int(said["sequence"]), "line": str(said["line"])}
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"line {number} is no anchor", code="bad_anchor", hint="Give what 'catmem anchor' printed."
+        ) from error
+    if not store.holds(end):  # type: ignore[arg-type] - the keys are those of an anchor
+        yield Fault(
+            "rolled_back",
+            f"no journal holds record {end['sequence']} of the store {end['store'][:8]}… as it was",
+            str(said.get("folder", "")) or None,
+            "The journal was rolled back, replaced or purged since the anchor was taken. Compare with a backup of it.",
+        )
+
+
+# --- doctor -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FolderReport:
+    """One folder of memory files. ``records`` counts its journal's, ``note`` says why it cannot be used."""
+
+    path: str
+    file_system: str
+    features: tuple[Feature, ...]
+    store: bool
+    records: int | None
+    note: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-ready data."""
+        return {
+            "path": self.path,
+            "file_system": self.file_system,
+            "features": [feature.to_dict() for feature in self.features],
+            "store": self.store,
+            "records": self.records,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport:
+    """What this machine gives the stores of a root."""
+
+    root: str
+    python: str
+    catmem: str
+    platform: str
+    folders: tuple[FolderReport, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-ready data."""
+        return {
+            "root": self.root,
+            "python": self.python,
+            "catmem": self.catmem,
+            "platform": self.platform,
+            "folders": [folder.to_dict() for folder in self.folders],
+        }
+
+
+def doctor(workspace: Workspace) -> DoctorReport:
+    """Try what the store makes use of in every folder of the root's profiles; nothing is left behind."""
+    from importlib.metadata import version
+
+    folders = {memory_dir(profile, workspace.config): None for profile in workspace.profiles().values()}
+    ends = {folder: end["sequence"] for folder, end in file_store(workspace).anchors()}
+    return DoctorReport(
+        str(workspace.root),
+        platform.python_version(),
+        version("catmem"),
+        platform.platform(),
+        tuple(_examined(folder, ends.get(folder)) for folder in folders),
+    )
+
+
+def _examined(folder: Path, records: int | None) -> FolderReport:
+    from catmem.store.doctor import examine, file_system
+    from catmem.store.folder import SIDECAR
+    from catmem.store.system import System
+
+    if not os.path.lexists(folder):
+        note = f"there is no such folder yet; the first write makes it, for {' and '.join(FILE_NAMES.values())}"
+        return FolderReport(str(folder), "", (), store=False, records=None, note=note)
+    features: tuple[Feature, ...] = ()
+    note = None
+    try:
+        features = tuple(examine(System(), folder))
+    except StoreError as error:
+        note = f"{error.message}. {error.hint or ''}".strip()
+    there = os.path.lexists(folder / SIDECAR)
+    return FolderReport(str(folder), file_system(folder), features, store=there, records=records, note=note)

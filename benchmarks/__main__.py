@@ -11,7 +11,7 @@ from pathlib import Path
 import catmem
 from benchmarks.measure import Result, table
 
-NAMES = ("startup", "parse", "linear", "prompt", "threats")
+NAMES = ("startup", "parse", "linear", "prompt", "threats", "store")
 
 
 def main() -> int:

@@ -77,6 +77,11 @@ def added(name: str, ours: float, theirs: float, at_most: float) -> Result:
     return Result(name, ours, theirs, ours - theirs, at_most, unit="ms")
 
 
+def limited(name: str, ours: float, at_most: float) -> Result:
+    """We take at most ``at_most`` seconds."""
+    return Result(name, ours, None, ours, at_most, unit="ms")
+
+
 def medians(runs: Mapping[str, Callable[[], Any]], times: int) -> dict[str, float]:
     """The median of seconds that each function takes, over ``times`` rounds in which each runs once."""
     taken: dict[str, list[float]] = {name: [] for name in runs}

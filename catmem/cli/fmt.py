@@ -61,7 +61,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         try:
             planned = plan_format(workspace, path, layout, may_be_link=may_be_link)
             if planned.changes and not (check or diff):
-                apply_format(planned)
+                apply_format(workspace, planned)
         except CatmemError as error:
             # The other files are formatted all the same; the worst status is what the command ends with.
             print_error(error, as_json=as_json)

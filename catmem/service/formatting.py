@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.model.layout import formatted, is_shared, repeated_entries
 from catmem.policy.config import find_root
 from catmem.reading import read_bounded
 from catmem.service.rewrite import rewrite_file
-from catmem.service.workspace import FILE_NAMES
+from catmem.service.stores import FILE_NAMES, store_of_file
+from catmem.store.contract import Change
+from catmem.store.folder import SIDECAR
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -145,7 +148,26 @@ def plan_format(
     return PlannedFormat(path, chosen, document.text, new, tuple(repeated))
 
 
-def apply_format(planned: PlannedFormat) -> None:
-    """Write a planned text. Raises ``ChangedMeanwhileError`` and ``UnreadableError``; the file is then as it was."""
-    if planned.changes:
-        rewrite_file(planned.path, planned.old.encode(), planned.new.encode())
+def apply_format(workspace: Workspace, planned: PlannedFormat) -> None:
+    """Write a planned text: through the store where the file is in one, else in place of the file.
+
+    Raises ``RefusedError`` (for a file without a store ``ChangedMeanwhileError``), ``StoreError`` and
+    ``UnreadableError``; the file is then as it was.
+    """
+    if not planned.changes:
+        return
+    old, new = planned.old.encode(), planned.new.encode()
+    if is_in_store(workspace, planned.path):
+        store = store_of_file(workspace.config, planned.path)
+        store.commit(str(planned.path), bytes_digest(old), lambda _: new, Change(op="fmt"))
+        store.close()
+    else:
+        rewrite_file(planned.path, old, new)
+
+
+def is_in_store(workspace: Workspace, path: Path) -> bool:
+    """Whether a file is one of a profile of the root, or lies in a folder that a store has used before."""
+    real = path.resolve()
+    if os.path.lexists(real.parent / SIDECAR):
+        return True
+    return any(workspace.path(name, target).resolve() == real for name in workspace.profiles() for target in FILE_NAMES)

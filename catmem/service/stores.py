@@ -39,6 +39,17 @@ def open_store(config: Config, profile: Callable[[str], Profile], names: Iterabl
     )
 
 
+def store_of_file(config: Config, path: Path) -> FileStore:
+    """The store of the one file at ``path``, whatever entity is asked for; a link is followed to what it leads to."""
+    real = path.resolve()
+    place = Place(real.parent, (), real.name)
+    return FileStore(
+        lambda _: place,
+        merge=lambda base, ours, theirs: merge_files(config, base, ours, theirs),
+        durable=config.durability == "full",
+    )
+
+
 def locate(config: Config, profile: Callable[[str], Profile], entity: str) -> Place:
     """Where the file of an entity such as ``trinity/user`` is. Raises ``UnknownNameError`` and ``ConfigError``."""
     name, _, target = entity.partition("/")

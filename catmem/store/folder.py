@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from catmem.store.system import Features, System
 
 SIDECAR = ".catmem"
+HERMES_FOLDER = "memories"
+"""What Hermes Agent calls the folder of its memory files."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _PARTS = ("journal", "tmp", "gen")
@@ -168,7 +170,7 @@ class Folder:
 
     @contextmanager
     def lock(self, name: str, timeout: float) -> Iterator[None]:
-        """Hold the folder's lock, and Hermes's ``<name>.lock`` where Hermes has made one.
+        """Hold the folder's lock, and Hermes's ``<name>.lock`` where Hermes Agent may write too.
 
         Raises ``BusyError`` (``locked``) if somebody holds one of them for ``timeout`` seconds.
         """
@@ -176,8 +178,9 @@ class Folder:
         held = [self._take(self.side, "lock", os.O_CREAT, ends)]
         try:
             beside = f"{name}.lock"
-            if _is_there(self.system, beside, self.descriptor):
-                held.append(self._take(self.descriptor, beside, 0, ends))
+            # Hermes Agent makes its lock with its first write, and may do so while ours is running.
+            if self.path.name == HERMES_FOLDER or _is_there(self.system, beside, self.descriptor):
+                held.append(self._take(self.descriptor, beside, os.O_CREAT, ends))
             yield
         finally:
             for descriptor in reversed(held):

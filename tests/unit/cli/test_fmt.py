@@ -44,7 +44,7 @@ def test_the_files_of_the_root(user):
     assert (result.exit_code, result.stdout) == (0, "formatted homes/neo/USER.md\n")
     assert result.stderr == "1 of 2 files changed\n"
     assert user.read_text() == PLAIN
-    assert names(user.parent) == ["MEMORY.md", "USER.md"]
+    assert names(user.parent) == [".catmem", "MEMORY.md", "USER.md"]
     again = run()
     assert (again.exit_code, again.stdout) == (0, "")
 
@@ -120,14 +120,21 @@ def test_one_bad_file_does_not_stop_the_others(place, user):
 
 
 def test_a_change_in_between_is_status_3(user, monkeypatch):
-    from catmem.service import rewrite
+    from catmem.service import formatting
 
-    monkeypatch.setattr(rewrite, "read_bounded", lambda *_arguments, **_choices: b"written by somebody else")
+    apply_format = formatting.apply_format
+
+    def somebody_is_faster(workspace, planned):
+        planned.path.write_text("## A\nwritten by somebody else")
+        apply_format(workspace, planned)
+
+    monkeypatch.setattr(formatting, "apply_format", somebody_is_faster)
     result = run()
     assert result.exit_code == 3
-    assert "changed_meanwhile" in result.stderr
-    assert user.read_text() == UNTIDY
-    assert names(user.parent) == ["MEMORY.md", "USER.md"]
+    assert "error[drift]" in result.stderr
+    assert user.read_text() == "## A\nwritten by somebody else"
+    (backup,) = user.parent.glob("USER.md.bak.*")
+    assert backup.read_text() == user.read_text()
 
 
 def test_mode_and_link_are_kept(place, user):

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from catmem.errors import ConfigError, NotUtf8Error, UnreadableError
+from catmem.errors import ConfigError, DriftError, NotUtf8Error, UnreadableError
 from catmem.service.formatting import apply_format, memory_files, plan_format
 from catmem.service.rewrite import ChangedMeanwhileError
 from catmem.service.workspace import Workspace
@@ -56,24 +56,24 @@ def test_a_plan_changes_nothing_until_it_is_applied(workspace, place):
     planned = plan_format(workspace, path)
     assert (planned.layout, planned.changes, planned.old, planned.new) == ("plain", True, UNTIDY, PLAIN)
     assert path.read_text() == UNTIDY
-    apply_format(planned)
+    apply_format(workspace, planned)
     assert path.read_text() == PLAIN
     again = plan_format(workspace, path)
     assert not again.changes
     before = path.stat().st_mtime_ns
-    apply_format(again)
+    apply_format(workspace, again)
     assert path.stat().st_mtime_ns == before
 
 
 def test_a_file_keeps_to_its_layout(workspace, place):
     path = place / "homes" / "neo" / "USER.md"
-    apply_format(plan_format(workspace, path, "shared"))
+    apply_format(workspace, plan_format(workspace, path, "shared"))
     shared = path.read_text()
     assert not shared.endswith("\n")
     assert "## A\n§\none\n§\ntwo" in shared
     assert plan_format(workspace, path).layout == "shared"
     assert not plan_format(workspace, path).changes
-    apply_format(plan_format(workspace, path, "plain"))
+    apply_format(workspace, plan_format(workspace, path, "plain"))
     assert path.read_text().startswith(PLAIN.rstrip())
 
 
@@ -85,7 +85,7 @@ def test_entries_that_stand_twice_are_named_in_the_shared_layout(workspace, plac
 
 def test_bom_and_newlines_are_kept(workspace, place):
     path = put(place / "USER.md", b"\xef\xbb\xbf## A\r\n\r\none\r\n")
-    apply_format(plan_format(workspace, path))
+    apply_format(workspace, plan_format(workspace, path))
     assert path.read_bytes() == b"\xef\xbb\xbf## A\r\none\r\n"
 
 
@@ -93,9 +93,29 @@ def test_a_change_in_between_is_noticed(workspace, place):
     path = place / "homes" / "neo" / "USER.md"
     planned = plan_format(workspace, path)
     put(path, UNTIDY + "\nmore")
-    with pytest.raises(ChangedMeanwhileError):
-        apply_format(planned)
+    with pytest.raises(DriftError):
+        apply_format(workspace, planned)
     assert path.read_text() == UNTIDY + "\nmore"
+
+
+def test_a_file_of_a_profile_gets_a_history_and_another_one_does_not(workspace, place):
+    ours, other = (place / "homes" / name / "MEMORY.md" for name in ("neo", "other"))
+    put(ours, UNTIDY)
+    for path in (ours, other):
+        apply_format(workspace, plan_format(workspace, path))
+        assert path.read_text() == PLAIN
+    assert [revision.op for revision in workspace.store.log("neo/memory")] == ["fmt", "adopt"]
+    assert (ours.parent / ".catmem").is_dir()
+    assert not (other.parent / ".catmem").exists()
+
+
+def test_a_file_without_a_store_is_left_to_whoever_was_faster(workspace, place):
+    path = place / "homes" / "other" / "MEMORY.md"
+    planned = plan_format(workspace, path)
+    put(path, "faster")
+    with pytest.raises(ChangedMeanwhileError):
+        apply_format(workspace, planned)
+    assert path.read_text() == "faster"
 
 
 def test_an_unreadable_file_is_named(workspace, place):

@@ -1,0 +1,231 @@
+"""People and their programs write to a file that catmem writes to: nothing is lost, and nobody is in the way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from catmem.errors import DriftError, NoMatchError
+from catmem.store.contract import Change
+from catmem.store.files import FileStore
+from catmem.store.folder import Place
+from catmem.store.publication import Publication
+from tests.interplay.conftest import TEXT, backups, bodies, history, run
+
+TRUNCATE_AND_WRITE = "import sys; f = open(sys.argv[1], 'r+b'); f.truncate(); f.write(sys.argv[2].encode()); f.close()"
+"""What Visual Studio Code does when it saves: the same file, cut and written anew."""
+
+
+@pytest.fixture
+def edits(program, file):
+    """Ways in which a person puts a line at the end of the file."""
+
+    def vim(line):
+        run(program("vim"), "-es", "-u", "NONE", "-c", f"normal Go{line}", "-c", "wq", file)
+
+    def vim_over_a_rename(line):
+        run(program("vim"), "-es", "-u", "NONE", "-c", "set backupcopy=no", "-c", f"normal Go{line}", "-c", "wq", file)
+
+    def sed(line):
+        run(program("sed"), "-i", f"$ a {line}", file)
+
+    def code(line):
+        run(sys.executable, "-c", TRUNCATE_AND_WRITE, file, f"{file.read_text()}{line}\n")
+
+    def echo(line):
+        run("sh", "-c", f'printf "%s\\n" "{line}" >> "$1"', "sh", file)
+
+    return {edit.__name__: edit for edit in (vim, vim_over_a_rename, sed, code, echo)}
+
+
+EDITORS = ["vim", "vim_over_a_rename", "sed", "code", "echo"]
+
+
+@pytest.mark.parametrize("editor", EDITORS)
+def test_an_edit_is_adopted_and_a_person_goes_on(workspace, file, edits, editor):
+    workspace.add("neo", "Added first.", category="facts")
+    edits[editor]("Their line")
+    written = workspace.add("neo", "Added second.", category="facts")
+    text = file.read_text()
+    assert all(each in text for each in ("Lyon", "Acme", "Added first.", "Their line", "Added second."))
+    assert [revision.op for revision in workspace.store.log("neo/user")] == ["put", "adopt", "put", "adopt"]
+    assert written.revision == "4"
+    assert backups(file) == []
+
+
+@pytest.mark.parametrize("editor", EDITORS)
+def test_an_edit_makes_an_older_view_stale_and_loses_nothing(workspace, file, edits, editor):
+    seen = workspace.read("neo")
+    edits[editor]("Their line")
+    theirs = file.read_bytes()
+    with pytest.raises(DriftError) as caught:
+        workspace.replace("neo", "Lyon", "The office is in Nice.", expected=seen.digest)
+    assert file.read_bytes() == theirs
+    (backup,) = backups(file)
+    assert backup.read_bytes() == theirs
+    assert caught.value.to_dict()["drift_backup"] == str(backup)
+    again = workspace.replace("neo", "Lyon", "The office is in Nice.", expected=workspace.read("neo").digest)
+    assert again.changed
+    assert "Nice" in file.read_text()
+    assert "Their line" in file.read_text()
+
+
+@pytest.mark.parametrize("editor", EDITORS)
+def test_a_late_save_of_an_old_text_leaves_ours_in_the_history(workspace, file, editor, edits):
+    old = file.read_text()
+    workspace.add("neo", "Added meanwhile.", category="facts")
+    run(sys.executable, "-c", TRUNCATE_AND_WRITE, file, old)
+    edits[editor]("Their line")
+    workspace.add("neo", "Added after.", category="facts")
+    assert "Added meanwhile." not in file.read_text()
+    assert "Added meanwhile." in history(workspace)
+    assert all(each in file.read_text() for each in ("Their line", "Added after."))
+
+
+def test_an_echo_while_the_lease_stands_is_in_the_file(workspace, file):
+    """The shell waits for the lease; the write starts over on what it wrote."""
+    place = Place(file.parent, (), file.name)
+    store = FileStore(lambda _: place)
+    started = []
+
+    def update(current):
+        if not started:
+            started.append(subprocess.Popen(["sh", "-c", 'echo "§\nTheirs." >> "$1"', "sh", file]))
+            _wait_until_blocked(started[0].pid)
+        return current.data + "§\nOurs.\n".encode()
+
+    store.commit("x", None, update, Change())
+    assert started[0].wait() == 0
+    assert file.read_text() == TEXT + "§\nTheirs.\n§\nOurs.\n"
+    store.close()
+
+
+def test_an_echo_that_waited_over_the_swap_is_in_the_file(file):
+    """The shell opened the old file before the swap and writes to it after: it is out of its place, and joined."""
+    started = []
+
+    class Slow(Publication):
+        def record(self, sight, data, draft, temporary):
+            recorded = super().record(sight, data, draft, temporary)
+            if not started:
+                started.append(subprocess.Popen(["sh", "-c", 'echo "§\nTheirs." >> "$1"', "sh", self.path]))
+                _wait_until_blocked(started[0].pid)
+            return recorded
+
+    place = Place(file.parent, (), file.name)
+    store = FileStore(lambda _: place, publication=Slow)
+    store.commit("x", None, lambda current: current.data + "§\nOurs.\n".encode(), Change())
+    assert started[0].wait() == 0
+    text = file.read_text()
+    assert text.startswith(TEXT)
+    assert "Ours." in text
+    assert "Theirs." in text
+    assert [revision.op for revision in store.log("x")][:2] == ["merge", "late"]
+    store.close()
+
+
+def _wait_until_blocked(pid):
+    """Until the shell's open waits for our lease; it may also be done already."""
+    status = Path(f"/proc/{pid}")
+    for _ in range(20_000):
+        if "lease" in (status / "wchan").read_text() or (status / "stat").read_text().split()[2] == "Z":
+            return
+        os.sched_yield()
+    pytest.fail("the shell never waited for the lease")
+
+
+def test_git_checkout_brings_an_old_text_back(workspace, file, program):
+    git = [program("git"), "-C", file.parent, "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    run(*git, "init", "-q")
+    run(*git, "add", "USER.md")
+    run(*git, "commit", "-qm", "first")
+    workspace.add("neo", "Added after the commit.", category="facts")
+    run(*git, "checkout", "-q", "--", "USER.md")
+    assert file.read_text() == TEXT
+    workspace.add("neo", "Added after the checkout.", category="facts")
+    assert bodies(workspace) == ["The office is in Lyon.", "The vendor is Acme.", "Added after the checkout."]
+    assert "Added after the commit." in history(workspace)
+    assert backups(file) == []
+
+
+def test_a_removed_file_is_no_drift(workspace, file):
+    seen = workspace.read("neo")
+    workspace.add("neo", "Added.", category="facts")
+    seen = workspace.read("neo")
+    file.unlink()
+    workspace.add("neo", "Begun anew.", category="facts", expected=seen.digest)
+    assert bodies(workspace) == ["Begun anew."]
+    assert backups(file) == []
+    assert "Lyon" in history(workspace)
+
+
+def test_the_entry_that_a_person_changed_is_not_overwritten_by_another_persons_command(workspace, file):
+    workspace.add("neo", "Known.", category="facts")
+    file.write_text(file.read_text().replace("Acme", "Acme of Lyon"))
+    with pytest.raises(DriftError) as caught:
+        workspace.replace("neo", "Acme", "The vendor is Bolt.")
+    assert caught.value.drift_backup is not None
+    assert workspace.replace("neo", "Known.", "Known well.").changed
+    assert workspace.replace("neo", "Acme of Lyon", "The vendor is Bolt.").changed
+
+
+def test_the_incident(workspace, file):
+    """A session appends 8 KB of sections without any delimiter; a second one with an old view calls replace."""
+    second = workspace.read("neo")
+    notes = "".join(f"\n## Notes {number}\n{'A line that nobody delimited. ' * 20}\n" for number in range(14))
+    assert len(notes) > 8_000
+    with file.open("a") as first:
+        first.write(notes)
+    found = file.read_bytes()
+    with pytest.raises(DriftError) as caught:
+        workspace.replace("neo", "Acme", "The vendor is Bolt.", expected=second.digest)
+    answer = caught.value.to_dict()
+    assert file.read_bytes() == found
+    assert answer["drift_backup"] == str(backups(file)[0])
+    assert backups(file)[0].read_bytes() == found
+    assert "Read it again" in answer["remediation"]
+    workspace.replace("neo", "Acme", "The vendor is Bolt.", expected=workspace.read("neo").digest)
+    workspace.add("neo", "Work goes on.", category="facts")
+    assert all(f"## Notes {number}" in file.read_text() for number in range(14))
+    with pytest.raises(NoMatchError):
+        workspace.replace("neo", "Acme", "Nothing holds it now.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Facts\nOne.\n\n§\n\nTwo.\n",
+        "## Facts\nOne.\n§\nTwo.\n§",
+        "## Facts\nOne.\n§\nTwo.\n§\n",
+        "## Facts\r\nOne.\r\n§\r\nTwo.\r\n",
+        "\ufeff## Facts\nOne.\n§\nTwo.\n",
+        "One.\n§\nTwo.\n",
+        "## Facts\nOne.\n## Other\nTwo.\n",
+    ],
+    ids=["blank beside §", "§ at the end", "§ line at the end", "CRLF", "BOM", "flat", "headers"],
+)
+def test_what_looks_odd_is_no_drift(workspace, file, text):
+    file.write_bytes(text.encode())
+    seen = workspace.read("neo")
+    for number in range(3):
+        flat = {} if text.startswith("One") else {"category": "facts"}
+        workspace.add("neo", f"Added {number}.", expected=seen.digest, **flat)
+        workspace.replace("neo", f"Added {number}.", f"Changed {number}.")
+        seen = workspace.read("neo")
+    assert {"One.", "Two.", "Changed 0.", "Changed 2."} <= set(bodies(workspace))
+    assert backups(file) == []
+
+
+def test_a_file_equal_to_its_backup_is_no_drift(workspace, file):
+    seen = workspace.read("neo")
+    file.write_text(TEXT + "§\nTheirs.\n")
+    with pytest.raises(DriftError):
+        workspace.remove("neo", "Acme", expected=seen.digest)
+    seen = workspace.read("neo")
+    assert backups(file)[0].read_bytes() == file.read_bytes()
+    assert workspace.remove("neo", "Acme", expected=seen.digest).changed
+    assert len(backups(file)) == 1

@@ -335,7 +335,7 @@ class _Commit:
                 self._keep(refusal, sight, revision)
                 raise
             if data == sight.data:
-                return Snapshot(data, revision, bytes_digest(data))
+                return Snapshot(data, revision, sight.known_digest())
             put = self.publication.put(sight, data, self._draft(revision))
         finally:
             sight.close()
@@ -379,7 +379,7 @@ class _Commit:
         if expected is None:
             return self.journal.data(self.before) if changed and self.before else None
         found = visible.revision if visible else "0"
-        if sees(expected, found, bytes_digest(sight.data)):
+        if sees(expected, found, sight.known_digest()):
             return None
         seen = self._seen(expected)
         if self.before is not None and seen is not None:

@@ -14,7 +14,7 @@ from catmem.store.contract import EXTERNAL, Merged
 from catmem.store.faults import store_error
 from catmem.store.publication import Foreign, replaced_revision, retired_name, state_of
 from catmem.store.records import Draft
-from catmem.store.sight import look_at
+from catmem.store.sight import TICK, look_at
 from catmem.store.whole import read_file
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ WATCHED = 64
 """How many of the files that were taken out last every operation looks at; ``fsck`` looks at all."""
 
 _TRIES = 50
-_TICK = 12_000_000
-"""Nanoseconds within which two writes may leave a file with one and the same time."""
-
 MERGE_WITH = "merge_with"
 """In the note of an outsider's record: the revision that it is still to be merged with."""
 
@@ -55,10 +52,19 @@ class Outside:
 
         Returns the record of the visible bytes; ``None`` for a file that is not there and never was.
         """
-        known = self.journal.data(visible) if visible else b""
-        if sight.data == known:
+        if sight.data == self._data(visible):
+            sight.digest = visible.head if visible else sight.digest
             return visible
         return self._append("adopt", sight.data, visible.revision if visible else "0")
+
+    def _data(self, record: Record | None) -> bytes:
+        """The bytes of a record; those of the newest are at hand."""
+        if record is None:
+            return b""
+        newest = self.journal.head(self.name)
+        if newest is not None and newest.sequence == record.sequence:
+            return self.journal.head_data(self.name)
+        return self.journal.data(record)
 
     def begin_at(self, data: bytes, revision: str) -> Record:
         """Record the visible bytes in an empty journal, as a revision of this number."""
@@ -138,7 +144,7 @@ class Outside:
         data = self.journal.data(theirs)
         base = self._data_of(theirs.parents[0]) if theirs.parents else b""
         for _ in range(_TRIES):
-            sight = look_at(self.folder, self.name, self.journal.data(visible))
+            sight = look_at(self.folder, self.name, self._data(visible))
             try:
                 if sight.data == data:
                     # A write that was recorded never got into place, and they wrote over what it was to replace.
@@ -221,7 +227,7 @@ class Outside:
                 return self._look_at_retired(sequence, states[-1:])
             return None  # reaped
         same = (status.st_size, status.st_mtime_ns) == (state.size, state.mtime_ns)
-        if same and status.st_ctime_ns - status.st_mtime_ns > _TICK:
+        if same and status.st_ctime_ns - status.st_mtime_ns > TICK:
             return None
         data = read_file(self.folder.system, name, self.folder.gen)
         now = state_of(status, data)

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.store.faults import not_a_file, store_error
 from catmem.store.records import Retired
-from catmem.store.sight import Sight
 from catmem.store.whole import read_file, write_whole
 
 if TYPE_CHECKING:
     from catmem.store.folder import Folder
     from catmem.store.records import Draft, Record
+    from catmem.store.sight import Sight
 
 LATE_WAIT, LATE_TRIES = 0.001, 250
 """Seconds between two looks, and how many, at a writer whom the lease made wait until after the swap."""
@@ -155,7 +155,8 @@ class Publication:
 
     def record(self, sight: Sight, data: bytes, draft: Draft, temporary: str) -> Record:
         """The commit point."""
-        draft = replace(draft, retired=None if sight.status is None else state_of(sight.status, sight.data))
+        if sight.status is not None:
+            draft = replace(draft, retired=state_of(sight.status, sight.data, sight.known_digest()))
         try:
             return self.folder.writable_journal.append(draft, data)
         except OSError as error:
@@ -212,15 +213,17 @@ class Publication:
             # No text of anybody's: it goes back where it was, and the person sees to it.
             self.system.exchange(temporary, self.name, old_folder=self.folder.tmp, new_folder=self.folder.descriptor)
             raise not_a_file(self.path)
-        if sight.descriptor is not None and sight.status is not None and os.path.samestat(out, sight.status):
-            data, expected = sight.reread(), sight.data
-            sight.data = data
+        if sight.status is not None and os.path.samestat(out, sight.status):
+            touched = sight.reread_if_touched()
+            if touched is None:
+                self.retire(temporary, record.sequence, state_of(out, sight.data, sight.known_digest()))
+                return None
+            sight.status, sight.data = touched
+            sight.digest, data = "", sight.data
         else:
-            data, expected = read_file(self.system, temporary, self.folder.tmp), None
+            data = read_file(self.system, temporary, self.folder.tmp)
         state = state_of(out, data)
         self.retire(temporary, record.sequence, state)
-        if data == expected:
-            return None
         return Foreign("adopt", data, replaced_revision(record), record.sequence, state, state)
 
     def retire(self, temporary: str, sequence: int, state: Retired) -> None:
@@ -241,13 +244,11 @@ class Publication:
         sight.let_go()
         if waiting:
             self._await_writer(sight)
-        if sight.descriptor is None:
+        touched = sight.reread_if_touched()
+        if touched is None:
             return None
-        status = self.system.status(sight.descriptor)  # before the read: a write after it must not look like part of it
-        data = sight.reread()
-        if data == sight.data:
-            return None
-        was = state_of(status, sight.data)
+        status, data = touched
+        was = state_of(status, sight.data, sight.known_digest())
         return Foreign("late", data, replaced_revision(record), record.sequence, state_of(status, data), was)
 
     def _await_writer(self, sight: Sight) -> None:
@@ -270,9 +271,9 @@ def temporary_name(data: bytes) -> str:
     return bytes_digest(data).removeprefix("sha256:")
 
 
-def state_of(status: os.stat_result, data: bytes) -> Retired:
+def state_of(status: os.stat_result, data: bytes, digest: str = "") -> Retired:
     """The state of a file with these bytes. Its size is that of the bytes: the file may have grown since the read."""
-    return Retired(size=len(data), mtime_ns=status.st_mtime_ns, digest=bytes_digest(data))
+    return Retired(size=len(data), mtime_ns=status.st_mtime_ns, digest=digest or bytes_digest(data))
 
 
 def retired_name(sequence: int, state: Retired) -> str:

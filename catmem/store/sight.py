@@ -12,6 +12,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DriftError, StoreError
 from catmem.store.faults import link_in_place, not_a_file, store_error
 from catmem.store.whole import read_whole
@@ -27,6 +28,9 @@ LEASE_TRIES, LEASE_WAIT = 25, 0.0002
 CALM_WAIT = 0.02
 """Seconds between two reads that must be equal, where there are no leases."""
 
+TICK = 12_000_000
+"""Nanoseconds within which two writes may leave a file with one and the same time."""
+
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -39,6 +43,10 @@ class Sight:
     status: os.stat_result | None
     data: bytes
     leased: bool = False
+    digest: str = ""
+    """The digest of ``data``, once somebody knows it."""
+    settled: bool = False
+    """Whether the file's time is old enough for any later write to change it."""
 
     @property
     def missing(self) -> bool:
@@ -55,9 +63,24 @@ class Sight:
             return False
         return os.path.samestat(named, self.status) and (not self.leased or self.system.lease_stands(self.descriptor))
 
+    def known_digest(self) -> str:
+        """The digest of ``data``."""
+        self.digest = self.digest or bytes_digest(self.data)
+        return self.digest
+
     def reread(self) -> bytes:
         """The file's bytes as they are now, wherever it stands."""
         return b"" if self.descriptor is None else read_whole(self.system, self.descriptor)
+
+    def reread_if_touched(self) -> tuple[os.stat_result, bytes] | None:
+        """The file's state and bytes if they are no longer those that were seen, wherever it stands."""
+        if self.descriptor is None or self.status is None:
+            return None
+        now = self.system.status(self.descriptor)  # before the read: a write after it must not look like part of it
+        if self.settled and (now.st_size, now.st_mtime_ns) == (self.status.st_size, self.status.st_mtime_ns):
+            return None
+        data = self.reread()
+        return None if data == self.data else (now, data)
 
     def wanted(self) -> bool:
         """Whether somebody waits for the lease, to write."""
@@ -95,6 +118,7 @@ def look_at(folder: Folder, name: str, known: bytes) -> Sight:
     sight = Sight(system, descriptor, None, b"")
     try:
         sight.status = system.status(descriptor)
+        sight.settled = 0 < sight.status.st_mtime_ns < int(system.now().timestamp() * 1e9) - TICK
         _refuse_protected(folder, name, sight.status)
         _fill(folder, name, sight, known)
     except OSError as error:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 _ROUNDS = 60
+_COLD = 5
+"""The first rounds, which find files and caches cold, and are left out."""
 _LIMITS = {14: 2.5, 100: 2.5, 1_000: 2.5, 10_000: 1.0}
 _JOURNAL_LIMIT = 1.3
 _COUNTS = (14, 1_000)
@@ -152,14 +154,13 @@ def _taking_turns(hermes: Path, count: int, rounds: int, durability: str) -> tup
             stack.enter_context(_child(hermes, _THEIRS, home / "theirs")),
         ]
         taken: list[list[list[float]]] = [[], []]
-        for number in range(rounds + 5):
-            for side, child in enumerate(children):
-                measured = _ask(child, entry_text(count + number))
-                if number >= 5:  # noqa: PLR2004 - the first few find files and caches cold
-                    taken[side].append(measured)
+        for turn in range(_COLD + rounds):
+            for child, rows in zip(children, taken, strict=True):
+                rows.append(_ask(child, entry_text(count + turn)))
         for child in children:
             _pipe(child.stdin).close()
-    return _medians(taken[0]), _medians(taken[1])
+    ours, theirs = taken
+    return _medians(ours[_COLD:]), _medians(theirs[_COLD:])
 
 
 def _child(python: Path, script: str, home: Path) -> subprocess.Popen[str]:

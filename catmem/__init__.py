@@ -20,40 +20,66 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from catmem.errors import (
         AmbiguousError,
+        BusyError,
         CatmemError,
         ConfigError,
+        DamagedError,
+        DriftError,
         EditError,
+        ForbiddenError,
         NoMatchError,
         NotUtf8Error,
+        OperationCollisionError,
+        OverBudgetError,
+        RefusedError,
+        StaleError,
+        StoreError,
         TooLargeError,
         UnknownNameError,
+        UnknownRevisionError,
         UnreadableError,
     )
     from catmem.model.document import Document, Entry, Problem, Section, parse
     from catmem.model.merge import Conflict, Merge, merge
     from catmem.policy.profile import Profile, load_profile
     from catmem.policy.prompt import Prompt, build_prompt
+    from catmem.service.operation import Operation
+    from catmem.service.tool import memory_tool
     from catmem.service.workspace import Workspace
+    from catmem.service.writing import Written
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "catmem.errors": (
         "AmbiguousError",
+        "BusyError",
         "CatmemError",
         "ConfigError",
+        "DamagedError",
+        "DriftError",
         "EditError",
+        "ForbiddenError",
         "NoMatchError",
         "NotUtf8Error",
+        "OperationCollisionError",
+        "OverBudgetError",
+        "RefusedError",
+        "StaleError",
+        "StoreError",
         "TooLargeError",
         "UnknownNameError",
+        "UnknownRevisionError",
         "UnreadableError",
     ),
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "parse"),
     "catmem.model.merge": ("Conflict", "Merge", "merge"),
     "catmem.policy.profile": ("Profile", "load_profile"),
     "catmem.policy.prompt": ("Prompt", "build_prompt"),
+    "catmem.service.operation": ("Operation",),
+    "catmem.service.tool": ("memory_tool",),
     "catmem.service.workspace": ("Workspace",),
+    "catmem.service.writing": ("Written",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -62,7 +88,10 @@ __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
     "load_profile",
     "build_prompt",
     "merge",
+    "memory_tool",
     "Workspace",
+    "Operation",
+    "Written",
     "Document",
     "Section",
     "Entry",
@@ -80,6 +109,16 @@ __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
     "EditError",
     "NoMatchError",
     "AmbiguousError",
+    "OverBudgetError",
+    "ForbiddenError",
+    "RefusedError",
+    "StaleError",
+    "DriftError",
+    "BusyError",
+    "OperationCollisionError",
+    "UnknownRevisionError",
+    "StoreError",
+    "DamagedError",
     "__version__",
 ]
 

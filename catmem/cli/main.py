@@ -18,6 +18,20 @@ COMMANDS = {
     "list": "List the entries that a profile sees.",
     "prompt": "Print the text for a specialist's system prompt.",
     "fmt": "Put memory files into one layout.",
+    "add": "Add an entry.",
+    "replace": "Give an entry other words or tags.",
+    "remove": "Remove an entry.",
+    "move": "Put an entry into another category.",
+    "verify": "Say that an entry still holds.",
+    "log": "List the revisions of a file.",
+    "diff": "Show what changed between revisions of a file.",
+    "restore": "Write a file as it was at a revision.",
+    "replay": "Write every revision out as a file.",
+    "fsck": "Check the history and the files, and mend what is safe to mend.",
+    "doctor": "Say what the folders of this root give the store, and what they lack.",
+    "anchor": "Print where the history stands, to keep elsewhere, or check that it still holds that.",
+    "purge": "Erase an entry everywhere, from the history too.",
+    "repair": "Mend a file that holds what no tool wrote.",
 }
 """The commands and their one-line help; each is the function ``command`` of the module of its name."""
 

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catmem.cli.output import read_stdin
+from catmem.errors import NotUtf8Error, TooLargeError
 from catmem.policy.staleness import read_date
+from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +32,59 @@ def _remember_format(ctx: click.Context, _param: click.Parameter, value: str) ->
     # Errors are printed outside the command; they follow its format.
     ctx.meta["catmem.json"] = value == "json"
     return value == "json"
+
+
+def _text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The text of an argument, or what standard input holds for ``-``, which can be read once."""
+    if value != "-":
+        return value
+    if "catmem.stdin" in ctx.meta:
+        raise click.UsageError(f"{ctx.meta['catmem.stdin']} is - too, and standard input holds one text.", ctx)
+    ctx.meta["catmem.stdin"] = param.human_readable_name
+    # What comes out of a program ends in a newline that is no part of the text.
+    return _decoded(read_stdin(DEFAULT_LIMITS.file_bytes), "standard input").rstrip("\r\n")
+
+
+def _file_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    from catmem.reading import read_bounded
+
+    if value is None or value == "-":
+        return _text(ctx, param, value)
+    return _decoded(read_bounded(value, DEFAULT_LIMITS.file_bytes), value)
+
+
+def _decoded(data: bytes, place: str) -> str:
+    try:
+        return decode(data)
+    except (NotUtf8Error, TooLargeError) as error:
+        error.path, error.hint = place, "Nothing was done. Give a text in UTF-8, of 16 MiB at most."
+        raise
+
+
+def _tags(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str | list[str] | None] | None:
+    """``KEY=VALUE`` each, ``KEY=[a, b]`` for a list, and ``None`` for ``KEY=``."""
+    tags: dict[str, str | list[str] | None] = {}
+    for given in values:
+        key, equals, value = given.partition("=")
+        if not (key and equals):
+            raise click.BadParameter(f"{given!r} is not of the form KEY=VALUE.", ctx=ctx, param=param)
+        if key in tags:
+            raise click.BadParameter(f"{key!r} is given twice. A list is written {key}=[a, b].", ctx=ctx, param=param)
+        tags[key] = _tag_list(ctx, param, value) if value.startswith("[") else value or None
+    return tags or None
+
+
+def _tag_list(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
+    # A list is written as it stands in a file, with quotes where a value holds a comma.
+    from catmem.syntax.tags import read_pairs
+
+    pairs = read_pairs(f"[list: {value}]", len(value) + len("[list: ]"))
+    if len(pairs) != 1 or isinstance(pairs[0][1], str):
+        message = f'{value!r} is not a list. Write [a, b], and values with commas or brackets in quotes: ["a, b", c].'
+        raise click.BadParameter(message, ctx=ctx, param=param)
+    return list(pairs[0][1])
 
 
 root_option = click.option(
@@ -55,10 +111,67 @@ target_option = click.option(
     "-t", "--target", type=click.Choice(["user", "memory"]), help="Only USER.md or only MEMORY.md."
 )
 
+entity_argument = click.argument("entity")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Write nothing; show what would change.")
+expected_option = click.option(
+    "--expected",
+    metavar="REVISION|DIGEST",
+    help="What you saw last. If the file is no longer that, nothing is written (exit status 3).",
+)
+actor_option = click.option(
+    "--as", "actor", metavar="NAME", help="The profile that acts, within its rights. By default you, a person."
+)
+narrow_option = click.option("-c", "--category", metavar="SLUG", help="Look for the entry in this category only.")
+
 
 def profile_option(*, required: bool) -> Callable[[Any], Any]:
     """``-p``/``--profile``: whose memory."""
     return click.option("-p", "--profile", required=required, metavar="NAME", help="The profile whose memory this is.")
+
+
+def text_argument(name: str, metavar: str, *, required: bool = True) -> Callable[[Any], Any]:
+    """A text, or ``-`` for standard input."""
+    return click.argument(name, metavar=metavar, required=required, callback=_text)
+
+
+def text_option(name: str, *, metavar: str, said: str) -> Callable[[Any], Any]:
+    """The text of a file that an option names, or of standard input for ``-``."""
+    return click.option(name, metavar=metavar, callback=_file_text, help=said)
+
+
+def tag_option(said: str) -> Callable[[Any], Any]:
+    """``--tag KEY=VALUE``, any number of times, as a mapping with ``None`` for ``KEY=``; ``None`` without any."""
+    return click.option("--tag", "tags", metavar="KEY=VALUE", multiple=True, callback=_tags, help=said)
+
+
+def day_option(said: str) -> Callable[[Any], Any]:
+    """``--as-of DATE`` for a day that is written."""
+    return click.option("--as-of", callback=_day, metavar="DATE", help=said)
+
+
+def whose_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it
+    """``-p``, ``--as`` and ``-t``: whose file is written, by whom, and which of the two."""
+    target = click.option(
+        "-t",
+        "--target",
+        type=click.Choice(["user", "memory"]),
+        default="user",
+        show_default=True,
+        help="USER.md or MEMORY.md.",
+    )
+    return profile_option(required=True)(actor_option(target(command)))
+
+
+def how_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it
+    """How a write is made, and how its answer is shown."""
+    on_drift = click.option(
+        "--on-drift",
+        type=click.Choice(["adopt", "refuse", "merge"]),
+        help="If somebody changed the file by other means: go on unless they changed this entry (adopt), refuse once, "
+        "or make the change on what is there now even if --expected is older (merge). By default what catmem.yaml "
+        "says, else adopt.",
+    )
+    return expected_option(on_drift(dry_run_option(root_option(format_option(command)))))
 
 
 def open_workspace(root_folder: str | None) -> Workspace:
@@ -66,3 +179,10 @@ def open_workspace(root_folder: str | None) -> Workspace:
     from catmem.service.workspace import Workspace
 
     return Workspace.open(".") if root_folder is None else Workspace.open(root_folder, search=False)
+
+
+def open_with_store(root_folder: str | None) -> Workspace:
+    """The same for a command that uses its store, which is closed when the command ends."""
+    workspace = open_workspace(root_folder)
+    click.get_current_context().call_on_close(workspace.store.close)
+    return workspace

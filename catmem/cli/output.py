@@ -6,14 +6,16 @@ import json
 import os
 import sys
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from catmem.errors import UnreadableError
+from catmem.errors import AmbiguousError, OverBudgetError, RefusedError, UnreadableError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from catmem.errors import CatmemError
+    from catmem.store.contract import Fault
 
 _JOINERS = "\u200c\u200d"
 
@@ -70,8 +72,41 @@ def print_error(error: CatmemError, *, as_json: bool) -> None:
     if error.path is not None:
         error.path = shown_path(error.path)
     say(f"error[{error.code}]: {printable(str(error))}")
+    for line in _particulars(error):
+        say(f"  {line}")
     if error.hint:
         say(f"  {printable(error.hint)}")
+
+
+def _particulars(error: CatmemError) -> Iterator[str]:
+    """What one kind of error knows and a person can act on."""
+    if isinstance(error, AmbiguousError):
+        yield from (f"{number}. {printable(body)}" for number, body in enumerate(error.candidates, 1))
+    elif isinstance(error, OverBudgetError) and error.could_go:
+        yield "These could go:"
+        yield from _could_go(error.could_go)
+    elif isinstance(error, RefusedError):
+        if error.expected is not None or error.found is not None:
+            yield f"expected {printable(error.expected or 'nothing')}, found {printable(error.found or 'nothing')}"
+        if error.drift_backup is not None:
+            yield f"What is there now was copied to {printable(shown_path(error.drift_backup))}"
+
+
+def _could_go(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    rows: list[tuple[str, ...]] = [("", "state", "date", "characters", "category", "entry")]
+    for entry in entries:
+        size, text = f"{entry['size']:,}".rjust(len("characters")), printable(entry["text"])
+        rows.append(("", entry["state"], entry["date"] or "-", size, entry["category"], text))
+    return columns(rows).rstrip("\n").split("\n")
+
+
+def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
+    """What is not right in a store: what, where, and what to do."""
+    for fault in faults:
+        place = "" if fault.path is None else f"{shown_path(fault.path)}: "
+        yield printable(f"{'damage' if fault.damage else 'note'}[{fault.code}]: {place}{fault.message}\n")
+        if fault.hint:
+            yield printable(f"  {fault.hint}\n")
 
 
 def shown_path(path: str | Path) -> str:

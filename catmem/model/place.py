@@ -11,7 +11,10 @@ from catmem.syntax.slug import UNCATEGORIZED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from catmem.model.document import Document, Section
+    from catmem.model.document import Document, Entry, Section
+
+_FIRST_LOOK = 4096
+"""Characters, from the end of a section, in which its last entry is looked for first."""
 
 
 class Place(NamedTuple):
@@ -73,10 +76,9 @@ def line_end(document: Document, position: int) -> int:
 
 def _in_section(document: Document, section: Section, *, must_end: bool) -> Iterator[Place]:
     newline = document.newline
-    entries = document.entries_between(section.start, section.end)
-    entries = [entry for entry in entries if section.start < entry.start < section.end]
-    if entries:
-        yield from places_behind(document, entries[-1].end, must_end=must_end)
+    last = _last_entry(document, section.start + 1, section.end)
+    if last is not None:
+        yield from places_behind(document, last.end, must_end=must_end)
         return
     after = ending(document, section.header_end) if must_end else ""
     if not is_shared(document):
@@ -89,10 +91,10 @@ def _before_sections(document: Document, *, must_end: bool) -> Iterator[Place]:
     newline = document.newline
     start = document.scan.start
     end = document.sections[0].start if document.sections else len(document.text)
-    entries = [entry for entry in document.entries_between(0, end) if entry.start < end]
+    last = _last_entry(document, 0, end)
     title = document.scan.title
-    if entries:
-        yield from places_behind(document, entries[-1].end, must_end=must_end)
+    if last is not None:
+        yield from places_behind(document, last.end, must_end=must_end)
     elif title:
         yield Place(title.end, 2 * newline, ending(document, title.end) if must_end else "")
     elif document.sections:
@@ -104,6 +106,17 @@ def _before_sections(document: Document, *, must_end: bool) -> Iterator[Place]:
         starts_line = end == start or document.text.endswith("\n")
         yield Place(end, "" if starts_line else _last_newline(document), newline)
         yield Place(end, newline, newline)
+
+
+def _last_entry(document: Document, start: int, end: int) -> Entry | None:
+    """The last entry that begins from ``start`` on and before ``end``; looked for from behind, as files are long."""
+    width = _FIRST_LOOK
+    while True:
+        begin = max(start, end - width)
+        found = [entry for entry in document.entries_between(begin, end) if start <= entry.start < end]
+        if found or begin == start:
+            return found[-1] if found else None
+        width *= 8
 
 
 def places_behind(document: Document, position: int, *, must_end: bool) -> Iterator[Place]:

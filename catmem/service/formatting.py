@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -158,9 +159,8 @@ def apply_format(workspace: Workspace, planned: PlannedFormat) -> None:
         return
     old, new = planned.old.encode(), planned.new.encode()
     if is_in_store(workspace, planned.path):
-        store = store_of_file(workspace.config, planned.path)
-        store.commit(str(planned.path), bytes_digest(old), lambda _: new, Change(op="fmt"))
-        store.close()
+        with closing(store_of_file(workspace.config, planned.path)) as store:
+            store.commit(str(planned.path), bytes_digest(old), lambda _: new, Change(op="fmt"))
     else:
         rewrite_file(planned.path, old, new)
 

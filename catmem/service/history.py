@@ -48,7 +48,7 @@ def entity_of(workspace: Workspace, name: str) -> str:
         raise UnknownNameError(
             f"{target!r} is not a target",
             code="unknown_target",
-            hint=suggestion(target, FILE_NAMES) or "Use PROFILE/user (USER.md) or PROFILE/memory (MEMORY.md).",
+            hint=suggestion(target, FILE_NAMES, "targets"),
         )
     return f"{workspace.profile(owner).name}/{target}"
 

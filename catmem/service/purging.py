@@ -72,7 +72,8 @@ def purge(workspace: Workspace, entity: str, old_text: str, *, dry_run: bool = F
         erased = store.erase(each, _redaction(own))
         revisions += erased.revisions
         files += [os.path.relpath(path, workspace.root) for path in erased.paths]
-    return PurgeReport(tuple(entities), tuple(entries), revisions, tuple(files), dry_run)
+    distinct = {(entry.category, entry.id): entry for entry in entries}
+    return PurgeReport(tuple(entities), tuple(distinct.values()), revisions, tuple(files), dry_run)
 
 
 def _entries_to_forget(workspace: Workspace, entity: str, old_text: str) -> list[Entry]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from catmem.service.workspace import Workspace
     from catmem.store.doctor import Feature
+    from catmem.store.journal import Anchor as End
 
 
 def file_store(workspace: Workspace) -> FileStore:
@@ -102,12 +103,12 @@ def check_anchor(workspace: Workspace, text: str) -> list[Fault]:
 def _check(store: FileStore, number: int, line: str) -> Iterator[Fault]:
     try:
         said = json.loads(line)
-        end = {"store": str(said["store"]), "sequence": int(said["sequence"]), "line": str(said["line"])}
+        end: End = {"store": str(said["store"]), "sequence": int(said["sequence"]), "line": str(said["line"])}
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(
             f"line {number} is no anchor", code="bad_anchor", hint="Give what 'catmem anchor' printed."
         ) from error
-    if not store.holds(end):  # type: ignore[arg-type] - the keys are those of an anchor
+    if not store.holds(end):
         yield Fault(
             "rolled_back",
             f"no journal holds record {end['sequence']} of the store {end['store'][:8]}… as it was",
@@ -184,8 +185,8 @@ def _examined(folder: Path, records: int | None) -> FolderReport:
     from catmem.store.system import System
 
     if not os.path.lexists(folder):
-        note = f"there is no such folder yet; the first write makes it, for {' and '.join(FILE_NAMES.values())}"
-        return FolderReport(str(folder), "", (), store=False, records=None, note=note)
+        missing = f"there is no such folder yet; the first write makes it, for {' and '.join(FILE_NAMES.values())}"
+        return FolderReport(str(folder), "", (), store=False, records=None, note=missing)
     features: tuple[Feature, ...] = ()
     note = None
     try:

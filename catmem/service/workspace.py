@@ -1,102 +1,102 @@
-"""A root, its profiles and their memory files: the one service that every door uses. Read-only in this version.
+"""A root, its profiles and their memory files: the one service that every door uses.
 
-Nothing here is cached between calls: each reads the disk as it is. A ``Session`` is for callers who need the opposite,
-a prompt that stays the same until they ask for a new one.
+Nothing here is cached between calls: each reads what is there. A ``Session`` is for callers who need the opposite, a
+prompt that stays the same until they ask for a new one.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Unpack
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.model.document import Document, parse
 from catmem.policy.access import View, visible
 from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.problems import all_problems
-from catmem.policy.profile import check_profile, find_profile, load_profiles, memory_dir
+from catmem.policy.profile import check_profile, find_profile, load_profiles, memory_dir, profile_names
 from catmem.policy.prompt import TARGETS, Prompt, build_prompt
-from catmem.policy.schema import nearest
-from catmem.policy.staleness import Freshness, freshness, stale_after_days
-from catmem.policy.threats import BuiltinScanner
-from catmem.policy.threats.batch import scan_each
+from catmem.policy.rights import Rights
 from catmem.reading import read_bounded
+from catmem.service.clock import today
+from catmem.service.listing import ListedEntry, Notice, listed_entries, notices
+from catmem.service.operation import Operation
+from catmem.service.session import Session
 from catmem.syntax.slug import slugify
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from datetime import date
     from pathlib import Path
 
-    from catmem.model.document import Entry, Problem
+    from catmem.model.document import Problem
     from catmem.policy.profile import Profile
     from catmem.policy.prompt import Counter
     from catmem.policy.styles import Style
-    from catmem.policy.threats import Finding, Scanner
+    from catmem.policy.threats import Scanner
+    from catmem.service.writing import How, Written
+    from catmem.store.contract import OnDrift, Store
 
-_WORTH_A_WARNING = frozenset({"bad-tag", "malformed-tags"})
+__all__ = ["FILE_NAMES", "ListedEntry", "Notice", "Reading", "Session", "Workspace"]
 
 FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
 """The file of each target, in the folder of a profile."""
 
 
 @dataclass(frozen=True, slots=True)
-class ListedEntry:
-    """One visible entry with its place and its state on a day."""
+class Reading:
+    """A whole document as it is now, hidden categories included, and what to say as ``expected`` when writing to it.
 
-    target: str
-    path: Path
-    line: int
-    entry: Entry
-    freshness: Freshness
-    threats: tuple[str, ...]
-    """The rules of the threat scan for which a prompt withholds the entry. People may see it, agents should not."""
+    ``revision`` is ``None`` for bytes that no store has recorded yet; ``digest`` always names them.
+    """
 
-    def to_dict(self) -> dict[str, Any]:
-        """The entry as JSON-ready data."""
-        day = self.freshness.day
-        return {
-            "target": self.target,
-            "category": self.entry.category,
-            "line": self.line,
-            "id": self.entry.id,
-            "state": self.freshness.state,
-            "date": None if day is None else day.isoformat(),
-            "threats": list(self.threats),
-            "tags": self.entry.tags,
-            "body": self.entry.body,
-        }
-
-
-class Notice(NamedTuple):
-    """Something a person should know, and where; ``line`` counts from 1."""
-
-    path: Path | None
-    line: int | None
-    message: str
+    entity: str
+    revision: str | None
+    digest: str
+    document: Document
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A root that has been opened. ``Workspace.open`` makes one."""
+    """A root that has been opened. ``Workspace.open`` makes one.
+
+    The writing verbs (``add``, ``replace``, ``remove``, ``move``, ``verify``, and ``write`` for several at once) take
+    the profile whose file it is, and by keyword what ``How`` lists: ``expected``, ``actor``, ``dry_run``, ``on_drift``,
+    ``op_id``. Each writes one revision or nothing, and raises ``EditError`` and its kinds, ``ForbiddenError``,
+    ``UnknownNameError``, ``RefusedError`` and its kinds, ``StoreError``.
+    """
 
     config: Config
+    _given: Store | None = field(default=None, repr=False, compare=False)
+    _opened: Store | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
-    def open(cls, folder: str | Path = ".", *, search: bool = True) -> Workspace:
+    def open(cls, folder: str | Path = ".", *, search: bool = True, store: Store | None = None) -> Workspace:
         """Open the root that ``folder`` lies in: the nearest folder with a ``catmem.yaml``, else ``folder`` itself.
 
-        With ``search=False`` the folder itself is the root. Raises ``ConfigError`` and ``UnreadableError``.
+        With ``search=False`` the folder itself is the root. ``store`` takes the place of the one that the root names.
+        Raises ``ConfigError`` and ``UnreadableError``.
         """
         root = find_root(folder) if search else None
-        return cls(load_config(root or folder))
+        return cls(load_config(root or folder), store)
 
     @property
     def root(self) -> Path:
         """The folder of the root."""
         return self.config.root
+
+    @property
+    def store(self) -> Store:
+        """The store that was given, or else that of the root, opened when it is first asked for."""
+        store = self._given or self._opened
+        if store is None:
+            from catmem.service.stores import open_store
+
+            store = open_store(self.config, self.profile, profile_names(self.config.profiles_dir))
+            object.__setattr__(self, "_opened", store)
+        return store
 
     def profiles(self) -> Mapping[str, Profile]:
         """All profiles of the root by name, in alphabetical order. Raises ``ConfigError`` for the first bad one."""
@@ -120,6 +120,15 @@ class Workspace:
         """Where a profile's ``user`` or ``memory`` file is, whether it exists or not."""
         return self._path(self.profile(name), target)
 
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def read(self, name: str, target: str = "user") -> Reading:
+        """A profile's whole document, for a person; an agent gets what ``view`` and ``list`` give."""
+        profile = self.profile(name)
+        path = self._path(profile, target)
+        now = self.store.read(f"{profile.name}/{target}")
+        return Reading(f"{profile.name}/{target}", now.revision, now.digest, self._parsed(now.data, path))
+
     def view(self, name: str, target: str, *, source: str | None = None) -> View:
         """What a profile sees of its own file, or of the file of ``source``. A missing file reads as an empty one."""
         profile = self.profile(name)
@@ -140,24 +149,9 @@ class Workspace:
         for each in TARGETS if target is None else (_known_target(target),):
             view = visible(self._document(profile, each), each, profile, self.config.taxonomy)
             entries = [entry for entry in view.entries if wanted in {None, entry.category}]
-            threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
-            listed += [
-                self._listed(profile, view, entry, findings, as_of)
-                for entry, findings in zip(entries, threats, strict=True)
-            ]
+            path = self._path(profile, each)
+            listed += listed_entries(view, entries, path, profile, self.config, as_of or today())
         return listed
-
-    def _listed(
-        self, profile: Profile, view: View, entry: Entry, findings: Sequence[Finding], as_of: date | None
-    ) -> ListedEntry:
-        return ListedEntry(
-            target=view.target,
-            path=self._path(profile, view.target),
-            line=view.document.line(entry.start),
-            entry=entry,
-            freshness=self._freshness(profile, entry, as_of),
-            threats=tuple(sorted({finding.rule for finding in findings})),
-        )
 
     def _category(self, name: str) -> str:
         """The category that a slug, an alias or a title names."""
@@ -174,7 +168,7 @@ class Workspace:
         scanner: Scanner | None = None,
         counter: Counter = len,
     ) -> Prompt:
-        """The prompt of a profile, from its own files or from those of the profile ``source``, as they are on disk now.
+        """The prompt of a profile, from its own files or from those of the profile ``source``, as they are now.
 
         ``as_of`` is today by default. Raises ``ConfigError`` and ``UnreadableError``; a file that cannot be read is
         never taken for an empty one.
@@ -184,7 +178,7 @@ class Workspace:
         return build_prompt(
             {target: self._document(owner, target) for target in TARGETS},
             profile,
-            as_of=as_of or _today(),
+            as_of=as_of or today(),
             config=self.config,
             style=style,
             scanner=scanner,
@@ -205,22 +199,8 @@ class Workspace:
         found: list[Notice] = []
         for target in TARGETS:
             view = visible(self._document(owner, target), target, profile, self.config.taxonomy)
-            path = self._path(owner, target)
-            found += [
-                Notice(path, view.document.line(problem.start), problem.message)
-                for problem in view.problems(self.problems(view.document))
-                if problem.rule in _WORTH_A_WARNING
-            ]
-            found += self._slips(profile, target, view)
+            found += notices(view, self._path(owner, target), profile, self.config)
         return tuple(found)
-
-    def _slips(self, profile: Profile, target: str, view: View) -> Iterator[Notice]:
-        declared = self.config.taxonomy.declared()
-        known = {*declared, *(section.category for section in view.document.sections)}
-        for selector in profile.selectors(target, self.config.taxonomy).unmatched(known):
-            near = nearest(selector.removeprefix("!"), self.config.taxonomy.categories)
-            if near:
-                yield Notice(profile.path, None, f"the selector {selector!r} matches nothing; did you mean {near!r}?")
 
     def session(self, name: str, *, as_of: date | None = None, style: Style | None = None) -> Session:
         """A session whose prompt stays as it is first asked for."""
@@ -242,48 +222,136 @@ class Workspace:
         return memory_dir(profile, self.config) / FILE_NAMES[_known_target(target)]
 
     def _document(self, profile: Profile, target: str) -> Document:
+        return self._parsed(self._bytes(profile, target), self._path(profile, target))
+
+    def _bytes(self, profile: Profile, target: str) -> bytes:
+        """The bytes of a memory file as they are now: the one place where they are read to be shown."""
         path = self._path(profile, target)
+        if self._given is not None:
+            return self._given.peek(f"{profile.name}/{target}")
+        # The same that the file store's `peek` does, without loading the store.
         try:
-            data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=profile.allow_outside)
+            return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=profile.allow_outside)
         except UnreadableError as error:
             # A link that leads nowhere is no missing file: something should be there.
             if error.code == "missing" and not os.path.lexists(path):
-                return self.parse("")
+                return b""
             raise
+
+    def _parsed(self, data: bytes, path: Path) -> Document:
         try:
             return self.parse(data)
         except CatmemError as error:
             error.path = str(path)
             raise
 
-    def _freshness(self, profile: Profile, entry: Entry, as_of: date | None) -> Freshness:
-        tags = entry.tags
-        limit = stale_after_days(entry.category, tags, profile, self.config)
-        return freshness(tags, as_of=as_of or _today(), stale_after=limit)
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def add(  # noqa: PLR0913 - what the entry says and where it goes, by keyword
+        self,
+        name: str,
+        content: str,
+        *,
+        target: str = "user",
+        category: str | None = None,
+        tags: Mapping[str, str | Sequence[str]] | None = None,
+        as_of: date | None = None,
+        **how: Unpack[How],
+    ) -> Written:
+        """Add an entry to a profile's file, with the day ``as_of`` (today) as its ``created``.
+
+        Without a ``category`` it goes to the one that the acting profile may write, if that is one; else, in a file
+        without section headers, to ``__uncategorized__``. A text that is there already is not added again.
+        """
+        operation = Operation("add", content=content, category=category, tags=_listed(tags), as_of=as_of)
+        return self.write(name, [operation], target=target, **how)
+
+    def replace(  # noqa: PLR0913 - which entry, and what it is to say
+        self,
+        name: str,
+        old_text: str,
+        content: str | None,
+        *,
+        target: str = "user",
+        category: str | None = None,
+        tags: Mapping[str, str | Sequence[str] | None] | None = None,
+        **how: Unpack[How],
+    ) -> Written:
+        """Give the entry that holds ``old_text`` another text; ``None`` keeps it, to change ``tags`` alone.
+
+        ``tags`` are laid over the entry's own, and ``None`` as a value takes one away. ``category`` narrows the search.
+        """
+        operation = Operation("replace", content, old_text, category, tags=_listed(tags))
+        return self.write(name, [operation], target=target, **how)
+
+    def remove(
+        self, name: str, old_text: str, *, target: str = "user", category: str | None = None, **how: Unpack[How]
+    ) -> Written:
+        """Remove the entry that holds ``old_text``; ``category`` narrows the search."""
+        return self.write(name, [Operation("remove", old_text=old_text, category=category)], target=target, **how)
+
+    def move(
+        self,
+        name: str,
+        old_text: str,
+        to_category: str,
+        *,
+        target: str = "user",
+        category: str | None = None,
+        **how: Unpack[How],
+    ) -> Written:
+        """Put the entry that holds ``old_text`` into another category; ``category`` narrows the search."""
+        operation = Operation("move", old_text=old_text, category=category, to_category=to_category)
+        return self.write(name, [operation], target=target, **how)
+
+    def verify(
+        self,
+        name: str,
+        old_text: str,
+        *,
+        target: str = "user",
+        category: str | None = None,
+        as_of: date | None = None,
+        **how: Unpack[How],
+    ) -> Written:
+        """Say that the entry that holds ``old_text`` still holds, as of a day that is not in the future."""
+        operation = Operation("verify", old_text=old_text, category=category, as_of=as_of)
+        return self.write(name, [operation], target=target, **how)
+
+    def write(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+        self,
+        name: str,
+        operations: Sequence[Operation],
+        *,
+        target: str = "user",
+        expected: str | None = None,
+        actor: str | None = None,
+        dry_run: bool = False,
+        on_drift: OnDrift | None = None,
+        op_id: str | None = None,
+    ) -> Written:
+        """Make several operations as one revision, all or none; limits are looked at in the end.
+
+        Each works on what the one before it made. Errors of one say by their ``key`` which it was. ``How`` tells what
+        ``expected`` and the rest are.
+        """
+        from catmem.service.terms import Terms
+        from catmem.service.writing import Writer
+
+        acting = None if actor is None else self.profile(actor)
+        rights = Rights(acting, _known_target(target), self.config.taxonomy)
+        rights.refuse_other_owner(name)
+        owner = self.profile(name)
+        terms = Terms(f"{owner.name}/{target}", target, owner, rights, self.config, today())
+        writer = Writer(self.store, self.parse, terms, operations, on_drift or self.config.on_drift)
+        return writer.try_out(expected) if dry_run else writer.write(expected, op_id)
 
 
-@dataclass(slots=True)
-class Session:
-    """One conversation of an agent: its prompt is built once and stays, whatever is written, until ``refresh``.
-
-    So a provider's prefix cache holds over a whole conversation.
-    """
-
-    workspace: Workspace
-    profile: str
-    as_of: date | None = None
-    style: Style | None = None
-    _prompt: Prompt | None = field(default=None, init=False, repr=False)
-
-    @property
-    def prompt(self) -> Prompt:
-        """The prompt as it was when it was first asked for, or at the last ``refresh``."""
-        return self._prompt or self.refresh()
-
-    def refresh(self) -> Prompt:
-        """Build the prompt anew from what is on disk now."""
-        self._prompt = self.workspace.prompt(self.profile, as_of=self.as_of, style=self.style)
-        return self._prompt
+def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:
+    """Tags with every tuple as a list. What is neither text nor a list of it is refused with the other faults."""
+    if tags is None:
+        return None
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in tags.items()}
 
 
 def _known_target(target: str) -> str:
@@ -292,7 +360,3 @@ def _known_target(target: str) -> str:
             f"{target!r} is not a target", code="unknown_target", hint="Use 'user' (USER.md) or 'memory' (MEMORY.md)."
         )
     return target
-
-
-def _today() -> date:
-    return date.today()  # noqa: DTZ011 - the day where the person is, who wrote the dates

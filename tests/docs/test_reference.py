@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from catmem.errors import AmbiguousError, CatmemError, NotUtf8Error, TooLargeError
+from catmem.errors import AmbiguousError, CatmemError, NotUtf8Error, OverBudgetError, StaleError, TooLargeError
 from tests.docs import cli_reference
 
 GROUP = cli_reference.command_line()
@@ -27,7 +28,11 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 
 
 def test_the_commands_of_this_version():
-    assert set(COMMANDS) == {f"catmem {name}" for name in ("init", "show", "list", "prompt", "fmt")}
+    names = (
+        "init", "show", "list", "prompt", "fmt", "add", "replace", "remove", "move", "verify", "log", "diff", "restore",
+        "replay", "fsck", "doctor", "anchor", "purge", "repair",
+    )  # fmt: skip
+    assert set(COMMANDS) == {f"catmem {name}" for name in names}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -60,15 +65,30 @@ JSON_CALLS = {
     "list": ["list", "-p", "orchestrator", "--root", "demo"],
     "prompt": ["prompt", "trinity", "--root", "demo"],
     "fmt": ["fmt", "--check", "--root", "demo"],
+    "add": ["add", "-p", "neo", "-c", "projects", "The test runs.", "--root", "demo"],
+    "replace": ["replace", "-p", "neo", "The test runs", "The test passes.", "--root", "demo"],
+    "verify": ["verify", "-p", "neo", "The test passes", "--root", "demo"],
+    "move": ["move", "-p", "neo", "The test passes", "-c", "communication-style", "--root", "demo"],
+    "remove": ["remove", "-p", "neo", "The test passes", "--root", "demo"],
+    "log": ["log", "neo", "--root", "demo"],
+    "diff": ["diff", "neo", "--root", "demo"],
+    "restore": ["restore", "neo", "2", "--root", "demo"],
+    "replay": ["replay", "--to", "history", "--root", "demo"],
+    "fsck": ["fsck", "--root", "demo"],
+    "doctor": ["doctor", "--root", "demo"],
+    "anchor": ["anchor", "--root", "demo"],
+    "purge": ["purge", "neo", "The test passes", "--yes", "--root", "demo"],
+    "repair": ["repair", "neo", "--root", "demo"],
 }
-# Below these stand names from the files themselves.
-OPEN_ENDED = {"budget", "categories", "hidden", "hidden_uncategorized", "sizes", "tags"}
+# Below these stand names from the files themselves, or from whoever wrote the record.
+OPEN_ENDED = {"budget", "categories", "hidden", "hidden_uncategorized", "note", "sizes", "tags"}
 
 
 def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = cli_reference.PAGE.read_text(encoding="utf-8").split("## JSON")[1]
-    rows = {line.split("|")[1].strip(" `"): line for line in page.splitlines() if line.startswith("| `")}
+    lines = [line for line in page.splitlines() if line.startswith("| `")]
+    rows = {name: line for line in lines for name in re.findall("`(.+?)`", line.split("|")[1])}
     rows["prompt"] += page.split("The manifest of a prompt")[1]
     assert set(rows) == set(JSON_CALLS)
     for command, arguments in JSON_CALLS.items():
@@ -83,6 +103,7 @@ def test_every_field_of_an_error_is_on_the_page():
     (row,) = (line for line in cli_reference.PAGE.read_text(encoding="utf-8").splitlines() if "| an error |" in line)
     whole = {"code": "c", "path": "p", "line": 1, "column": 1, "key": "k", "hint": "h"}
     known = [CatmemError("m", **whole), NotUtf8Error(0, "r"), TooLargeError("file", 2, 1), AmbiguousError("m", ["a"])]
+    known += [OverBudgetError("m", size=2, limit=1), StaleError("m")]
     for error in known:
         assert {name for name in error.to_dict() if f"`{name}`" not in row} == set()
 

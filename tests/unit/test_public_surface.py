@@ -21,13 +21,33 @@ ERRORS = {
     "EditError": "CatmemError",
     "NoMatchError": "EditError",
     "AmbiguousError": "EditError",
+    "OverBudgetError": "EditError",
+    "ForbiddenError": "CatmemError",
+    "RefusedError": "CatmemError",
+    "StaleError": "RefusedError",
+    "DriftError": "RefusedError",
+    "BusyError": "RefusedError",
+    "OperationCollisionError": "RefusedError",
+    "UnknownRevisionError": "CatmemError",
+    "StoreError": "CatmemError",
+    "DamagedError": "StoreError",
 }
 CALLS = {
     "parse": "(data, declared=None, *, aliases=None, limits)",
     "load_profile": "(path, *, profiles_dir=None, config=None)",
     "build_prompt": "(documents, profile, *, as_of, config=None, style=None, scanner=None, counter)",
     "merge": "(base, ours, theirs, *, precedence=None)",
-    "Workspace.open": "(folder='.', *, search=True)",
+    "memory_tool": "(workspace, profile, arguments, *, session=None)",
+    "Workspace.open": "(folder='.', *, search=True, store=None)",
+    "Workspace.add": "(self, name, content, *, target='user', category=None, tags=None, as_of=None, **how)",
+    "Workspace.replace": "(self, name, old_text, content, *, target='user', category=None, tags=None, **how)",
+    "Workspace.remove": "(self, name, old_text, *, target='user', category=None, **how)",
+    "Workspace.move": "(self, name, old_text, to_category, *, target='user', category=None, **how)",
+    "Workspace.verify": "(self, name, old_text, *, target='user', category=None, as_of=None, **how)",
+    "Workspace.write": (
+        "(self, name, operations, *, target='user', expected=None, actor=None, dry_run=False, on_drift=None, op_id=None)"
+    ),
+    "Workspace.read": "(self, name, target='user')",
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
     "Workspace.parse": "(self, data)",
     "Workspace.prompt": "(self, name, *, source=None, as_of=None, style=None, scanner=None, counter)",
@@ -50,11 +70,19 @@ MEMBERS = {
     "Merge": {"conflicts", "text"},
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "config", "list", "missing_files", "open", "parse", "path", "problems", "profile", "profiles", "prompt", "root",
-        "session", "view", "warnings",
+        "add", "config", "list", "missing_files", "move", "open", "parse", "path", "problems", "profile", "profiles",
+        "prompt", "read", "remove", "replace", "root", "session", "store", "verify", "view", "warnings", "write",
+    },
+    "Operation": {
+        "action", "as_of", "category", "check", "content", "old_text", "tags", "to_category", "to_dict",
+    },
+    "Written": {
+        "after", "before", "changed", "digest", "entity", "entries", "notes", "revision", "to_dict", "usage",
+        "warnings",
     },
 }  # fmt: skip
-NAMES = {"Profile", "__version__", "build_prompt", "load_profile", "merge", "parse"} | set(MEMBERS) | set(ERRORS)
+NAMES = {"Profile", "__version__", "build_prompt", "load_profile", "memory_tool", "merge", "parse"}
+NAMES |= set(MEMBERS) | set(ERRORS)
 
 
 def test_the_names():

@@ -1,0 +1,43 @@
+"""``catmem doctor``: what the folders of a root give the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem.cli.options import format_option, open_with_store, root_option
+from catmem.cli.output import columns, emit, emit_json, printable, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.service.upkeep import FolderReport
+
+
+@click.command(epilog="Examples: catmem doctor   catmem doctor --format json")
+@root_option
+@format_option
+def command(root_folder: str | None, *, as_json: bool) -> None:
+    """Try what the store makes use of in the folder of each profile, and say what is weaker where something is missing.
+
+    Nothing is left behind.
+    """
+    from catmem.service import upkeep
+
+    report = upkeep.doctor(open_with_store(root_folder))
+    if as_json:
+        emit_json(report.to_dict())
+        return
+    emit(printable(f"catmem {report.catmem}, Python {report.python}, {report.platform}\nroot {report.root}\n"))
+    for folder in report.folders:
+        emit("".join(_lines(folder)))
+
+
+def _lines(folder: FolderReport) -> Iterator[str]:
+    history = "no history yet" if folder.records is None else f"history of {folder.records:,} records"
+    kind = f"{folder.file_system}, " if folder.file_system else ""
+    yield printable(f"\n{shown_path(folder.path)}: {kind}{history}\n")
+    if folder.note:
+        yield printable(f"  {folder.note}\n")
+    yield columns([("", "yes" if each.there else "no", each.name, each.means) for each in folder.features])

@@ -1,0 +1,96 @@
+"""What a profile sees, entry by entry, with places and states; and what a person should know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.policy.problems import all_problems
+from catmem.policy.schema import nearest
+from catmem.policy.staleness import Freshness, freshness, stale_after_days
+from catmem.policy.threats import BuiltinScanner
+from catmem.policy.threats.batch import scan_each
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    from catmem.model.document import Entry
+    from catmem.policy.access import View
+    from catmem.policy.config import Config
+    from catmem.policy.profile import Profile
+
+_WORTH_A_WARNING = frozenset({"bad-tag", "malformed-tags"})
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEntry:
+    """One visible entry with its place and its state on a day."""
+
+    target: str
+    path: Path
+    line: int
+    entry: Entry
+    freshness: Freshness
+    threats: tuple[str, ...]
+    """The rules of the threat scan for which a prompt withholds the entry. People may see it, agents should not."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as JSON-ready data."""
+        day = self.freshness.day
+        return {
+            "target": self.target,
+            "category": self.entry.category,
+            "line": self.line,
+            "id": self.entry.id,
+            "state": self.freshness.state,
+            "date": None if day is None else day.isoformat(),
+            "threats": list(self.threats),
+            "tags": self.entry.tags,
+            "body": self.entry.body,
+        }
+
+
+class Notice(NamedTuple):
+    """Something a person should know, and where; ``line`` counts from 1."""
+
+    path: Path | None
+    line: int | None
+    message: str
+
+
+def listed_entries(  # noqa: PLR0913, PLR0917 - a view, what of it, and by whose measure
+    view: View, entries: Sequence[Entry], path: Path, profile: Profile, config: Config, as_of: date
+) -> list[ListedEntry]:
+    """Some of the entries of a view, which stands in the file at ``path``, on the day ``as_of``."""
+    threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
+    return [
+        ListedEntry(
+            target=view.target,
+            path=path,
+            line=view.document.line(entry.start),
+            entry=entry,
+            freshness=_freshness(profile, config, entry, as_of),
+            threats=tuple(sorted({finding.rule for finding in findings})),
+        )
+        for entry, findings in zip(entries, threats, strict=True)
+    ]
+
+
+def _freshness(profile: Profile, config: Config, entry: Entry, as_of: date) -> Freshness:
+    tags = entry.tags
+    return freshness(tags, as_of=as_of, stale_after=stale_after_days(entry.category, tags, profile, config))
+
+
+def notices(view: View, path: Path, profile: Profile, config: Config) -> Iterator[Notice]:
+    """Tags of visible entries that do not count, and selectors that slip, in one target of a profile."""
+    for problem in view.problems(all_problems(view.document, config)):
+        if problem.rule in _WORTH_A_WARNING:
+            yield Notice(path, view.document.line(problem.start), problem.message)
+    declared = config.taxonomy.declared()
+    known = {*declared, *(section.category for section in view.document.sections)}
+    for selector in profile.selectors(view.target, config.taxonomy).unmatched(known):
+        near = nearest(selector.removeprefix("!"), config.taxonomy.categories)
+        if near:
+            yield Notice(profile.path, None, f"the selector {selector!r} matches nothing; did you mean {near!r}?")

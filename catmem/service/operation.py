@@ -1,0 +1,108 @@
+"""One change to a memory file, as somebody asks for it, before anything is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from catmem.digest import content_digest
+from catmem.errors import EditError
+from catmem.policy.schema import shown, suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Action: TypeAlias = Literal["add", "replace", "remove", "move", "verify"]
+
+_NEEDS: dict[str, tuple[str, ...]] = {
+    "add": ("content",),
+    "replace": ("old_text",),
+    "remove": ("old_text",),
+    "move": ("old_text", "to_category"),
+    "verify": ("old_text",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One change.
+
+    ``old_text`` names the entry that is meant: a piece of its body that no other entry holds, or its id (``b2:…``).
+    ``category`` is where an ``add`` goes; for the others it narrows the search for the entry. ``tags`` are laid over
+    those of the entry, and ``None`` as a value takes a tag away. ``as_of`` is the day of an ``add`` or a ``verify``,
+    today by default. A ``replace`` needs ``content``, ``tags`` or both.
+    """
+
+    action: Action
+    content: str | None = None
+    old_text: str | None = None
+    category: str | None = None
+    to_category: str | None = None
+    tags: Mapping[str, str | list[str] | None] | None = None
+    as_of: date | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is asked, as JSON-ready data; fields that are not given are left out."""
+        fields: dict[str, Any] = {
+            "action": self.action,
+            "content": self.content,
+            "old_text": self.old_text,
+            "category": self.category,
+            "to_category": self.to_category,
+            "tags": None if self.tags is None else dict(self.tags),
+            "as_of": None if self.as_of is None else self.as_of.isoformat(),
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def check(self) -> None:
+        """Raise ``EditError`` for an action that there is not, for what is missing, and for what is no text.
+
+        Raises ``TypeError`` if ``as_of`` is no date.
+        """
+        if self.action not in get_args(Action):
+            raise EditError(
+                f"there is no action {shown(self.action)}",
+                code="bad_operation",
+                hint=suggestion(str(self.action), get_args(Action), "actions"),
+            )
+        missing = [name for name in _NEEDS[self.action] if getattr(self, name) is None]
+        if self.action == "replace" and self.content is None and self.tags is None:
+            missing.append("content")
+        if missing:
+            raise EditError(
+                f"{self.action} needs {' and '.join(missing)}", code="bad_operation", hint=_SAYS[missing[0]]
+            )
+        if isinstance(self.as_of, datetime) or not isinstance(self.as_of, date | None):
+            message = f"as_of must be a datetime.date, not {type(self.as_of).__name__}"
+            raise TypeError(message)
+        texts = (self.content, self.old_text, self.category, self.to_category)
+        refuse_surrogates(text for text in texts if text is not None)
+        for key, value in (self.tags or {}).items():
+            parts = value if isinstance(value, list) else [value]
+            refuse_surrogates([key, *(part for part in parts if isinstance(part, str))])
+
+
+_SAYS = {
+    "content": "Give the text of the entry.",
+    "old_text": "Give a piece of the entry's text that no other entry holds.",
+    "to_category": "Name the category that the entry goes to.",
+}
+
+
+def refuse_surrogates(texts: Iterable[str]) -> None:
+    """Raise ``EditError`` (``not_text``) for a text with a lone surrogate, which no file can hold."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise EditError(
+                f"{shown(text)} cannot be written: character {error.start} is a lone surrogate, half of a character",
+                code="not_text",
+                hint="Give the text as UTF-8.",
+            ) from None
+
+
+def request_digest(operations: Sequence[Operation], actor: str | None, target: str) -> str:
+    """The digest of what is asked: a retry has the same one."""
+    return content_digest([[operation.to_dict() for operation in operations], actor, target])

@@ -1,0 +1,133 @@
+"""The terms of a write: whose file it is, who acts and when, and what follows from that for what is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from catmem.errors import EditError, UnknownNameError
+from catmem.policy.schema import shown, suggestion, tag_faults
+from catmem.policy.staleness import read_date
+from catmem.policy.threats import RULES
+from catmem.service.budget import limit_of
+from catmem.service.showing import findings_in
+from catmem.syntax.slug import slugify
+from catmem.text import unify_newlines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date
+
+    from catmem.model.document import TagValue
+    from catmem.policy.config import Config
+    from catmem.policy.profile import Profile
+    from catmem.policy.rights import Rights
+
+_NAME_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Whose file it is, who acts on it, and on which day."""
+
+    entity: str
+    target: str
+    owner: Profile
+    rights: Rights
+    config: Config
+    today: date
+
+    @property
+    def to_agent(self) -> bool:
+        """Whether answers go to a profile: then they leave out what its prompt would withhold."""
+        return self.rights.actor is not None
+
+    @property
+    def limit(self) -> int | None:
+        """How many characters the file may have."""
+        return limit_of(self.owner, self.target, self.config)
+
+    def category(self, name: str) -> str:
+        """The category that a slug, an alias or a title names. Raises ``EditError`` (``bad_category``)."""
+        slug = slugify(name)
+        if not slug:
+            raise EditError(
+                f"{shown(name)} is not a category",
+                code="bad_category",
+                hint="A category needs a letter or a number.",
+            )
+        return self.config.taxonomy.aliases.get(slug, slug)
+
+    def writable_category(self, name: str) -> str:
+        """The category of that name, if the actor may write to it and an entry may go there.
+
+        Raises ``ForbiddenError`` first, in the same words for what is declared and what is not; then
+        ``UnknownNameError`` (``unknown_category``).
+        """
+        category = self.category(name)
+        self.rights.refuse_unwritable(category, name)
+        taxonomy = self.config.taxonomy
+        declared = taxonomy.declared()
+        if category in declared or not (taxonomy.closed or taxonomy.card_titles):
+            return category
+        raise UnknownNameError(
+            f"the category {shown(name)} is not declared in catmem.yaml",
+            code="unknown_category",
+            hint=suggestion(category, filter(self.rights.may_write, declared), "categories to write to"),
+        )
+
+    def title(self, category: str) -> str | None:
+        """The declared title of a category."""
+        declared = self.config.taxonomy.categories.get(category)
+        return declared.title if declared else None
+
+    def refuse_future(self, day: date | None) -> None:
+        """Raise ``EditError`` (``bad_date``) for a day after today on which something is said to be verified."""
+        if day is not None and day > self.today:
+            raise EditError(
+                f"{day} is in the future, and nobody can have verified anything then",
+                code="bad_date",
+                hint=f"Today is {self.today}.",
+            )
+
+    def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue]) -> None:
+        """Look at tags that are given over the ``old`` ones of an entry; those that stay are not looked at.
+
+        Raises ``EditError`` (``bad_tag``, ``bad_date``), and ``ForbiddenError`` for a ``verified_date`` of an actor who
+        may not verify.
+        """
+        given = {key: value for key, value in tags.items() if value is not None}
+        for key, message in tag_faults(given, self.config.tag_schemas):
+            raise EditError(
+                f"the tag {key[:_NAME_SHOWN]} does not fit: {message}",
+                code="bad_tag",
+                key=f"tags.{key[:_NAME_SHOWN]}",
+                hint="Give a value that fits its schema, or leave the tag out.",
+            )
+        verified = given.get("verified_date")
+        if verified is not None and verified != old.get("verified_date"):
+            self.rights.refuse_unverified()
+            self.refuse_future(read_date(verified))
+
+    def check_threats(self, texts: Sequence[str]) -> str | None:
+        """Raise ``EditError`` (``threat``) for hostile text from a profile; a person may write it and is warned."""
+        found = findings_in(texts)
+        rules = sorted({finding.rule for finding in found})
+        if not rules:
+            return None
+        named = ", ".join(rules)
+        if not self.to_agent:
+            return f"a prompt will withhold this text: {named}"
+        hints = dict.fromkeys([*(RULES[rule] for rule in rules), *(finding.hint for finding in found)])
+        raise EditError(f"this text looks hostile, so it was not stored: {named}", code="threat", hint=" ".join(hints))
+
+
+def body_of(content: str) -> str:
+    """The body that an edit will make of a content, which is given to the edit as it is.
+
+    Raises ``EditError`` (``empty``).
+    """
+    body = unify_newlines(content).strip()
+    if not body:
+        raise EditError("there is no text to store", code="empty", hint="Give the entry some text, or remove it.")
+    return body

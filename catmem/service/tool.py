@@ -1,0 +1,184 @@
+"""The ``memory`` tool: one function for every door through which an agent comes in.
+
+The door binds it to one profile, which owns the files and acts on them. Arguments come from a model and may be wrong or
+hostile; every answer is JSON-ready data, and holds nothing of a category that the profile does not see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import AmbiguousError, CatmemError, OverBudgetError, RefusedError
+from catmem.policy.access import visible
+from catmem.resources import schema
+from catmem.service.answers import Sight, shown_entries, usage_dict
+from catmem.service.arguments import Call, read_arguments
+from catmem.service.budget import Usage, limit_of, size_of
+from catmem.service.clock import today
+from catmem.syntax.slug import slugify
+
+if TYPE_CHECKING:
+    from catmem.service.workspace import Workspace
+    from catmem.service.writing import Written
+
+TOOL_SCHEMA: dict[str, Any] = {key: value for key, value in schema("tool").items() if not key.startswith("$")}
+"""JSON Schema of the arguments."""
+
+_PATIENCE = 3
+"""Refusals in a row after which the agent is told to stop."""
+
+_STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
+
+
+@dataclass(slots=True)
+class ToolSession:
+    """What one conversation knows: which text of each target it last saw, and how often it was refused in a row.
+
+    A write is refused if the text is no longer the one last seen; the refusal shows what is there now, so the next call
+    works. The door calls ``new_turn`` when the user has spoken.
+    """
+
+    seen: dict[str, str] = field(default_factory=dict)
+    """The digest of each target's text as it was last shown."""
+    refusals: int = 0
+
+    def new_turn(self) -> None:
+        """Start counting refusals anew."""
+        self.refusals = 0
+
+
+def memory_tool(
+    workspace: Workspace, profile: str, arguments: object, *, session: ToolSession | None = None
+) -> dict[str, Any]:
+    """Do what a model asks of its memory, and answer as JSON-ready data with ``success``.
+
+    ``arguments`` fit ``TOOL_SCHEMA`` or are refused. Raises nothing for bad arguments, or for anything else that catmem
+    refuses.
+    """
+    door = _Door(workspace, profile, session or ToolSession())
+    call: Call | None = None
+    try:
+        call = read_arguments(arguments)
+        return door.listed(call) if call.action == "list" else door.written(call)
+    except CatmemError as error:
+        return door.refused(error, call, _target_of(arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class _Door:
+    """One call of the tool."""
+
+    workspace: Workspace
+    profile: str
+    session: ToolSession
+
+    def listed(self, call: Call) -> dict[str, Any]:
+        """What is on file, perhaps of one category."""
+        answer: dict[str, Any] = {"success": True, "action": "list"}
+        answer |= self._sight(call.target, call.category)
+        count = len(answer["entries"])
+        answer["message"] = f"{count} {'entry' if count == 1 else 'entries'}."
+        return answer
+
+    def written(self, call: Call) -> dict[str, Any]:
+        """What a write did."""
+        expected = call.expected or self.session.seen.get(call.target)
+        done = self.workspace.write(
+            self.profile,
+            call.operations,
+            target=call.target,
+            actor=self.profile,
+            expected=expected,
+            op_id=call.op_id,
+        )
+        self.session.seen[call.target] = done.digest
+        self.session.refusals = 0
+        entries, cut = shown_entries(done.entries)
+        return {
+            "success": True,
+            "action": call.action,
+            "entity": done.entity,
+            "revision": done.revision,
+            "changed": done.changed,
+            "usage": usage_dict(done.usage),
+            "entries": entries,
+            **cut,
+            "message": _message(call, done),
+        }
+
+    def refused(self, error: CatmemError, call: Call | None, target: str) -> dict[str, Any]:
+        """Why nothing was done, what is on file now, and what to do next."""
+        answer: dict[str, Any] = {
+            "success": False,
+            "error": f"{error.key}: {error.message}" if error.key else error.message,
+            "reason": error.code,
+            "remediation": error.hint or "Look at what is on file, and try something else.",
+        }
+        if isinstance(error, RefusedError):
+            fields = {"expected": error.expected, "found": error.found, "drift_backup": error.drift_backup}
+            answer |= {name: value for name, value in fields.items() if value is not None}
+        if isinstance(error, AmbiguousError):
+            answer["candidates"] = list(error.candidates)
+        if isinstance(error, OverBudgetError):
+            answer |= {"over_by": error.size - error.limit, "could_go": list(error.could_go)}
+        if error.code == "not_available":
+            return answer
+        if call is None or call.action != "list":
+            self.session.refusals += 1
+            if self.session.refusals >= _PATIENCE:
+                answer |= {"done": True, "remediation": _STOP.format(count=self.session.refusals)}
+        try:
+            answer |= self._sight(target)
+        except CatmemError as unreadable:
+            # Unreadable is never empty: the answer is without entries, and says why.
+            answer["entries_error"] = unreadable.message
+        return answer
+
+    def _sight(self, target: str, category: str | None = None) -> dict[str, Any]:
+        """What the profile sees of its file now; the session remembers that it was shown."""
+        workspace = self.workspace
+        profile = workspace.profile(self.profile)
+        reading = workspace.read(self.profile, target)
+        view = visible(reading.document, target, profile, workspace.config.taxonomy)
+        entries = view.entries
+        if category is not None:
+            slug = slugify(category)
+            wanted = workspace.config.taxonomy.aliases.get(slug, slug)
+            entries = tuple(entry for entry in entries if entry.category == wanted)
+        self.session.seen[target] = reading.digest
+        usage = Usage(size_of(reading.document.text), limit_of(profile, target, workspace.config))
+        shown, cut = shown_entries(entries, Sight(profile, workspace.config, today()))
+        return {
+            "entity": reading.entity,
+            "revision": reading.revision,
+            "usage": usage_dict(usage),
+            "entries": shown,
+            **cut,
+        }
+
+
+def _target_of(arguments: object) -> str:
+    """The target that a call speaks of, as far as its arguments make sense."""
+    target = arguments.get("target") if isinstance(arguments, dict) else None
+    return "memory" if target == "memory" else "user"
+
+
+def _message(call: Call, done: Written) -> str:
+    """What was done, in a sentence."""
+    if not done.changed:
+        said = "Nothing was changed."
+    elif call.action == "operations":
+        said = f"{len(call.operations)} changes were made."
+    else:
+        said = f"{_DONE[call.action]} {done.entries[0].category}." if done.entries else f"{_DONE[call.action]}."
+    return " ".join([said, *(f"{note[:1].upper()}{note[1:]}." for note in done.notes)])
+
+
+_DONE = {
+    "add": "Added to",
+    "replace": "Replaced in",
+    "remove": "Removed from",
+    "move": "Moved to",
+    "verify": "Verified in",
+}

@@ -1,0 +1,338 @@
+"""``catmem fsck``, ``doctor``, ``anchor``, ``purge`` and ``repair``: looking after what is kept."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from tests.end_to_end.terminal import USER, error_of, process, run, run_json, snapshot, write_root
+
+ADD = ("add", "-p", "neo", "-c", "rules", "--tag", "created=2026-11-21")
+
+
+@pytest.fixture
+def user(tmp_path, monkeypatch):
+    """A USER.md with two revisions."""
+    monkeypatch.chdir(tmp_path)
+    path = write_root(tmp_path)
+    run(*ADD, "Vendor is Acme.")
+    return path
+
+
+@pytest.fixture
+def sidecar(user):
+    return user.parent / ".catmem"
+
+
+def damage_journal(sidecar):
+    """Turn one bit in the middle of the journal's largest file."""
+    path = max((sidecar / "journal").iterdir(), key=lambda file: file.stat().st_size)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(data)
+
+
+# --- fsck ----------------------------------------------------------------------------------------------------------
+
+
+def test_fsck_of_a_root_that_is_fine(user):
+    assert run("fsck").stdout == "no damage\n"
+    assert run_json("fsck") == {"damaged": False, "faults": [], "done": []}
+    assert run("fsck", "--repair").stdout == "no damage\n"
+
+
+def test_fsck_of_a_root_that_no_write_has_touched(tmp_path):
+    write_root(tmp_path)
+    before = snapshot(tmp_path)
+    assert run("fsck", "--root", tmp_path).stdout == "no damage\n"
+    assert snapshot(tmp_path) == before
+
+
+def test_fsck_notes_a_change_by_other_means_which_is_no_damage(user):
+    user.write_text(USER)
+    first, second, third = run("fsck").stdout.splitlines()
+    assert first.startswith("note[changed_outside]: homes/neo/USER.md: ")
+    assert second.startswith("  ")
+    assert third == "no damage"
+
+
+def test_fsck_finds_damage_and_mends_it(user, sidecar):
+    damage_journal(sidecar)
+    before = snapshot(user.parent)
+    found = run("fsck", status=4)
+    assert found.stdout.startswith("damage[")
+    assert found.stdout.endswith("1 thing is damaged\n")
+    assert snapshot(user.parent) == before
+    assert run("fsck", "--repair").stdout.startswith("mended: ")
+    assert run("fsck").stdout.endswith("no damage\n")
+    assert "Vendor is Acme." in user.read_text()
+    run(*ADD, "Vendor is Beta.")
+
+
+def test_fsck_as_json(user, sidecar):
+    sidecar.chmod(0o755)
+    said = run_json("fsck", status=4)
+    assert list(said) == ["damaged", "faults", "done"]
+    assert [list(fault) for fault in said["faults"]] == [["code", "message", "path", "hint", "repairable", "damage"]]
+    assert said["faults"][0]["code"] == "open_sidecar"
+    mended = run_json("fsck", "--repair")
+    assert (mended["damaged"], mended["faults"], len(mended["done"])) == (False, [], 1)
+    assert sidecar.stat().st_mode & 0o777 == 0o700
+
+
+# --- doctor --------------------------------------------------------------------------------------------------------
+
+
+def test_doctor_says_what_each_folder_gives(user):
+    said = run("doctor").stdout
+    folders = [line for line in said.splitlines() if line.startswith("homes/")]
+    assert [line.split(":")[0] for line in folders] == ["homes/boss", "homes/neo"]
+    assert "no such folder yet" in said
+    words = [line.split()[:2] for line in said.splitlines() if line.startswith("  ")]
+    assert ["yes", "fsync"] in words
+    assert {word for word, _ in words} <= {"yes", "no", "there"}
+
+
+def test_doctor_leaves_nothing_behind(user):
+    before = snapshot(user.parents[2])
+    run("doctor")
+    assert snapshot(user.parents[2]) == before
+    assert not (user.parents[1] / "boss").exists()
+
+
+def test_doctor_as_json(user):
+    said = run_json("doctor")
+    assert list(said) == ["root", "python", "catmem", "platform", "folders"]
+    boss, neo = said["folders"]
+    assert list(neo) == ["path", "file_system", "features", "store", "records", "note"]
+    assert (neo["store"], neo["records"], neo["note"]) == (True, 2, None)
+    assert {tuple(feature) for feature in neo["features"]} == {("name", "there", "means")}
+    assert (boss["store"], boss["records"], boss["features"]) == (False, None, [])
+
+
+# --- anchor --------------------------------------------------------------------------------------------------------
+
+
+def test_an_anchor_holds_however_much_is_written_later(user):
+    (line,) = run("anchor").stdout.splitlines()
+    assert list(json.loads(line)) == ["folder", "store", "sequence", "line"]
+    (user.parents[2] / "anchors").write_text(f"{line}\n")
+    for fact in ("one", "two", "three"):
+        run(*ADD, f"Fact {fact}.")
+    assert run("anchor", "--check", "anchors").stdout == "the histories hold every anchor\n"
+    assert run_json("anchor", "--check", "-", input=line) == {"held": True, "faults": []}
+
+
+def test_an_anchor_reveals_a_history_that_was_put_back(user, sidecar, tmp_path):
+    shutil.copytree(user.parent, tmp_path / "copy")
+    run(*ADD, "Vendor is Beta.")
+    line = run("anchor").stdout
+    shutil.rmtree(user.parent)
+    shutil.copytree(tmp_path / "copy", user.parent)
+    assert run("fsck").stdout == "no damage\n"
+    result = run("anchor", "--check", "-", input=line, status=4)
+    assert result.stdout.startswith("damage[rolled_back]: homes/neo: ")
+    said = run_json("anchor", "--check", "-", input=line, status=4)
+    assert (said["held"], [fault["code"] for fault in said["faults"]]) == (False, ["rolled_back"])
+
+
+def test_anchors_as_json(user):
+    run("add", "-p", "boss", "-c", "rules", "New.")
+    said = run_json("anchor")
+    assert [anchor["folder"] for anchor in said["anchors"]] == ["homes/boss", "homes/neo"]
+    assert [json.loads(line) for line in run("anchor").stdout.splitlines()] == said["anchors"]
+
+
+@pytest.mark.parametrize("text", ["no anchor", "[]", "{}", '{"store": "a", "line": "b", "sequence": "c"}', "1"])
+def test_what_is_no_anchor_is_refused(user, text):
+    assert error_of("anchor", "--check", "-", input=text)["code"] == "bad_anchor"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [("nothing", None, "missing"), ("bad", b"\xff", "not_utf8"), ("homes", None, "not_a_file")],
+)
+def test_a_file_of_anchors_that_cannot_be_read(user, tmp_path, name, content, code):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    assert error_of("anchor", "--check", name)["code"] == code
+
+
+# --- purge ---------------------------------------------------------------------------------------------------------
+
+
+def holding(folder, text):
+    """The files below a folder that hold a text, and the old revisions that do."""
+    run("replay", "--to", folder / "history", "--root", folder)
+    found = [path for path, (data, _) in snapshot(folder).items() if text.encode() in data]
+    shutil.rmtree(folder / "history")
+    return found
+
+
+def test_purge_forgets_an_entry_everywhere(user, tmp_path):
+    run("add", "-p", "boss", "-c", "rules", "Vendor is Acme.")
+    run("remove", "-p", "boss", "Acme")
+    assert holding(tmp_path, "Vendor is Acme.")
+    result = run("purge", "neo", "Acme", "--yes")
+    assert result.stdout.startswith("erased from neo/user, boss/user and ")
+    assert "Acme" not in result.output
+    assert holding(tmp_path, "Vendor is Acme.") == []
+    assert user.read_text() == USER
+    assert run("fsck").stdout.endswith("no damage\n")
+    run(*ADD, "Vendor is Beta.")
+
+
+def test_purge_of_what_no_entry_holds_any_more(user, tmp_path):
+    run("remove", "-p", "neo", "Acme")
+    run("purge", "neo/user", "-", "--yes", input="Vendor is Acme.\n")
+    assert holding(tmp_path, "Vendor is Acme.") == []
+
+
+@pytest.mark.parametrize("output_format", ["text", "json"])
+def test_a_dry_run_of_purge_writes_nothing(user, output_format):
+    before = snapshot(user.parents[2])
+    result = run("purge", "neo", "Acme", "--dry-run", "--format", output_format)
+    assert snapshot(user.parents[2]) == before
+    if output_format == "text":
+        assert result.stdout.startswith("would be erased from neo/user and 1 revision:\n  rules  b2:")
+        assert result.stderr == "Nothing was erased.\n"
+
+
+@pytest.mark.parametrize("choice", ["--dry-run", "--yes"])
+def test_purge_as_json_does_not_repeat_the_text(user, choice):
+    said = run_json("purge", "neo", "Acme", choice)
+    assert list(said) == ["entities", "entries", "revisions", "files", "dry_run"]
+    assert (said["entities"], said["revisions"], said["dry_run"]) == (["neo/user"], 1, choice == "--dry-run")
+    assert {tuple(entry) for entry in said["entries"]} == {("category", "id")}
+    assert "Acme" not in json.dumps(said)
+
+
+@pytest.mark.parametrize("choices", [(), ("--yes", "--dry-run")], ids=["neither", "both"])
+def test_purge_wants_to_be_told_whether_it_is_meant(user, choices):
+    before = snapshot(user.parents[2])
+    assert "cannot be undone" in run("purge", "neo", "Acme", *choices, status=2).stderr
+    assert snapshot(user.parents[2]) == before
+
+
+@pytest.mark.parametrize(("old", "code"), [("Zenith", "no_match"), ("e", "ambiguous"), ("", "empty")])
+def test_purge_of_what_is_not_one_entry(user, old, code):
+    before = snapshot(user.parents[2])
+    assert error_of("purge", "neo", old, "--yes")["code"] == code
+    assert snapshot(user.parents[2]) == before
+
+
+# --- repair --------------------------------------------------------------------------------------------------------
+
+LATIN = USER.encode().replace(b"Never before ten.", b"Caf\xe9 before ten.")
+LONG = USER.replace("Never before ten.", "\n\n".join(["A long paragraph of an entry."] * 12))
+
+
+@pytest.fixture
+def small(user):
+    """The same root, with a limit that entries have to keep to."""
+    path = user.parents[2] / "catmem.yaml"
+    path.write_text(path.read_text() + "limits: {user: 300}\n")
+    return user
+
+
+def test_a_repair_is_shown_before_it_is_made(user):
+    user.write_bytes(LATIN)
+    before = snapshot(user.parents[2])
+    result = run("repair", "neo", status=1)
+    assert snapshot(user.parents[2]) == before
+    assert "\n-Caf\\xe9 before ten.\n+Café before ten.\n" in result.stdout
+    assert "Windows-1252" in result.stderr
+    assert result.stderr.endswith("Nothing was written. Do it with --yes.\n")
+
+
+def test_a_repair_keeps_a_copy_and_makes_the_file_writable(user):
+    user.write_bytes(LATIN)
+    assert error_of(*ADD, "New.", status=3)["code"] == "not_utf8"
+    assert run("repair", "neo/user", "--yes").stdout.startswith("mended in neo/user (revision ")
+    assert user.read_bytes() == LATIN.replace(b"\xe9", "é".encode())
+    assert LATIN in [copy.read_bytes() for copy in user.parent.glob("USER.md.bak.*")]
+    run(*ADD, "New.")
+
+
+def test_a_repair_that_moves_lines_away_says_where(user):
+    user.write_bytes(LATIN)
+    result = run("repair", "neo", "--how", "move", "--yes")
+    assert "was moved to homes/neo/USER.moved.md" in result.stderr
+    assert (user.parent / "USER.moved.md").read_bytes() == b"Caf\xe9 before ten.\n"
+
+
+@pytest.mark.parametrize(("how", "entries"), [("split", 2), ("move", 0)])
+def test_an_entry_over_the_limit(small, how, entries):
+    small.write_text(LONG)
+    result = run("repair", "neo", "--how", how, "--yes")
+    assert result.stdout.startswith("mended in neo/user (revision ")
+    bodies = [entry["body"] for entry in run_json("list", "-p", "neo", "-c", "talk")["entries"]]
+    assert sum("long paragraph" in body for body in bodies) == entries
+    assert run("repair", "neo").stderr.startswith("nothing to repair")
+
+
+def test_a_repair_that_keeps_all_says_so(small):
+    small.write_text(LONG)
+    result = run("repair", "neo", "--how", "keep")
+    assert "they stay as they are" in result.stderr
+    assert small.read_text() == LONG
+
+
+@pytest.mark.parametrize("choices", [(), ("--yes",)])
+def test_nothing_to_repair(user, choices):
+    before = snapshot(user.parents[2])
+    result = run("repair", "neo", *choices)
+    assert (result.stdout, result.stderr) == ("", "nothing to repair: tools can write to all of it\n")
+    assert snapshot(user.parents[2]) == before
+
+
+def test_a_remedy_for_another_harm_is_refused(user):
+    user.write_bytes(LATIN)
+    assert error_of("repair", "neo", "--how", "split")["code"] == "bad_remedy"
+    assert user.read_bytes() == LATIN
+
+
+def test_repair_as_json(user):
+    user.write_bytes(LATIN)
+    said = run_json("repair", "neo", status=1)
+    assert list(said) == ["entity", "reason", "how", "choices", "changes", "moved_to", "message"]
+    assert (said["reason"], said["how"], said["changes"]) == ("not_utf8", "keep", True)
+    assert run_json("repair", "neo", "--yes")["changed"] is True
+    assert run_json("repair", "neo")["changes"] is False
+
+
+# --- names, usage, and the real command ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [("purge", "ned", "Acme", "--yes"), ("repair", "ned")])
+def test_a_name_that_is_no_profile(user, arguments):
+    said = error_of(*arguments)
+    assert (said["code"], said["hint"]) == ("unknown_name", "Did you mean 'neo'?")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fsck", "neo"),
+        ("doctor", "neo"),
+        ("anchor", "neo"),
+        ("purge", "neo"),
+        ("repair",),
+        ("repair", "neo", "--how", "x"),
+    ],
+)
+def test_wrong_usage(user, arguments):
+    assert "Error: " in run(*arguments, status=2).stderr
+
+
+def test_the_real_command(user, sidecar):
+    assert process("fsck", cwd=user.parent).stdout == b"no damage\n"
+    line = process("anchor", cwd=user.parent).stdout
+    assert process("anchor", "--check", "-", cwd=user.parent, input=line).stdout == b"the histories hold every anchor\n"
+    process("purge", "neo", "Acme", "--yes", cwd=user.parent)
+    assert process("repair", "neo", cwd=user.parent).stdout == b""
+    assert b"yes" in process("doctor", cwd=user.parent).stdout
+    sidecar.chmod(0o755)
+    assert process("fsck", cwd=user.parent, status=4).stdout.startswith(b"damage[open_sidecar]: ")

@@ -1,0 +1,166 @@
+"""Whatever a model asks of the memory tool, hidden entries are not shown, not changed, and make no difference."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from catmem.model.document import parse
+from catmem.service.tool import ToolSession, memory_tool
+from catmem.service.workspace import Workspace
+from catmem.store.memory import MemoryStore
+from tests.golden.case import put
+from tests.property.strategies import bodies
+from tests.roots import put_bytes
+
+DAY = date(2026, 5, 1)
+CANARY = "CANARY-4f1c"
+CONFIG = {
+    "open": "taxonomy: {categories: {talk: {title: Talk}, vault: {title: Vault, aliases: [hush]}, canary-4f1c: {}}}\n",
+    "closed": "taxonomy: {closed: true, categories: {talk: {}, rules: {}, drop: {}, vault: {aliases: [hush]}, canary-4f1c: {}}}\n",
+}
+PROFILES = {
+    "neo": "user_memory_categories: [talk, rules]\nmemory_categories: [talk]\nwritable_categories: [talk, drop]\nlimits: {user: 900}\n",
+    "other": "user_memory_categories: ['*']\nwritable_categories: ['*']\n",
+}
+TEXT = """\
+# Title {canary}
+
+{canary} without a category
+
+## Talk
+[verified_date: 2026-01-01] short answers
+§
+no calls, please
+
+## {vault}
+[source: {canary}] {canary} in the vault, short answers
+§
+§
+```
+{canary} unclosed
+
+## Rules
+be kind
+
+## Drop
+{canary} dropped
+"""
+HIDDEN = {"vault", "drop", "__uncategorized__"}
+
+
+def text_with(canary: str, vault: str = "Vault") -> str:
+    return TEXT.format(canary=canary, vault=vault)
+
+
+@pytest.fixture(scope="module", params=CONFIG)
+def folder(request, tmp_path_factory):
+    """A root with two profiles, whose taxonomy is open or closed."""
+    place = tmp_path_factory.mktemp(request.param)
+    put(place / "catmem.yaml", CONFIG[request.param])
+    for name, text in PROFILES.items():
+        put(place / "profiles" / f"{name}.yaml", text)
+    return place
+
+
+def opened(folder, text: str) -> Workspace:
+    workspace = Workspace.open(folder, search=False, store=MemoryStore())
+    for entity in ("neo/user", "neo/memory", "other/user"):
+        put_bytes(workspace, entity, text)
+    return workspace
+
+
+ENTRIES = parse(text_with(CANARY)).entries
+guesses = st.sampled_from(
+    [
+        "a", "s", "short", "no calls", "be kind", "in the vault", "without a category", "dropped", "unclosed", "x",
+        "```", "## ", "[", "source", "short answers", *(entry.id for entry in ENTRIES),
+    ]
+)  # fmt: skip
+names = st.sampled_from(
+    [
+        "talk", "Talk", "rules", "drop", "vault", "Vault", "VAULT", "\uff56\uff41\uff55\uff4c\uff54", "vault ", "vaults",
+        "vaul", "hush", "__uncategorized__", "not-there", "", "*", "../vault", "ſ", "!vault", "t\u200dalk",
+    ]
+)  # fmt: skip
+contents = st.one_of(guesses, bodies(), st.sampled_from(["", "§", "## Vault\nx", "\ufeffx", "y" * 700]))
+actions = st.sampled_from(["add", "replace", "remove", "move", "verify", "list", "search", "seed", "show", ""])
+tag_values = st.one_of(st.none(), st.text(max_size=6), st.lists(st.text(max_size=4), max_size=2), st.integers())
+tags = st.dictionaries(
+    st.sampled_from(["verified_date", "created", "source", "a b", "category"]), tag_values, max_size=2
+)
+changes = {"action": actions}
+optional = {"content": contents, "old_text": guesses, "category": names, "tags": tags}
+calls = st.fixed_dictionaries(
+    changes,
+    optional={
+        **optional,
+        "target": st.sampled_from(["user", "memory", "other/user", "../other/user"]),
+        "expected": st.sampled_from(["0", "1", "2", "sha256:", "zz"]),
+        "op_id": st.sampled_from(["1", "2"]),
+        "profile": st.just("other"),
+    },
+)
+batches = st.fixed_dictionaries(
+    {"operations": st.lists(st.fixed_dictionaries(changes, optional=optional), max_size=3)},
+    optional={"target": st.sampled_from(["user", "memory"]), "op_id": st.sampled_from(["1", "2"])},
+)
+well_formed = st.one_of(
+    st.fixed_dictionaries({"action": st.just("add"), "content": contents, "category": names}),
+    st.fixed_dictionaries({"action": st.just("replace"), "old_text": guesses, "content": contents}),
+    st.fixed_dictionaries({"action": st.sampled_from(["remove", "verify"]), "old_text": guesses}),
+    st.fixed_dictionaries({"action": st.just("remove"), "old_text": guesses, "category": names}),
+    st.fixed_dictionaries({"action": st.just("move"), "old_text": guesses, "category": names}),
+    st.fixed_dictionaries({"action": st.just("list")}, optional={"category": names}),
+)
+junk = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(st.text(max_size=5), inner, max_size=2)),
+    max_leaves=4,
+)
+sequences = st.lists(st.one_of(well_formed, well_formed, well_formed, calls, batches, junk), min_size=1, max_size=6)
+
+
+def hidden_entries(workspace: Workspace, entity: str) -> list[str]:
+    document = workspace.parse(workspace.store.peek(entity))
+    return [f"{entry.category}: {entry.raw}" for entry in document.entries if entry.category in HIDDEN]
+
+
+@given(sequence=sequences, in_session=st.booleans())
+def test_hidden_entries_are_never_shown_and_never_changed(folder, sequence, in_session):
+    workspace = opened(folder, text_with(CANARY))
+    before = {entity: hidden_entries(workspace, entity) for entity in ("neo/user", "neo/memory")}
+    others = workspace.store.peek("other/user")
+    session = ToolSession() if in_session else None
+    for arguments in sequence:
+        answer = memory_tool(workspace, "neo", arguments, session=session)
+        assert CANARY.lower() not in json.dumps(answer, ensure_ascii=False, allow_nan=False).lower(), arguments
+    for entity, entries in before.items():
+        after = hidden_entries(workspace, entity)
+        kept = [entry for entry in after if CANARY in entry]
+        assert kept == [entry for entry in entries if CANARY in entry]
+    assert workspace.store.peek("other/user") == others
+    assert workspace.store.head("other/user").revision == "1"
+    assert workspace.store.head("other/memory") is None
+
+
+OTHER = "SOMETHING-.."
+
+
+GUESSED = {"action": "add", "content": f"{CANARY} dropped", "category": "drop"}
+
+
+@given(sequence=sequences)
+@example(sequence=[GUESSED, {"action": "remove", "old_text": f"{CANARY} dropped"}])
+def test_what_is_hidden_makes_no_difference(folder, sequence):
+    assert len(OTHER) == len(CANARY) + 1
+    one = opened(folder, text_with(CANARY))
+    other = opened(folder, text_with(OTHER[:-1], vault="Attic"))
+    for arguments in sequence:
+        if "sha256" in json.dumps(arguments):
+            continue  # the digest of a file tells that something in it differs, and is no text
+        assert memory_tool(one, "neo", arguments) == memory_tool(other, "neo", arguments), arguments

@@ -62,6 +62,8 @@ def _check_size(size: int, limits: Limits) -> None:
 
 def dominant_newline(text: str) -> str:
     r"""The newline that new lines of this text use: ``"\r\n"`` if more than half of its lines end so, else ``"\n"``."""
+    if "\r" not in text:
+        return "\n"
     total = text.count("\n")
     return "\r\n" if total and 2 * text.count("\r\n") > total else "\n"
 

@@ -74,8 +74,8 @@ def load_yaml(path: str | Path, limit: int = YAML_LIMIT) -> YamlFile:
 def parse_yaml(data: str | bytes, path: str | PathLike[str] | None = None) -> YamlFile:
     """Parse YAML; ``path`` only goes into errors. An empty text has the data ``None``.
 
-    Raises ``NotUtf8Error``, and ``ConfigError`` with the codes ``yaml_syntax``, ``yaml_alias``, ``yaml_tag``, ``yaml_documents``,
-    ``yaml_depth``, ``yaml_duplicate_key``, ``yaml_key`` and ``yaml_number``.
+    Raises ``NotUtf8Error``, and ``ConfigError`` with the codes ``yaml_syntax``, ``yaml_alias``, ``yaml_tag``,
+    ``yaml_documents``, ``yaml_depth``, ``yaml_duplicate_key``, ``yaml_key`` and ``yaml_number``.
     """
     import yaml
 

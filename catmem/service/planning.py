@@ -284,7 +284,7 @@ class _Draft:
             named = could_go(may_leave, terms.owner, terms.config, terms.today, to_agent=terms.to_agent)
             raise over_budget(terms.entity, before, size, terms.limit, named)
         most = document.limits.file_bytes
-        if len(document.to_bytes()) > most:
+        if 4 * len(document.text) > most and len(document.to_bytes()) > most:
             raise EditError(
                 f"{terms.entity} would have more than {most:,} bytes, and catmem would not read it again",
                 code="too_large",

@@ -98,7 +98,7 @@ def _past_entries(workspace: Workspace, entity: str, old_text: str, *, missing_o
     for _, data in workspace.store.replay(entity):
         document = _readable(workspace, data)
         for entry in document.entries if document else ():
-            if old_text in entry.body:
+            if old_text.strip() in entry.body:
                 found.setdefault(entry.raw, entry)
     if not found and not missing_ok:
         raise NoMatchError(

@@ -166,14 +166,18 @@ class DoctorReport:
 
 def doctor(workspace: Workspace) -> DoctorReport:
     """Try what the store makes use of in every folder of the root's profiles; nothing is left behind."""
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
+    try:
+        installed = version("catmem")
+    except PackageNotFoundError:
+        installed = "not installed"
     folders = {memory_dir(profile, workspace.config): None for profile in workspace.profiles().values()}
     ends = {folder: end["sequence"] for folder, end in file_store(workspace).anchors()}
     return DoctorReport(
         str(workspace.root),
         platform.python_version(),
-        version("catmem"),
+        installed,
         platform.platform(),
         tuple(_examined(folder, ends.get(folder)) for folder in folders),
     )

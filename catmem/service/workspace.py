@@ -58,6 +58,10 @@ class Reading:
     document: Document
 
 
+_REMEMBERED = 4
+"""How many parsed documents a workspace keeps at hand."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """A root that has been opened. ``Workspace.open`` makes one.
@@ -71,6 +75,7 @@ class Workspace:
     config: Config
     _given: Store | None = field(default=None, repr=False, compare=False)
     _opened: Store | None = field(default=None, init=False, repr=False, compare=False)
+    _recent: tuple[tuple[bytes, Document], ...] = field(default=(), init=False, repr=False, compare=False)
 
     @classmethod
     def open(cls, folder: str | Path = ".", *, search: bool = True, store: Store | None = None) -> Workspace:
@@ -214,9 +219,19 @@ class Workspace:
 
     def parse(self, data: str | bytes) -> Document:
         """Parse a memory file as this root reads it: aliases stand for their categories, cards are no sections."""
+        for known, document in self._recent:
+            if known == data:
+                return document
         taxonomy = self.config.taxonomy
         declared = taxonomy.declared() if taxonomy.card_titles else None
-        return parse(data, declared, aliases=taxonomy.aliases)
+        document = parse(data, declared, aliases=taxonomy.aliases)
+        if isinstance(data, bytes):
+            self._remember(data, document)
+        return document
+
+    def _remember(self, data: bytes, document: Document) -> None:
+        """Keep the document of some bytes: who writes often would have the same large file parsed again and again."""
+        object.__setattr__(self, "_recent", ((data, document), *self._recent[: _REMEMBERED - 1]))
 
     def _path(self, profile: Profile, target: str) -> Path:
         return memory_dir(profile, self.config) / FILE_NAMES[_known_target(target)]
@@ -343,7 +358,7 @@ class Workspace:
         rights.refuse_other_owner(name)
         owner = self.profile(name)
         terms = Terms(f"{owner.name}/{target}", target, owner, rights, self.config, today())
-        writer = Writer(self.store, self.parse, terms, operations, on_drift or self.config.on_drift)
+        writer = Writer(self.store, self.parse, self._remember, terms, operations, on_drift or self.config.on_drift)
         return writer.try_out(expected) if dry_run else writer.write(expected, op_id)
 
 

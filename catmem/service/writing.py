@@ -89,10 +89,11 @@ class Written:
 
 @dataclass(slots=True)
 class Writer:
-    """Makes one write. ``parse`` reads bytes as the root does."""
+    """Makes one write. ``parse`` reads bytes as the root does; ``remember`` may spare it that for the new ones."""
 
     store: Store
     parse: Callable[[bytes], Document]
+    remember: Callable[[bytes, Document], None]
     terms: Terms
     operations: Sequence[Operation]
     on_drift: OnDrift = "adopt"
@@ -176,7 +177,11 @@ class Writer:
         base = None if current.base is None else Base(document, self._seen(current.base))
         plan = plan_operations(document, self.operations, self.terms, base)
         self._before, self._plan = document.text, plan
-        return current.data if plan.document is document else plan.document.to_bytes()
+        if plan.document is document:
+            return current.data
+        data = plan.document.to_bytes()
+        self.remember(data, plan.document)
+        return data
 
     def _document(self, data: bytes) -> Document:
         try:

@@ -85,7 +85,7 @@ class Change:
 
     ``op_id`` makes a retry safe: a second commit with the same one gives the answer of the first, and writes nothing,
     if ``request`` (a digest of what is asked) is the same too. ``note`` is JSON-ready data that is kept with the
-    revision.
+    revision; it is read after the update, which may fill it in.
     """
 
     op: str = "put"

@@ -40,9 +40,7 @@ def erase(folder: Folder, name: str, redact: Redact) -> Erased:
                 folder.system.unlink(each, folder=where)
                 paths.append(folder.path / SIDECAR / inside / each)
         folder.system.fsync(where)
-    for copy in backups(folder, name):
-        if _rewrite(folder, copy, redact):
-            paths.append(folder.path / copy)
+    paths += [folder.path / copy for copy in backups(folder, name) if _rewrite(folder, copy, redact)]
     folder.system.fsync(folder.descriptor)
     return Erased(revisions, tuple(paths))
 

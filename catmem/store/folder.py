@@ -67,6 +67,8 @@ class Folder:
         self.descriptor = descriptor
         self.features: Features = system.features()
         self.doubtful = False
+        self.settled: set[str] = set()
+        """Names in ``gen/`` whose bytes were read long enough after their last write for a later one to show."""
         self.side = self.tmp = self.gen = -1
         self._journal: Journal | None = None
         self._journal_folder = -1

@@ -14,10 +14,11 @@ from catmem.store.contract import EXTERNAL, Merged
 from catmem.store.faults import store_error
 from catmem.store.publication import Foreign, replaced_revision, retired_name, state_of
 from catmem.store.records import Draft
-from catmem.store.sight import TICK, look_at
+from catmem.store.sight import TICK, is_settled, look_at
 from catmem.store.whole import read_file
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator
 
     from catmem.store.contract import Merge
@@ -211,27 +212,25 @@ class Outside:
                 if record.late_of is not None:
                     sequence, parent = record.late_of, record.revision
                 known.setdefault(sequence, []).append((parent, record.retired))
+        # Many files and nearly always nothing new, before every write: so this loop is plain.
+        look, gen = self.folder.system.look, self.folder.gen
         for sequence, states in known.items():
-            foreign = self._look_at_retired(sequence, states)
-            if foreign is not None:
-                yield foreign
-
-    def _look_at_retired(self, sequence: int, states: list[tuple[str, Retired]]) -> Foreign | None:
-        """``Foreign`` if the file that record ``sequence`` took out is not in the newest of its recorded states."""
-        parent, state = states[-1]
-        name = retired_name(sequence, state)
-        try:
-            status = self.folder.system.look(name, folder=self.folder.gen)
-        except FileNotFoundError:
-            if len(states) > 1 and self._rename_retired(sequence, states[-2][1], state):
-                return self._look_at_retired(sequence, states[-1:])
-            return None  # reaped
-        same = (status.st_size, status.st_mtime_ns) == (state.size, state.mtime_ns)
-        if same and status.st_ctime_ns - status.st_mtime_ns > TICK:
-            return None
-        data = read_file(self.folder.system, name, self.folder.gen)
-        now = state_of(status, data)
-        return None if now.digest == state.digest else Foreign("late", data, parent, sequence, now, state)
+            parent, state = states[-1]
+            name = retired_name(sequence, state)
+            try:
+                status = look(name, folder=gen)
+            except FileNotFoundError:
+                if len(states) == 1 or not self._rename_retired(sequence, states[-2][1], state):
+                    continue  # reaped
+                status = look(name, folder=gen)
+            same = status.st_size == state.size and status.st_mtime_ns == state.mtime_ns
+            if not same or not (name in self.folder.settled or _settled(status)):
+                data = read_file(self.folder.system, name, gen)
+                now = state_of(status, data)
+                if now.digest != state.digest:
+                    yield Foreign("late", data, parent, sequence, now, state)
+                elif same and is_settled(self.folder.system, status):
+                    self.folder.settled.add(name)
 
     def _rename_retired(self, sequence: int, was: Retired, now: Retired) -> bool:
         """Name a file in ``gen/`` by its new state; ``False`` if it is not there under its old one."""
@@ -243,6 +242,11 @@ class Outside:
         except FileNotFoundError:
             return False
         return True
+
+
+def _settled(status: os.stat_result) -> bool:
+    """Whether any write after the file was taken out shows in its time: being taken out set the other one."""
+    return status.st_ctime_ns - status.st_mtime_ns > TICK
 
 
 def merge_appended(base: bytes, ours: bytes, theirs: bytes) -> Merged:

@@ -118,7 +118,7 @@ def look_at(folder: Folder, name: str, known: bytes) -> Sight:
     sight = Sight(system, descriptor, None, b"")
     try:
         sight.status = system.status(descriptor)
-        sight.settled = 0 < sight.status.st_mtime_ns < int(system.now().timestamp() * 1e9) - TICK
+        sight.settled = is_settled(system, sight.status)
         _refuse_protected(folder, name, sight.status)
         _fill(folder, name, sight, known)
     except OSError as error:
@@ -128,6 +128,11 @@ def look_at(folder: Folder, name: str, known: bytes) -> Sight:
         sight.close()
         raise
     return sight
+
+
+def is_settled(system: System, status: os.stat_result) -> bool:
+    """Whether the file was last written long enough ago for any write from now on to change its time."""
+    return status.st_mtime_ns < int(system.now().timestamp() * 1e9) - TICK
 
 
 def _fill(folder: Folder, name: str, sight: Sight, known: bytes) -> None:

@@ -6,6 +6,7 @@ hold it, the two are joined by the merge that the store was given, as a revision
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,10 @@ from catmem.store.contract import EXTERNAL, Merged
 from catmem.store.faults import store_error
 from catmem.store.publication import Foreign, replaced_revision, retired_name, state_of
 from catmem.store.records import Draft
-from catmem.store.sight import TICK, is_settled, look_at
+from catmem.store.sight import TICK, is_settled, look_at, read_if_whole
 from catmem.store.whole import read_file
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator
 
     from catmem.store.contract import Merge
@@ -225,12 +225,32 @@ class Outside:
                 status = look(name, folder=gen)
             same = status.st_size == state.size and status.st_mtime_ns == state.mtime_ns
             if not same or not (name in self.folder.settled or _settled(status)):
-                data = read_file(self.folder.system, name, gen)
-                now = state_of(status, data)
-                if now.digest != state.digest:
-                    yield Foreign("late", data, parent, sequence, now, state)
-                elif same and is_settled(self.folder.system, status):
-                    self.folder.settled.add(name)
+                data = self._read_late(name, status, state, parent)
+                if data is not None:
+                    yield Foreign("late", data[1], parent, sequence, state_of(*data), state)
+
+    def _read_late(
+        self, name: str, status: os.stat_result, known: Retired, revision: str
+    ) -> tuple[os.stat_result, bytes] | None:
+        """State and bytes of a file in ``gen/``; ``None`` if they are the ``known`` ones, those of a ``revision``.
+
+        ``None`` too while somebody is in the middle of rewriting it: a later write finds what they make of it.
+        """
+        system, gen = self.folder.system, self.folder.gen
+        data = read_file(system, name, gen)
+        now = state_of(status, data)
+        if now.digest == known.digest:
+            if now == known and is_settled(system, status):
+                self.folder.settled.add(name)
+            return None
+        if data.startswith(self._data_of(revision)):
+            return status, data
+        descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=gen)
+        try:
+            whole = read_if_whole(system, descriptor, leases=self.folder.features.leases)
+        finally:
+            system.close(descriptor)
+        return None if whole is None or state_of(*whole).digest == known.digest else whole
 
     def _rename_retired(self, sequence: int, was: Retired, now: Retired) -> bool:
         """Name a file in ``gen/`` by its new state; ``False`` if it is not there under its old one."""

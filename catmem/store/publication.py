@@ -214,7 +214,7 @@ class Publication:
             self.system.exchange(temporary, self.name, old_folder=self.folder.tmp, new_folder=self.folder.descriptor)
             raise not_a_file(self.path)
         if sight.status is not None and os.path.samestat(out, sight.status):
-            touched = sight.reread_if_touched()
+            touched = sight.reread_if_touched(leases=self.folder.features.leases)
             if touched is None:
                 self.retire(temporary, record.sequence, state_of(out, sight.data, sight.known_digest()))
                 return None
@@ -244,7 +244,7 @@ class Publication:
         sight.let_go()
         if waiting:
             self._await_writer(sight)
-        touched = sight.reread_if_touched()
+        touched = sight.reread_if_touched(leases=self.folder.features.leases)
         if touched is None:
             return None
         status, data = touched

@@ -31,6 +31,7 @@ CALM_WAIT = 0.02
 TICK = 12_000_000
 """Nanoseconds within which two writes may leave a file with one and the same time."""
 
+_NO_LEASES = {errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -72,15 +73,23 @@ class Sight:
         """The file's bytes as they are now, wherever it stands."""
         return b"" if self.descriptor is None else read_whole(self.system, self.descriptor)
 
-    def reread_if_touched(self) -> tuple[os.stat_result, bytes] | None:
-        """The file's state and bytes if they are no longer those that were seen, wherever it stands."""
+    def reread_if_touched(self, *, leases: bool) -> tuple[os.stat_result, bytes] | None:
+        """The file's state and bytes if they are no longer those that were seen, wherever it stands.
+
+        ``None`` too while somebody is in the middle of rewriting it: a later look finds what they make of it.
+        """
         if self.descriptor is None or self.status is None:
             return None
         now = self.system.status(self.descriptor)  # before the read: a write after it must not look like part of it
         if self.settled and (now.st_size, now.st_mtime_ns) == (self.status.st_size, self.status.st_mtime_ns):
             return None
         data = self.reread()
-        return None if data == self.data else (now, data)
+        if data == self.data:
+            return None
+        if data.startswith(self.data):
+            return now, data
+        self.let_go()
+        return read_if_whole(self.system, self.descriptor, leases=leases)
 
     def wanted(self) -> bool:
         """Whether somebody waits for the lease, to write."""
@@ -145,7 +154,7 @@ def _fill(folder: Folder, name: str, sight: Sight, known: bytes) -> None:
         try:
             sight.leased = _leased(system, descriptor)
         except OSError as error:
-            if error.errno not in {errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}:
+            if error.errno not in _NO_LEASES:
                 raise
             leases = False  # not on this file system, or not on another user's file
     sight.data = _bounded(folder, name, sight)
@@ -163,6 +172,25 @@ def _fill(folder: Folder, name: str, sight: Sight, known: bytes) -> None:
             path=folder.path / name,
             hint="Nothing was written. Try again in a moment.",
         )
+
+
+def read_if_whole(system: System, descriptor: int, *, leases: bool) -> tuple[os.stat_result, bytes] | None:
+    """The state and the bytes of an open file; ``None`` while somebody may be in the middle of writing it."""
+    if leases:
+        try:
+            if not system.lease(descriptor):
+                return None
+        except OSError as error:
+            if error.errno not in _NO_LEASES:
+                raise
+        else:
+            try:
+                return system.status(descriptor), read_whole(system, descriptor)
+            finally:
+                system.give_back(descriptor)
+    status, data = system.status(descriptor), read_whole(system, descriptor)
+    system.sleep(CALM_WAIT)
+    return (status, data) if read_whole(system, descriptor) == data else None
 
 
 def _leased(system: System, descriptor: int) -> bool:

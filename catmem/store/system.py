@@ -13,6 +13,7 @@ import fcntl
 import os
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
@@ -182,8 +183,12 @@ class System:
         return fcntl.fcntl(descriptor, fcntl.F_GETLEASE) != fcntl.F_UNLCK
 
     def give_back(self, descriptor: int) -> None:
-        """Give the lease back by name, for the same reason as ``unlock``."""
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        """Give the lease back by name, for the same reason as ``unlock``.
+
+        The system takes it away itself, after some 45 seconds, if somebody waits for it so long; that is no error.
+        """
+        with suppress(BlockingIOError):
+            fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
     def sleep(self, seconds: float) -> None:
         """Wait."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import random
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +14,13 @@ from catmem.errors import DamagedError
 from catmem.store.changes import change, splice
 from tests.unit.store.journals import journal_in, put, segments
 
+if TYPE_CHECKING:
+    import random
+
 FILES = ("MEMORY.md", "USER.md")
-pieces = st.one_of(st.binary(max_size=40), st.sampled_from([b"\n", b"\xc2\xa7\n", b"- entry\n", b"\x1e\x00", b"a" * 3_000]))
+pieces = st.one_of(
+    st.binary(max_size=40), st.sampled_from([b"\n", b"\xc2\xa7\n", b"- entry\n", b"\x1e\x00", b"a" * 3_000])
+)
 edits = st.tuples(st.sampled_from(FILES), st.floats(0, 1), st.floats(0, 1), pieces)
 limits = st.fixed_dictionaries({"segment_records": st.integers(1, 7), "segment_bytes": st.integers(1, 4_000)})
 

@@ -1,0 +1,98 @@
+"""How the bytes of a file become those of its next revision: as a splice, or as the whole."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+from zlib import compress, decompressobj
+from zlib import error as ZlibError  # noqa: N812 - a class, under the name of one
+
+_WORTH_PACKING = 1024
+"""Bytes; below, packing saves nothing that matters."""
+
+_FIRST_STEP = 256
+"""Bytes that are compared at first; then twice as many as long as they are equal, then half as many."""
+
+
+class Splice(NamedTuple):
+    """``removed`` bytes at ``offset`` give way to ``inserted``."""
+
+    offset: int
+    removed: int
+    inserted: bytes
+
+    def apply(self, data: bytes) -> bytes:
+        """The bytes after. Raises ``ValueError`` if the splice does not lie within ``data``."""
+        end = self.offset + self.removed
+        if end > len(data):
+            raise ValueError("a splice lies outside of the bytes it changes")
+        return b"".join((data[: self.offset], self.inserted, data[end:]))
+
+
+class Whole(NamedTuple):
+    """All the bytes, packed by zlib; ``size`` is their number unpacked."""
+
+    packed: bytes
+    size: int
+
+    def unpack(self) -> bytes:
+        """The bytes; never more than ``size``. Raises ``ValueError``."""
+        unpacking = decompressobj()
+        try:
+            data = unpacking.decompress(self.packed, self.size + 1)
+        except ZlibError as error:
+            raise ValueError(f"the packed bytes are damaged: {error}") from error
+        if len(data) != self.size or not unpacking.eof or unpacking.unused_data:
+            raise ValueError("the packed bytes are not as many as the record says")
+        return data
+
+
+Change: TypeAlias = Splice | Whole
+
+
+def change(old: bytes, new: bytes) -> Change:
+    """The change from ``old`` to ``new`` that takes less room: a rewrite from top to bottom is smaller packed."""
+    if old == new:
+        return Splice(0, 0, b"")
+    found = splice(old, new)
+    return whole(new) if len(new) > _WORTH_PACKING and 2 * len(found.inserted) > len(new) else found
+
+
+def whole(data: bytes) -> Whole:
+    """All of ``data``, packed fast rather than tight."""
+    return Whole(compress(data, 1), len(data))
+
+
+def splice(old: bytes, new: bytes) -> Splice:
+    """The smallest single splice from ``old`` to ``new``."""
+    start = _same_start(old, new)
+    end = min(_same_end(old, new), min(len(old), len(new)) - start)
+    return Splice(start, len(old) - start - end, new[start : len(new) - end])
+
+
+def _same_start(old: bytes, new: bytes) -> int:
+    """How many bytes are equal at the start: comparisons of slices run at C speed, a loop over bytes does not."""
+    length, same, step, grows = min(len(old), len(new)), 0, _FIRST_STEP, True
+    while step and same < length:
+        step = min(step, length - same)
+        if old[same : same + step] == new[same : same + step]:
+            same += step
+            step *= 2 if grows else 1
+        else:
+            grows = False
+            step //= 2
+    return same
+
+
+def _same_end(old: bytes, new: bytes) -> int:
+    """How many bytes are equal at the end."""
+    length, same, step, grows = min(len(old), len(new)), 0, _FIRST_STEP, True
+    old_end, new_end = len(old), len(new)
+    while step and same < length:
+        step = min(step, length - same)
+        if old[old_end - same - step : old_end - same] == new[new_end - same - step : new_end - same]:
+            same += step
+            step *= 2 if grows else 1
+        else:
+            grows = False
+            step //= 2
+    return same

@@ -1,0 +1,365 @@
+"""The records of the journal as values, and their canonical JSON.
+
+A record says who did what to which file, and how the bytes before became the bytes after: as a splice, or as the whole.
+The first line of each segment is a checkpoint: all that the segment needs to know of those before it.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.digest import canonical_json
+from catmem.store.changes import Splice, Whole
+from catmem.store.fields import (
+    bytes_of,
+    flag_in,
+    integer,
+    listed,
+    listed_exactly,
+    matching,
+    natural,
+    object_of,
+    positive,
+    text_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.store.changes import Change
+
+VERSION = 1
+CHECKPOINT = "checkpoint"
+MAX_DATA = 64 * 1024 * 1024
+"""Bytes of one revision, and no more."""
+
+_HEX = re.compile(r"[0-9a-f]{64}")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_STORE = re.compile(r"[0-9a-f]{32}")
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+class MalformedError(ValueError):
+    """A payload that is no record; whoever reads makes a ``DamagedError`` of it, which names the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """The state of the file that the publication of a record takes out of its place."""
+
+    size: int
+    mtime_ns: int
+    digest: str
+
+
+class Tombstone(NamedTuple):
+    """What stood in the place of a line that ``erase`` rewrote: the digest of the line, and that of the bytes."""
+
+    line: str
+    head: str
+
+
+class Skip(NamedTuple):
+    """How many lines before a record may be lost (marks that nobody waited for), and the line before those."""
+
+    lost: int
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What the caller says of a record.
+
+    ``file`` is a name such as ``USER.md``. ``retired`` is the file that the publication takes out of its place; in a
+    record with ``late_of`` it is the new state of the file that the record of that sequence took out, which was written
+    to since. ``publishes`` is false for mere history: the bytes were in the file already.
+    """
+
+    file: str
+    op: str
+    agent: str
+    revision: str
+    parents: tuple[str, ...]
+    op_id: str
+    note: Mapping[str, Any] = field(default_factory=dict)
+    retired: Retired | None = None
+    late_of: int | None = None
+    publishes: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(Draft):
+    """A record as it stands in the journal.
+
+    ``sequence`` counts 1, 2, 3 over all files of the folder. ``base`` is the digest of the file's bytes before
+    (``None`` for its first record), ``head`` that of its bytes after, ``size`` their number. ``boot`` names the time
+    since the machine was started. ``previous`` is the SHA-256 of the line before, ``line`` that of this record's own.
+    ``loose`` records were not waited for. ``was`` is what stood here before ``erase`` rewrote the record.
+    """
+
+    sequence: int
+    timestamp: str
+    base: str | None
+    head: str
+    size: int
+    boot: str
+    previous: str
+    line: str
+    version: int = VERSION
+    loose: bool = False
+    skip: Skip | None = None
+    was: Tombstone | None = None
+
+    @property
+    def link(self) -> str:
+        """The digest that the next line names as its ``previous``: that of the line as it was first written."""
+        return self.was.line if self.was else self.line
+
+    @property
+    def origin(self) -> str:
+        """The digest of the bytes as they were first recorded."""
+        return self.was.head if self.was else self.head
+
+    @property
+    def number(self) -> int:
+        """The number that the revision begins with: 8 for ``8`` and ``8a``, 0 where there is none."""
+        return revision_number(self.revision)
+
+
+class Head(NamedTuple):
+    """The newest record of a file when a checkpoint was made, and its bytes.
+
+    ``highest`` is the highest number of a revision of the file so far.
+    """
+
+    record: Record
+    highest: int
+    whole: Whole
+
+
+class RetiredFile(NamedTuple):
+    """A file that the record ``sequence`` took out of its place, and its last known state."""
+
+    sequence: int
+    file: str
+    state: Retired
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The first line of a segment. ``sequence`` is that of the record after it; it has none of its own."""
+
+    sequence: int
+    timestamp: str
+    boot: str
+    store: str
+    previous: str
+    heads: tuple[Head, ...] = ()
+    retired: tuple[RetiredFile, ...] = ()
+    was: str | None = None
+    line: str = ""
+
+    @property
+    def link(self) -> str:
+        """The digest that the next line names as its ``previous``."""
+        return self.was or self.line
+
+
+def revision_number(revision: str) -> int:
+    """The number that a revision begins with, 0 where there is none."""
+    match = _NUMBER.match(revision)
+    return int(match[0]) if match else 0
+
+
+def encode(record: Record, change: Change) -> bytes:
+    """The payload of a record. Raises ``TypeError`` or ``ValueError`` for a note that is no JSON."""
+    fields = _record_fields(record)
+    if isinstance(change, Whole):
+        fields["whole"] = b64encode(change.packed).decode("ascii")
+    else:
+        fields["splice"] = [change.offset, change.removed, b64encode(change.inserted).decode("ascii")]
+    return canonical_json(fields)
+
+
+def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
+    """The payload of a checkpoint."""
+    fields: dict[str, Any] = {
+        "version": VERSION,
+        "op": CHECKPOINT,
+        "sequence": checkpoint.sequence,
+        "timestamp": checkpoint.timestamp,
+        "boot": checkpoint.boot,
+        "store": checkpoint.store,
+        "previous": checkpoint.previous,
+        "heads": [
+            {
+                "record": _record_fields(head.record),
+                "line": head.record.line,
+                "highest": head.highest,
+                "whole": b64encode(head.whole.packed).decode("ascii"),
+            }
+            for head in checkpoint.heads
+        ],
+        "retired": [[gone.sequence, gone.file, *_retired_fields(gone.state)] for gone in checkpoint.retired],
+    }
+    if checkpoint.was:
+        fields["was"] = checkpoint.was
+    return canonical_json(fields)
+
+
+def decode(payload: bytes, line: str) -> tuple[Record, Change]:
+    """The record of a payload, and its change; ``line`` is the digest of its line. Raises ``MalformedError``."""
+    try:
+        fields = _versioned(payload)
+        record = _record(fields, line)
+        return record, _change(fields, record)
+    except ValueError as error:
+        raise MalformedError(str(error)) from error
+
+
+def decode_checkpoint(payload: bytes, line: str) -> Checkpoint:
+    """The checkpoint of a payload. Raises ``MalformedError``."""
+    try:
+        return _checkpoint(_versioned(payload), line)
+    except ValueError as error:
+        raise MalformedError(str(error)) from error
+
+
+def _record_fields(record: Record) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "version": record.version,
+        "sequence": record.sequence,
+        "timestamp": record.timestamp,
+        "file": record.file,
+        "op": record.op,
+        "agent": record.agent,
+        "revision": record.revision,
+        "parents": record.parents,
+        "op_id": record.op_id,
+        "note": dict(record.note),
+        "base": record.base,
+        "head": record.head,
+        "size": record.size,
+        "boot": record.boot,
+        "previous": record.previous,
+    }
+    if record.retired:
+        fields["retired"] = _retired_fields(record.retired)
+    if record.late_of is not None:
+        fields["late_of"] = record.late_of
+    if not record.publishes:
+        fields["publishes"] = False
+    if record.loose:
+        fields["loose"] = True
+    if record.skip:
+        fields["skip"] = list(record.skip)
+    if record.was:
+        fields["was"] = list(record.was)
+    return fields
+
+
+def _retired_fields(state: Retired) -> list[Any]:
+    return [state.size, state.mtime_ns, state.digest]
+
+
+def _versioned(payload: bytes) -> dict[str, Any]:
+    fields = object_of(payload)
+    version = integer(fields.get("version"), "version")
+    if version != VERSION:
+        raise ValueError(f"version {version}; this catmem reads version {VERSION}")
+    return fields
+
+
+def _checkpoint(fields: Mapping[str, Any], line: str) -> Checkpoint:
+    if fields.get("op") != CHECKPOINT or "file" in fields:
+        raise ValueError("this is no checkpoint")
+    was = fields.get("was")
+    return Checkpoint(
+        sequence=positive(fields.get("sequence"), "sequence"),
+        timestamp=text_in(fields, "timestamp"),
+        boot=text_in(fields, "boot"),
+        store=matching(fields.get("store"), "store", _STORE),
+        previous=matching(fields.get("previous"), "previous", _HEX),
+        heads=tuple(_head(head) for head in listed(fields.get("heads"), "heads")),
+        retired=tuple(_retired_file(gone) for gone in listed(fields.get("retired"), "retired")),
+        was=None if was is None else matching(was, "was", _HEX),
+        line=line,
+    )
+
+
+def _record(fields: Mapping[str, Any], line: str) -> Record:
+    note = fields.get("note")
+    parents = listed(fields.get("parents"), "parents")
+    if not isinstance(note, dict) or not all(isinstance(parent, str) for parent in parents):
+        raise ValueError("note is no object, or parents are not all texts")
+    base, retired, late_of = fields.get("base"), fields.get("retired"), fields.get("late_of")
+    size = natural(fields.get("size"), "size")
+    if size > MAX_DATA:
+        raise ValueError(f"size {size:,} is over the limit of {MAX_DATA:,}")
+    return Record(
+        file=text_in(fields, "file"),
+        op=text_in(fields, "op"),
+        agent=text_in(fields, "agent"),
+        revision=text_in(fields, "revision"),
+        parents=tuple(parents),
+        op_id=text_in(fields, "op_id"),
+        note=note,
+        retired=None if retired is None else _retired(retired),
+        late_of=None if late_of is None else positive(late_of, "late_of"),
+        publishes=flag_in(fields, "publishes", default=True),
+        sequence=positive(fields.get("sequence"), "sequence"),
+        timestamp=text_in(fields, "timestamp"),
+        base=None if base is None else matching(base, "base", _DIGEST),
+        head=matching(fields.get("head"), "head", _DIGEST),
+        size=size,
+        boot=text_in(fields, "boot"),
+        previous=matching(fields.get("previous"), "previous", _HEX),
+        line=line,
+        loose=flag_in(fields, "loose", default=False),
+        skip=_skip(fields.get("skip")),
+        was=_tombstone(fields.get("was")),
+    )
+
+
+def _change(fields: Mapping[str, Any], record: Record) -> Change:
+    if ("splice" in fields) == ("whole" in fields):
+        raise ValueError("a record holds either a splice or a whole")
+    if "whole" in fields:
+        return Whole(bytes_of(fields["whole"], "whole"), record.size)
+    offset, removed, inserted = listed_exactly(fields["splice"], "splice", 3)
+    return Splice(natural(offset, "splice"), natural(removed, "splice"), bytes_of(inserted, "splice"))
+
+
+def _head(fields: object) -> Head:
+    if not isinstance(fields, dict) or not isinstance(fields.get("record"), dict):
+        raise ValueError("a head is not an object with a record")  # noqa: TRY004 - a fault like any other
+    record = _record(fields["record"], matching(fields.get("line"), "line", _HEX))
+    whole = Whole(bytes_of(fields.get("whole"), "whole"), record.size)
+    return Head(record, natural(fields.get("highest"), "highest"), whole)
+
+
+def _retired(value: object) -> Retired:
+    size, mtime, digest = listed_exactly(value, "retired", 3)
+    return Retired(natural(size, "retired"), integer(mtime, "retired"), matching(digest, "retired", _DIGEST))
+
+
+def _retired_file(value: object) -> RetiredFile:
+    sequence, file, *state = listed_exactly(value, "retired", 5)
+    return RetiredFile(positive(sequence, "retired"), text_in({"file": file}, "file"), _retired(state))
+
+
+def _skip(value: object) -> Skip | None:
+    if value is None:
+        return None
+    lost, line = listed_exactly(value, "skip", 2)
+    return Skip(positive(lost, "skip"), matching(line, "skip", _HEX))
+
+
+def _tombstone(value: object) -> Tombstone | None:
+    if value is None:
+        return None
+    line, head = listed_exactly(value, "was", 2)
+    return Tombstone(matching(line, "was", _HEX), matching(head, "was", _DIGEST))

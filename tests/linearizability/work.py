@@ -1,0 +1,171 @@
+"""Workers that read and swap one entity as fast as they can, and note each call with the clock."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import BusyError, StaleError
+from catmem.store.contract import Change
+from tests.linearizability.checker import UNKNOWN, Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.store.contract import Current, Snapshot, Store
+
+ROOT = Path(__file__).parent.parent.parent
+ENTITY = "trinity/user"
+SWITCH = 1e-5
+"""Seconds after which Python gives the next thread its turn, so that threads cut into each other often."""
+
+
+class Worker:
+    """One worker: ``run`` gives its history. A worker writes values that nobody else writes."""
+
+    def __init__(self, store: Store, name: str, seed: int) -> None:
+        self.store = store
+        self.name = name
+        self.random = random.Random(f"{seed} {name}")  # noqa: S311 - not for secrets
+        self.history: list[Operation] = []
+        self.view: tuple[str, str | None] = ("0", None)
+        self.acknowledged: Change | None = None
+        self.number = 0
+
+    def run(self, operations: int) -> list[Operation]:
+        """Do so many operations."""
+        ways = {self.read: 30, self.swap: 50, self.write: 10, self.repeat: 10}
+        for way in self.random.choices(list(ways), weights=list(ways.values()), k=operations):
+            way()
+            time.sleep(0)
+        return self.history
+
+    def read(self) -> None:
+        """Look at what is there, and remember it."""
+        invoked = time.monotonic_ns()
+        snapshot = self.store.read(ENTITY)
+        self._note("read", invoked, snapshot)
+
+    def swap(self) -> None:
+        """Write on what was seen last, named by its revision or by its digest."""
+        revision, digest = self.view
+        self._commit(revision, digest if digest and self.random.random() < 0.3 else revision)
+
+    def write(self) -> None:
+        """Write on whatever is there."""
+        self._commit(None, None)
+
+    def repeat(self) -> None:
+        """Send the last acknowledged write again, as after an answer that was lost; before there is one, read."""
+        change = self.acknowledged
+        if change is None:
+            self.read()
+            return
+        invoked = time.monotonic_ns()
+        snapshot = self.store.commit(ENTITY, None, lambda _: str(change.op_id).encode(), change)
+        self._note("retry", invoked, snapshot)
+
+    def _commit(self, revision: str | None, expected: str | None) -> None:
+        self.number += 1
+        value = f"{self.name}-{self.number}\n"
+        change = Change(agent=self.name, op_id=value, request=value)
+        seen: list[Current] = []
+
+        def update(current: Current) -> bytes:
+            seen.append(current)
+            time.sleep(0)  # another thread's turn: a store that holds no lock here is caught
+            return value.encode()
+
+        before = None if revision is None else int(revision)
+        invoked = time.monotonic_ns()
+        try:
+            snapshot = self.store.commit(ENTITY, expected, update, change)
+        except StaleError as error:
+            returned = time.monotonic_ns()
+            found = int(str(error.found))
+            self.history.append(Operation(self.name, "refused", invoked, returned, found, expected=before))
+            self.view = (str(found), None)
+        except BusyError:
+            return  # nothing was written, and nothing was told: no part of the history
+        else:
+            given = (int(seen[-1].revision), seen[-1].data.decode())
+            self._note("write", invoked, snapshot, expected=before, seen=given)
+            self.acknowledged = change
+
+    def _note(self, kind: Any, invoked: int, snapshot: Snapshot, **more: Any) -> None:
+        returned = time.monotonic_ns()
+        revision = UNKNOWN if snapshot.revision is None else int(snapshot.revision)
+        self.history.append(Operation(self.name, kind, invoked, returned, revision, snapshot.data.decode(), **more))
+        if kind != "retry" and revision != UNKNOWN:
+            self.view = (str(revision), snapshot.digest)
+
+
+def replayed(store: Store) -> list[str]:
+    """The values of all revisions."""
+    return [data.decode() for _, data in store.replay(ENTITY)]
+
+
+def in_threads(store: Store, operations: int, *, workers: int = 4, seed: int = 0) -> list[Operation]:
+    """The history of some threads on one store."""
+    team = [Worker(store, f"thread-{number}", seed) for number in range(workers)]
+    start = threading.Barrier(workers)
+
+    def work(worker: Worker) -> None:
+        start.wait()
+        worker.run(operations // workers)
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in team]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    return [each for worker in team for each in worker.history]
+
+
+def in_processes(kind: str, folder: Path, operations: int, *, workers: int = 3, seed: int = 0) -> list[Operation]:
+    """The history of some processes, each with a store of ``kind`` on ``folder``."""
+    started: list[subprocess.Popen[str]] = []
+    for number in range(workers):
+        command = [sys.executable, "-m", "tests.linearizability.worker", kind, str(folder), f"process-{number}"]
+        command += [str(operations // workers), str(seed)]
+        started.append(subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+    return _histories(started)
+
+
+def _histories(started: Sequence[subprocess.Popen[str]]) -> list[Operation]:
+    history: list[Operation] = []
+    try:
+        for process in started:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in started:
+            assert process.stdin is not None
+            process.stdin.close()
+        for process in started:
+            assert process.stdout is not None
+            history += [_operation(line) for line in process.stdout]
+            assert process.wait() == 0
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                assert pipe is not None
+                pipe.close()
+    return history
+
+
+def _operation(line: str) -> Operation:
+    fields = Operation(*json.loads(line))
+    return fields._replace(seen=None if fields.seen is None else (fields.seen[0], fields.seen[1]))

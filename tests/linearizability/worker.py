@@ -1,0 +1,28 @@
+"""A worker process: ``python -m tests.linearizability.worker KIND FOLDER NAME OPERATIONS SEED``.
+
+Says ``ready`` on standard output, starts when its standard input ends, and prints its history, a JSON array a line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tests.linearizability.work import Worker
+from tests.store.stores import named
+
+
+def main() -> None:
+    kind, folder, name, operations, seed = sys.argv[1:]
+    store = named(kind).make(Path(folder))
+    worker = Worker(store, name, int(seed))
+    print("ready", flush=True)
+    sys.stdin.read()
+    for each in worker.run(int(operations)):
+        print(json.dumps(each))
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""A tool that commits through the file store: ``python -m tests.race.programs.tool FOLDER NAME SEED``.
+
+Says ``ready`` and commits until its standard input ends; then once more, which takes in what came late. Prints what was
+acknowledged, and how often it was refused, as one JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import select
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catmem.errors import CatmemError
+from catmem.store.contract import Change
+from tests.race.texts import line, shortened
+from tests.store.stores import named
+
+if TYPE_CHECKING:
+    from catmem.store.contract import Current, Store
+
+ENTITY = "trinity/user"
+REST = 0.002
+FINAL_TRIES = 200
+
+
+def commit(store: Store, token: str, expected: str | None) -> str:
+    """Shorten the text and add a line to it; returns the revision."""
+
+    def update(current: Current) -> bytes:
+        short = shortened(current.data)
+        return short + (b"\n" if short and not short.endswith(b"\n") else b"") + line(token)
+
+    return str(store.commit(ENTITY, expected, update, Change(agent="tool", op_id=token, request=token)).revision)
+
+
+def main() -> None:
+    folder, name, seed = sys.argv[1:]
+    chance = random.Random(f"{seed} {name}")  # noqa: S311 - not for secrets
+    store = named("files").make(Path(folder))
+    acknowledged: list[tuple[str, str]] = []
+    refused: Counter[str] = Counter()
+    print("ready", flush=True)
+    number, left = 0, FINAL_TRIES
+    while left:
+        ending = bool(select.select([sys.stdin], [], [], 0)[0])
+        number += 1
+        token = f"{name}-{number:06d}"
+        try:
+            expected = store.read(ENTITY).digest if chance.random() < 0.3 else None
+            revision = commit(store, token, expected)
+        except CatmemError as error:
+            refused[error.code] += 1
+            left -= ending
+        else:
+            acknowledged.append((token, revision))
+            if ending:
+                break
+        if chance.random() < 0.5:
+            time.sleep(chance.random() * REST)
+    store.close()
+    print(json.dumps({"acknowledged": acknowledged, "refused": refused}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""The texts that outsiders and tools write: lines and blocks, each with a token that nobody else ever writes.
+
+A *line* is ``line TOKEN``. A *block*, as a rewriter adds it, runs from ``begin TOKEN`` to ``end TOKEN``, so that a half of it
+can be told from the whole.
+"""
+
+from __future__ import annotations
+
+import re
+
+KEPT = 20
+"""Lines and blocks that whoever shortens the text leaves in it."""
+
+ROW = "a row of the block\n"
+_TOKENS = re.compile(rb"^(?:line|end) (\S+)$", re.MULTILINE)
+_BEGINS = re.compile(rb"^begin (\S+)$", re.MULTILINE)
+_ENDS = re.compile(rb"^end (\S+)$", re.MULTILINE)
+
+
+def line(token: str) -> bytes:
+    """One line."""
+    return f"line {token}\n".encode()
+
+
+def block(token: str, rows: int) -> bytes:
+    """A block of so many rows between its first and its last."""
+    return f"begin {token}\n{ROW * rows}end {token}\n".encode()
+
+
+def shortened(text: bytes) -> bytes:
+    """The text without its oldest lines and blocks."""
+    parts = _parts(text)
+    return text if len(parts) <= KEPT else b"".join(parts[-KEPT:])
+
+
+def _parts(text: bytes) -> list[bytes]:
+    """The text cut into lines and whole blocks. A block that does not end is cut into its lines."""
+    parts: list[bytes] = []
+    rows = text.splitlines(keepends=True)
+    ends = {row: number for number, row in enumerate(rows) if row.startswith(b"end ")}
+    number = 0
+    while number < len(rows):
+        last = ends.get(b"end" + rows[number].removeprefix(b"begin"), number)
+        last = max(last, number) if rows[number].startswith(b"begin ") else number
+        parts.append(b"".join(rows[number : last + 1]))
+        number = last + 1
+    return parts
+
+
+def tokens(text: bytes) -> set[str]:
+    """The tokens of all lines and of all blocks that are there to their end."""
+    return {found.decode() for found in _TOKENS.findall(text)}
+
+
+def begun(text: bytes) -> set[str]:
+    """The tokens of the blocks that begin in a text and do not end in it."""
+    ends = set(_ENDS.findall(text))
+    return {found.decode() for found in _BEGINS.findall(text) if found not in ends}

@@ -1,0 +1,23 @@
+"""Each store against the model: 500 steps here, 10,000 with HYPOTHESIS_PROFILE=thorough and in `make torture`."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.stateful.machine import machine_of
+from tests.store.stores import kinds
+
+STEPS = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 500
+STEPS_EACH = 30
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_a_store_does_what_the_model_does(kind):
+    machine = machine_of(kind)
+    examples = STEPS // 20  # a few examples end early
+    run_state_machine_as_test(machine, settings=settings(max_examples=examples, stateful_step_count=STEPS_EACH))
+    assert machine.steps >= STEPS

@@ -1,0 +1,89 @@
+"""The stores that the contract's tests run over. A new store is one more ``Kind`` in ``KINDS``, and nothing else.
+
+A test takes ``@pytest.mark.parametrize("kind", kinds())`` and makes what it needs from the kind.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from catmem.store.contract import Store
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of store.
+
+    ``make(folder)`` opens a store that keeps what it has in ``folder``. ``lasting``: a second one made on the same
+    folder, in this process or another, holds the same entities. ``file(folder, entity)`` is the plain file of an
+    entity where outsiders can write to it, else ``None``. ``missing`` says why the kind cannot be tested here.
+    """
+
+    name: str
+    make: Callable[[Path], Store]
+    lasting: bool = True
+    file: Callable[[Path, str], Path] | None = None
+    missing: str = ""
+
+    def reopen(self, store: Store, folder: Path) -> Store:
+        """Close a store and open it again."""
+        store.close()
+        return self.make(folder) if self.lasting else store
+
+
+def _memory(folder: Path) -> Store:
+    from catmem.store.memory import MemoryStore
+
+    return MemoryStore()
+
+
+def _files(folder: Path) -> Store:
+    from catmem.store.files import FileStore
+    from catmem.store.folder import Place
+
+    def locate(entity: str) -> Place:
+        *parents, name = entity.split("/")
+        return Place(folder, tuple(parents), f"{name.upper()}.md")
+
+    return FileStore(locate)
+
+
+def _file_of(folder: Path, entity: str) -> Path:
+    *parents, name = entity.split("/")
+    return folder.joinpath(*parents, f"{name.upper()}.md")
+
+
+def _missing(module: str) -> str:
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        return str(error)
+    return ""
+
+
+KINDS = (
+    Kind("memory", _memory, lasting=False),
+    Kind("files", _files, file=_file_of, missing=_missing("catmem.store.files")),
+)
+
+
+def named(name: str) -> Kind:
+    """The kind with that name. Raises ``KeyError``."""
+    return {kind.name: kind for kind in KINDS}[name]
+
+
+def kinds(*, lasting: bool = False, outsiders: bool = False) -> list[object]:
+    """Parameters for ``parametrize``: all kinds, or those that are lasting, or that outsiders can write to."""
+    return [
+        pytest.param(kind, id=kind.name, marks=[pytest.mark.skipif(bool(kind.missing), reason=kind.missing)])
+        for kind in KINDS
+        if (kind.lasting or not lasting) and (kind.file or not outsiders)
+    ]

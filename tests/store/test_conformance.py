@@ -1,0 +1,450 @@
+"""The contract of `catmem.store.contract`, held against every store in `tests.store.stores`."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from itertools import pairwise
+
+import pytest
+
+from catmem.digest import bytes_digest
+from catmem.errors import OperationCollisionError, StaleError, UnknownRevisionError
+from catmem.store.contract import Change
+from tests.store.stores import kinds
+
+USER, MEMORY, OTHER = "trinity/user", "trinity/memory", "neo/user"
+BYTES = [
+    pytest.param(b"## A\nfact\n", id="text"),
+    pytest.param(b"no newline at the end", id="no newline at the end"),
+    pytest.param(b"a\r\nb\rc\n", id="every line end"),
+    pytest.param(b"\n", id="one newline"),
+    pytest.param(b"\x00", id="one zero"),
+    pytest.param(b"\xff\xfe\x80 not UTF-8\n", id="not UTF-8"),
+    pytest.param(b"\xef\xbb\xbfwith a BOM\n", id="BOM"),
+    pytest.param(bytes(range(256)) * 4096, id="1 MB"),
+]
+
+
+def write(store, data, entity=USER, expected=None, **change):
+    """Commit `data`, whatever was there."""
+    return store.commit(entity, expected, lambda _: data, Change(**change))
+
+
+def written(store, entity=USER):
+    """Revision and bytes of all that was recorded."""
+    return [(recorded.revision, data) for recorded, data in store.replay(entity)]
+
+
+def never(current):
+    """An update that must not be asked."""
+    raise AssertionError("the update was called")
+
+
+# --- an entity that does not exist ----------------------------------------------------------------------------------
+
+
+def test_an_entity_that_was_never_written_is_empty_and_has_revision_0(store):
+    snapshot = store.read(USER)
+    assert (snapshot.data, snapshot.revision, snapshot.digest) == (b"", "0", bytes_digest(b""))
+    assert store.peek(USER) == b""
+    assert store.head(USER) is None
+    assert list(store.log(USER)) == []
+    assert list(store.branches(USER)) == []
+    assert list(store.replay(USER)) == []
+    assert store.verify() == []
+
+
+def test_revision_0_can_be_read_of_every_entity(store):
+    write(store, b"one\n")
+    assert store.read(USER, "0").data == b""
+    assert store.read(USER, "0").revision == "0"
+
+
+def test_the_update_of_a_new_entity_sees_no_bytes_and_revision_0(store):
+    seen = []
+    store.commit(USER, None, lambda current: seen.append(current) or b"one\n", Change())
+    assert {(current.data, current.revision, current.base) for current in seen} == {(b"", "0", None)}
+
+
+# --- numbers --------------------------------------------------------------------------------------------------------
+
+
+def test_revisions_are_numbered_from_1_without_gaps(store):
+    assert [write(store, b"%d\n" % number).revision for number in range(12)] == [str(n) for n in range(1, 13)]
+    assert [recorded.revision for recorded in store.log(USER)] == [str(n) for n in range(12, 0, -1)]
+
+
+def test_refused_and_empty_writes_use_up_no_number(store):
+    write(store, b"one\n")
+    write(store, b"one\n")
+    with pytest.raises(StaleError):
+        write(store, b"two\n", expected="0")
+    with pytest.raises(ZeroDivisionError):
+        store.commit(USER, None, lambda _: 1 // 0, Change())
+    assert write(store, b"two\n").revision == "2"
+
+
+def test_each_entity_has_numbers_of_its_own(store):
+    write(store, b"user 1\n")
+    write(store, b"memory 1\n", MEMORY)
+    write(store, b"user 2\n")
+    write(store, b"neo 1\n", OTHER)
+    assert written(store, USER) == [("1", b"user 1\n"), ("2", b"user 2\n")]
+    assert written(store, MEMORY) == [("1", b"memory 1\n")]
+    assert written(store, OTHER) == [("1", b"neo 1\n")]
+
+
+def test_many_entities_do_not_touch_each_other(store):
+    entities = [f"agent-{number}/{name}" for number in range(20) for name in ("user", "memory")]
+    for turn in range(3):
+        for entity in entities:
+            write(store, f"{entity} {turn}\n".encode(), entity)
+    for entity in entities:
+        assert written(store, entity) == [(str(n + 1), f"{entity} {n}\n".encode()) for n in range(3)]
+
+
+# --- bytes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", BYTES)
+def test_bytes_come_back_as_they_went_in(store, data):
+    answer = write(store, data)
+    assert (answer.data, answer.revision, answer.digest) == (data, "1", bytes_digest(data))
+    assert store.read(USER) == answer
+    assert store.peek(USER) == data
+    write(store, b"other\n")
+    assert store.read(USER, "1") == answer
+    assert written(store) == [("1", data), ("2", b"other\n")]
+
+
+def test_an_entity_can_be_made_empty(store):
+    write(store, b"one\n")
+    answer = write(store, b"")
+    assert (answer.data, answer.revision) == (b"", "2")
+    assert (store.read(USER).data, store.read(USER).revision) == (b"", "2")
+    assert write(store, b"three\n").revision == "3"
+    assert [data for _, data in written(store)] == [b"one\n", b"", b"three\n"]
+
+
+def test_the_same_bytes_may_come_again_later(store):
+    for data in (b"one\n", b"two\n", b"one\n"):
+        write(store, data)
+    assert written(store) == [("1", b"one\n"), ("2", b"two\n"), ("3", b"one\n")]
+
+
+def test_every_old_revision_can_be_read(store):
+    texts = [b"line\n" * number + b"end\n" for number in range(100)]
+    for text in texts:
+        write(store, text)
+    for number, text in enumerate(texts, start=1):
+        snapshot = store.read(USER, str(number))
+        assert (snapshot.data, snapshot.revision, snapshot.digest) == (text, str(number), bytes_digest(text))
+
+
+@pytest.mark.parametrize("revision", ["2", "8a", "-1", "", "00", "01", "sha256:", "one"])
+def test_a_revision_that_is_not_there_is_an_error(store, revision):
+    write(store, b"one\n")
+    with pytest.raises(UnknownRevisionError):
+        store.read(USER, revision)
+
+
+# --- compare-and-swap -----------------------------------------------------------------------------------------------
+
+
+def test_a_write_on_the_head_passes_whether_named_by_revision_or_by_digest(store):
+    one = write(store, b"one\n", expected="0")
+    two = write(store, b"two\n", expected=one.revision)
+    three = write(store, b"three\n", expected=two.digest)
+    assert three.revision == "3"
+
+
+def test_a_new_entity_can_be_expected_by_the_digest_of_nothing(store):
+    assert write(store, b"one\n", expected=bytes_digest(b"")).revision == "1"
+
+
+@pytest.mark.parametrize("view", ["revision", "digest", "nothing"])
+def test_a_write_on_an_old_view_is_refused_and_changes_nothing(store, view):
+    one = write(store, b"one\n")
+    write(store, b"two\n")
+    before = list(store.replay(USER))
+    expected = {"revision": one.revision, "digest": one.digest, "nothing": "0"}[view]
+    with pytest.raises(StaleError) as caught:
+        store.commit(USER, expected, never, Change())
+    assert list(store.replay(USER)) == before
+    assert store.read(USER).data == b"two\n"
+    assert caught.value.expected == expected
+    assert caught.value.found == "2"
+    assert caught.value.code == "stale_prev"
+    assert caught.value.hint
+    said = caught.value.to_dict()
+    assert (said["reason"], said["expected"], said["found"]) == ("stale_prev", expected, "2")
+
+
+def test_a_revision_that_is_not_there_yet_is_not_the_head(store):
+    write(store, b"one\n")
+    with pytest.raises(StaleError):
+        store.commit(USER, "2", never, Change())
+
+
+def test_a_caller_without_a_view_writes_on_what_is_there(store):
+    write(store, b"one\n")
+    answer = store.commit(USER, None, lambda current: current.data + b"two\n", Change())
+    assert answer.data == b"one\ntwo\n"
+
+
+def test_the_update_gets_the_head(store):
+    write(store, b"one\n")
+    seen = []
+    store.commit(USER, "1", lambda current: seen.append(current) or b"two\n", Change())
+    assert {(current.data, current.revision, current.base) for current in seen} == {(b"one\n", "1", None)}
+
+
+def test_on_drift_merge_gives_a_stale_caller_what_it_saw_and_what_is_there(store):
+    write(store, b"one\n")
+    write(store, b"two\n")
+    seen = []
+
+    def update(current):
+        seen.append(current)
+        return current.data + b"mine\n"
+
+    answer = store.commit(USER, "1", update, Change(on_drift="merge"))
+    assert {(current.data, current.revision, current.base) for current in seen} == {(b"two\n", "2", b"one\n")}
+    assert (answer.data, answer.revision) == (b"two\nmine\n", "3")
+
+
+# --- updates --------------------------------------------------------------------------------------------------------
+
+
+def test_an_update_that_changes_nothing_writes_nothing(store):
+    one = write(store, b"one\n")
+    before = list(store.replay(USER))
+    assert store.commit(USER, "1", lambda current: current.data, Change(op_id="nothing")) == one
+    assert list(store.replay(USER)) == before
+
+
+def test_a_new_entity_that_stays_empty_is_not_made(store):
+    assert write(store, b"").revision == "0"
+    assert store.head(USER) is None
+
+
+@pytest.mark.parametrize("error", [ValueError, StaleError, KeyboardInterrupt])
+def test_an_update_that_raises_leaves_everything_as_it_was(store, error):
+    one = write(store, b"one\n")
+    before = list(store.replay(USER))
+    raised = error("no")
+
+    def update(current):
+        raise raised
+
+    with pytest.raises(error) as caught:
+        store.commit(USER, None, update, Change(op_id="failed"))
+    assert caught.value is raised
+    assert store.read(USER) == one
+    assert list(store.replay(USER)) == before
+    # Neither a lock nor the op_id is left behind.
+    assert write(store, b"two\n", op_id="failed").revision == "2"
+
+
+# --- retries --------------------------------------------------------------------------------------------------------
+
+
+def test_a_retry_gets_the_first_answer_and_writes_nothing(store):
+    write(store, b"one\n")
+    change = Change(op_id="op-1", request="sha256:asked")
+    first = store.commit(USER, "1", lambda current: current.data + b"two\n", change)
+    before = list(store.replay(USER))
+    assert store.commit(USER, "1", never, change) == first
+    assert store.commit(USER, None, never, change) == first
+    assert list(store.replay(USER)) == before
+
+
+def test_a_retry_gets_the_first_answer_after_other_writes_too(store):
+    change = Change(op_id="op-1", request="sha256:asked")
+    first = store.commit(USER, "0", lambda _: b"one\n", change)
+    write(store, b"two\n")
+    assert store.commit(USER, "0", never, change) == first
+    assert store.read(USER).data == b"two\n"
+
+
+def test_one_op_id_for_two_requests_is_refused(store):
+    write(store, b"one\n", op_id="op-1", request="sha256:this")
+    before = list(store.replay(USER))
+    for request in ("sha256:that", None):
+        with pytest.raises(OperationCollisionError) as caught:
+            store.commit(USER, None, never, Change(op_id="op-1", request=request))
+        assert caught.value.code == "hash_collision"
+        assert caught.value.expected == request
+        assert caught.value.found == "1"
+    assert list(store.replay(USER)) == before
+
+
+def test_a_collision_is_told_before_a_stale_view(store):
+    write(store, b"one\n", op_id="op-1", request="sha256:this")
+    write(store, b"two\n")
+    with pytest.raises(OperationCollisionError):
+        store.commit(USER, "1", never, Change(op_id="op-1", request="sha256:that"))
+
+
+def test_a_refused_write_may_be_tried_again_under_its_op_id(store):
+    write(store, b"one\n")
+    change = Change(op_id="op-1", request="sha256:asked")
+    with pytest.raises(StaleError):
+        store.commit(USER, "0", never, change)
+    assert store.commit(USER, "1", lambda _: b"two\n", change).revision == "2"
+
+
+def test_writes_without_an_op_id_get_one_each(store):
+    write(store, b"one\n")
+    write(store, b"two\n")
+    ids = [recorded.op_id for recorded in store.log(USER)]
+    assert all(ids)
+    assert len(set(ids)) == 2
+
+
+# --- the record -----------------------------------------------------------------------------------------------------
+
+
+def test_the_record_says_what_the_caller_said(store):
+    write(store, b"one\n")
+    write(store, b"two\n", op="restore", agent="planner", op_id="op-7", request="sha256:asked", note={"why": ["ä", 1]})
+    recorded = store.head(USER)
+    assert (recorded.entity, recorded.revision, recorded.parents) == (USER, "2", ("1",))
+    assert (recorded.op, recorded.agent, recorded.op_id) == ("restore", "planner", "op-7")
+    assert (recorded.digest, recorded.size) == (bytes_digest(b"two\n"), 4)
+    assert recorded.note["why"] == ["ä", 1]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", recorded.timestamp)
+    assert json.loads(json.dumps(recorded.to_dict()))["note"]["why"] == ["ä", 1]
+
+
+def test_the_first_revision_has_no_parent_and_each_other_one_the_one_before(store):
+    for number in range(5):
+        write(store, b"%d\n" % number)
+    assert [recorded.parents for recorded, _ in store.replay(USER)] == [(), ("1",), ("2",), ("3",), ("4",)]
+
+
+def test_the_log_is_the_replay_backwards_and_the_head_its_first(store):
+    for number in range(40):
+        write(store, b"%d\n" % number)
+        write(store, b"%d\n" % number, MEMORY)
+    log = list(store.log(USER))
+    assert log == [recorded for recorded, _ in store.replay(USER)][::-1]
+    assert store.head(USER) == log[0]
+    assert list(store.branches(USER)) == [log[0]]
+
+
+def test_sequences_only_grow(store):
+    for number in range(10):
+        write(store, b"%d\n" % number)
+        write(store, b"%d\n" % number, MEMORY)
+    for entity in (USER, MEMORY):
+        sequences = [recorded.sequence for recorded, _ in store.replay(entity)]
+        assert all(one < other for one, other in pairwise(sequences))
+
+
+def test_a_replay_gives_every_revision_byte_for_byte(store):
+    texts = [bytes([number]) * (number % 7 * 100) + b"\n" for number in range(150)]
+    for text in texts:
+        write(store, text)
+    for (recorded, data), text in zip(store.replay(USER), texts, strict=True):
+        assert data == text
+        assert (recorded.digest, recorded.size) == (bytes_digest(text), len(text))
+
+
+def test_a_log_begun_before_a_write_can_be_read_to_its_end(store):
+    for number in range(5):
+        write(store, b"%d\n" % number)
+    log = store.log(USER)
+    assert next(log).revision == "5"
+    write(store, b"after\n")
+    assert [recorded.revision for recorded in log] == ["4", "3", "2", "1"]
+
+
+def test_a_store_that_was_used_has_no_faults(store):
+    for number in range(40):
+        write(store, b"%d\n" % number)
+    assert store.verify() == []
+
+
+# --- closing, and several at once -----------------------------------------------------------------------------------
+
+
+def test_everything_is_there_after_closing_and_opening_again(kind, tmp_path):
+    store = kind.make(tmp_path)
+    change = Change(op_id="op-1", request="sha256:asked")
+    first = store.commit(USER, None, lambda _: b"one\n", change)
+    write(store, b"two\n")
+    write(store, b"memory\n", MEMORY)
+    before = [list(store.replay(entity)) for entity in (USER, MEMORY)]
+    store = kind.reopen(store, tmp_path)
+    assert [list(store.replay(entity)) for entity in (USER, MEMORY)] == before
+    assert store.read(USER).data == b"two\n"
+    assert store.commit(USER, None, never, change) == first
+    assert write(store, b"three\n", expected="2").revision == "3"
+    store.close()
+
+
+def test_a_store_may_be_closed_twice(kind, tmp_path):
+    store = kind.make(tmp_path)
+    write(store, b"one\n")
+    store.close()
+    store.close()
+
+
+@pytest.mark.parametrize("kind", kinds(lasting=True))
+def test_two_stores_on_one_place_see_each_others_writes(kind, tmp_path):
+    one, other = kind.make(tmp_path), kind.make(tmp_path)
+    for number in range(1, 11):
+        writer, reader = (one, other) if number % 2 else (other, one)
+        answer = write(writer, b"%d\n" % number, expected=str(number - 1))
+        assert reader.read(USER) == answer
+        assert reader.head(USER).revision == str(number)
+        with pytest.raises(StaleError):
+            reader.commit(USER, str(number - 1), never, Change())
+    assert written(one) == written(other)
+    one.close()
+    other.close()
+
+
+def test_threads_lose_no_write(store):
+    def work(name):
+        for number in range(25):
+            token = f"{name}-{number}\n".encode()
+            store.commit(USER, None, lambda current, token=token: current.data + token, Change(agent=name))
+
+    run_all([threading.Thread(target=work, args=(f"t{number}",)) for number in range(4)])
+    lines = store.read(USER).data.decode().split()
+    assert sorted(lines) == sorted(f"t{name}-{number}" for name in range(4) for number in range(25))
+    replay = written(store)
+    assert [revision for revision, _ in replay] == [str(n) for n in range(1, 101)]
+    assert all(
+        after.startswith(before) and after.count(b"\n") == before.count(b"\n") + 1
+        for (_, before), (_, after) in pairwise(replay)
+    )
+
+
+def test_of_threads_that_swap_the_same_revision_one_wins(store):
+    for turn in range(10):
+        won, lost = [], []
+        start = threading.Barrier(4)
+
+        def swap(name, turn=turn, won=won, lost=lost, start=start):
+            start.wait()
+            try:
+                won.append(write(store, f"{turn} {name}\n".encode(), expected=str(turn)))
+            except StaleError as error:
+                lost.append(error.found)
+
+        run_all([threading.Thread(target=swap, args=(name,)) for name in range(4)])
+        assert [answer.revision for answer in won] == [str(turn + 1)]
+        assert lost == [str(turn + 1)] * 3
+        assert store.read(USER).data == won[0].data
+
+
+def run_all(threads):
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

@@ -1,0 +1,108 @@
+"""In which order things are written and waited for: what is acknowledged is on the disk, at any moment of a stop."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.unit.store.journals import Noting, draft, fill, journal_in, put, segments
+
+SMALL = {"segment_records": 4}
+FIRST, SECOND = "000000000001.log", "000000000005.log"
+
+
+@pytest.fixture
+def noting():
+    return Noting()
+
+
+def in_place(name):
+    """How a segment is put in place, new or over an old one."""
+    return [f"write {name}.new", f"fsync {name}.new", f"rename {name}.new", "fsync folder"]
+
+
+def test_an_append_is_written_and_then_waited_for(tmp_path, noting):
+    with journal_in(tmp_path, noting) as journal:
+        fill(journal, 2)
+        noting.notes.clear()
+        put(journal, b"3")
+        assert noting.notes == [f"write {FIRST}", f"fsync {FIRST}"]
+
+
+def test_the_first_append_of_a_process_waits_for_the_name_of_the_segment_too(tmp_path, noting):
+    with journal_in(tmp_path) as journal:
+        put(journal, b"1")
+    with journal_in(tmp_path, noting) as journal:
+        put(journal, b"2")
+    assert noting.notes == ["fsync folder", f"write {FIRST}", f"fsync {FIRST}"]
+
+
+@pytest.mark.parametrize(("already", "name"), [(0, FIRST), (4, SECOND)])
+def test_a_new_segment_is_whole_before_it_has_its_name(tmp_path, noting, already, name):
+    with journal_in(tmp_path, noting, **SMALL) as journal:
+        fill(journal, already)
+        noting.notes.clear()
+        put(journal, b"next")
+    assert noting.notes == in_place(name)
+
+
+def test_a_mark_is_not_waited_for_until_something_is(tmp_path, noting):
+    with journal_in(tmp_path, noting, **SMALL) as journal:
+        texts = fill(journal, 3)
+        noting.notes.clear()
+        journal.append(draft(3, op="mark", op_id="m"), texts[-1], sync=False)
+        assert noting.notes == [f"write {FIRST}"]
+        put(journal, b"next")
+        # A new segment follows only on what is on the disk.
+        assert noting.notes[1:] == [f"fsync {FIRST}", *in_place(SECOND)]
+
+
+def test_a_tail_is_kept_aside_before_it_is_cut_off(tmp_path, noting):
+    with journal_in(tmp_path) as journal:
+        put(journal, b"1")
+    (path,) = segments(tmp_path)
+    path.write_bytes(path.read_bytes() + b"tail")
+    with journal_in(tmp_path, noting) as journal:
+        journal.refresh(repair=True)
+    aside = f"{FIRST}.tail-2"
+    kept = [f"write {aside}", f"fsync {aside}", "fsync folder"]
+    assert noting.notes == [*kept, "fsync folder", f"truncate {FIRST}", f"fsync {FIRST}"]
+
+
+def test_compaction_removes_the_oldest_first(tmp_path, noting):
+    with journal_in(tmp_path, noting, **SMALL) as journal:
+        fill(journal, 14)
+        noting.notes.clear()
+        journal.compact(datetime.max.replace(tzinfo=UTC))
+    assert noting.notes == [f"unlink {FIRST}", f"unlink {SECOND}", "fsync folder"]
+
+
+def test_erasure_puts_whole_segments_over_the_old_ones_and_tails_go_last(tmp_path, noting):
+    with journal_in(tmp_path, noting, **SMALL) as journal:
+        fill(journal, 6)
+        (tmp_path / f"{FIRST}.tail-3").write_bytes(b"")
+        noting.notes.clear()
+        journal.erase(lambda _, data: data.replace(b"revision", b"***"))
+    assert noting.notes == [*in_place(FIRST), *in_place(SECOND), f"unlink {FIRST}.tail-3", "fsync folder"]
+
+
+def test_a_flush_waits_for_records_and_names(tmp_path, noting):
+    with journal_in(tmp_path) as journal:
+        put(journal, b"1")
+    with journal_in(tmp_path, noting) as journal:
+        journal.refresh(repair=True)
+        journal.flush()
+        assert set(noting.notes) == {f"fsync {FIRST}", "fsync folder"}
+
+
+def test_reading_and_verifying_change_nothing(tmp_path, noting):
+    with journal_in(tmp_path, **SMALL) as journal:
+        fill(journal, 14)
+    with journal_in(tmp_path, noting, **SMALL) as journal:
+        journal.refresh(repair=True)
+        list(journal.replay())
+        journal.verify()
+        journal.find("USER.md", "3")
+        assert journal.contains(journal.anchor())
+    assert noting.notes == []

@@ -21,7 +21,7 @@ from catmem.store.faults import in_doubt, store_error
 from catmem.store.folder import SIDECAR, Folder, Place
 from catmem.store.memory import unknown_revision
 from catmem.store.outside import WATCHED, Outside, merge_appended
-from catmem.store.publication import Publication
+from catmem.store.publication import Publication, replaced_revision
 from catmem.store.records import Draft
 from catmem.store.recovery import recover
 from catmem.store.retired import reap
@@ -96,12 +96,34 @@ class FileStore:
         with self._reading(entity) as (journal, name):
             if revision is not None:
                 return _recorded(journal, entity, name, revision)
-            data = self.peek(entity)
-            digest = bytes_digest(data)
-            if journal is None or (head := journal.head(name)) is None:
+            if journal is None or journal.head(name) is None:
+                data = self.peek(entity)
                 exists = os.path.lexists(self._locate(entity).path)
-                return Snapshot(data, None if exists else "0", digest)
-            return Snapshot(data, head.revision if head.head == digest else None, digest)
+                return Snapshot.of(data, None if exists else "0")
+            return self._read_beside(journal, entity, name)
+
+    def _read_beside(self, journal: Journal, entity: str, name: str) -> Snapshot:
+        """The file with its revision, while others write: the journal is read after the file, until the two agree."""
+        seen: tuple[bytes, int] | None = None
+        while True:
+            data = self.peek(entity)
+            journal.refresh()
+            head = journal.head(name)
+            if head is None:
+                return Snapshot.of(data, None)
+            digest = bytes_digest(data)
+            if digest == head.head:
+                return Snapshot(data, head.revision, digest)
+            if head.retired is not None and digest == head.retired.digest and self._is_on_its_way(entity, head):
+                return Snapshot(data, replaced_revision(head), digest)
+            if seen == (data, head.sequence):
+                return Snapshot(data, None, digest)
+            seen = data, head.sequence
+
+    def _is_on_its_way(self, entity: str, record: Record) -> bool:
+        """Whether a recorded write is not in place yet, so that the one before it is what there is."""
+        folder = self._folder(self._locate(entity), create=False)
+        return folder is not None and record.publishes and record.sequence > folder.published()
 
     def head(self, entity: str) -> Revision | None:
         """The newest record of the file."""

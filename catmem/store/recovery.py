@@ -100,6 +100,7 @@ class _Recovery:
             self.outside.take_in_all(self._kept_unrecorded(last), last)
 
     def _publish(self, record: Record) -> None:
+        self.journal.flush()  # whoever wrote the record may not have lived to wait for the disk
         data = self.journal.data(record)
         sight = look_at(self.folder, self.name, data)
         try:

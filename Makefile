@@ -14,17 +14,19 @@ DEMO_MARK := $(DEMO)/.made-by-make-demo
 # A PYTHON that somebody named is taken at its word; else any Python that is new enough will do.
 PYTHONS := $(PYTHON) $(if $(filter file,$(origin PYTHON)),python3.14 python3.13 python3.12 python3.11)
 
-.PHONY: help demo test lint docs bench build clean
+.PHONY: help demo test hermes-test torture lint docs bench build clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    an example root, and the prompt that one specialist gets from it"
-	@echo "make test    the test suite"
-	@echo "make lint    ruff and mypy"
-	@echo "make docs    write docs/cli.md anew from the commands"
-	@echo "make bench   speed, against the limits that the project sets itself (a few minutes)"
-	@echo "make build   the source distribution and the wheel, in dist/"
-	@echo "make clean   remove what these made"
+	@echo "make demo         an example root, and the prompt that one specialist gets from it"
+	@echo "make test         the test suite"
+	@echo "make lint         ruff and mypy"
+	@echo "make torture      the long proofs of the store: crashes, races, failing disks (15 minutes)"
+	@echo "make hermes-test  what is tested against the real Hermes Agent, which this installs"
+	@echo "make docs         write docs/cli.md anew from the commands"
+	@echo "make bench        speed, against the limits that the project sets itself (a few minutes)"
+	@echo "make build        the source distribution and the wheel, in dist/"
+	@echo "make clean        remove what these made"
 
 demo: $(VENV)/.installed
 	@if [ -e $(DEMO) ] && [ ! -e $(DEMO_MARK) ]; then \
@@ -41,6 +43,12 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest
+
+torture: $(VENV)/.dev
+	@$(BIN)/python -m tests.torture
+
+hermes-test: $(VENV)/.dev $(VENV_HERMES)/.tried
+	@CATMEM_HERMES_PYTHON=$(CURDIR)/$(VENV_HERMES)/bin/python $(BIN)/python -m pytest -rs tests/interplay/test_hermes.py
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .
@@ -102,7 +110,7 @@ $(VENV_HERMES)/.tried: $(VENV)/.python
 	@$(BIN)/python -m venv --clear $(VENV_HERMES)
 	@if $(VENV_HERMES)/bin/python $(PIP_INSTALL) $(HERMES_AGENT); then touch $@; else \
 	  rm -rf $(VENV_HERMES); \
-	  echo "make bench: $(HERMES_AGENT) cannot be installed here, so nothing is compared with it." >&2; \
+	  echo "$(HERMES_AGENT) cannot be installed here, so nothing is compared with it." >&2; \
 	fi
 
 IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
-from catmem.errors import ForbiddenError, StoreError, UnknownNameError
+from catmem.errors import ConfigError, ForbiddenError, StoreError, UnknownNameError
 from catmem.policy.rights import Rights
 from catmem.policy.schema import suggestion
 from catmem.service.budget import Usage, limit_of, size_of
@@ -118,8 +118,8 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None) -> list[Re
     try:
         to.mkdir(parents=True, exist_ok=True)
         if any(to.iterdir()):
-            raise StoreError(
-                "the folder is not empty", code="not_writable", path=to, hint="Name a new folder, or an empty one."
+            raise ConfigError(
+                "the folder is not empty", code="not_empty", path=to, hint="Name a new folder, or an empty one."
             )
         return [done for name in names for done in _replayed(workspace, to, name)]
     except OSError as error:

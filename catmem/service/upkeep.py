@@ -8,8 +8,9 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import ConfigError, StoreError
+from catmem.errors import ConfigError, NotUtf8Error, StoreError, UnreadableError, UnknownRevisionError
 from catmem.policy.profile import memory_dir
+from catmem.service.history import all_entities
 from catmem.service.stores import FILE_NAMES
 from catmem.store.contract import Fault
 from catmem.store.files import FileStore
@@ -24,7 +25,18 @@ if TYPE_CHECKING:
 
 
 def file_store(workspace: Workspace) -> FileStore:
-    """The file store of a root. Raises ``StoreError`` (``not_here``) for a root that keeps its entries elsewhere."""
+    """The file store of a root.
+
+    Raises ``StoreError`` (``not_here``) for a root that keeps its entries elsewhere, and ``ConfigError`` (``no_root``)
+    for a folder that is none: whoever looks after nothing would be told that all is well.
+    """
+    if workspace.config.path is None and not workspace.profiles():
+        raise ConfigError(
+            "no catmem.yaml was found here or above, and no profiles",
+            code="no_root",
+            path=workspace.root,
+            hint="Go to the root or name it with --root; 'catmem init' makes one.",
+        )
     store = workspace.store
     if not isinstance(store, FileStore):
         raise StoreError(
@@ -61,7 +73,25 @@ def fsck(workspace: Workspace, *, repair: bool = False) -> FsckReport:
     """Look over every store of the root; with ``repair`` mend what is safe to mend first."""
     store = file_store(workspace)
     done = store.mend() if repair else []
-    return FsckReport(tuple(store.verify()), tuple(done))
+    return FsckReport((*store.verify(), *_not_text(workspace)), tuple(done))
+
+
+def _not_text(workspace: Workspace) -> Iterator[Fault]:
+    """Files that no write will touch, since they are not UTF-8."""
+    for entity in all_entities(workspace):
+        try:
+            workspace.parse(workspace.store.peek(entity))
+        except NotUtf8Error as error:
+            owner, _, target = entity.partition("/")
+            yield Fault(
+                "not_utf8",
+                f"{error.message}; no tool can read or write it",
+                str(workspace.path(owner, target)),
+                f"'catmem repair {entity}' shows how it could be mended.",
+                damage=False,
+            )
+        except UnreadableError:
+            continue  # the store has said so
 
 
 # --- anchors ------------------------------------------------------------------------------------------------------
@@ -92,6 +122,8 @@ def anchor(workspace: Workspace) -> list[Anchor]:
 def check_anchor(workspace: Workspace, text: str) -> list[Fault]:
     """What the journals no longer hold of the anchors in ``text``, one JSON object a line."""
     store = file_store(workspace)
+    if not text.strip():
+        raise ConfigError("there is no anchor in it", code="bad_anchor", hint="Give what 'catmem anchor' printed.")
     return [
         fault
         for number, line in enumerate(text.split("\n"), 1)
@@ -104,15 +136,21 @@ def _check(store: FileStore, number: int, line: str) -> Iterator[Fault]:
     try:
         said = json.loads(line)
         end: End = {"store": str(said["store"]), "sequence": int(said["sequence"]), "line": str(said["line"])}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise ConfigError(
             f"line {number} is no anchor", code="bad_anchor", hint="Give what 'catmem anchor' printed."
         ) from error
-    if not store.holds(end):
+    folder = str(said.get("folder", "")) or None
+    try:
+        held = store.holds(end)
+    except UnknownRevisionError as error:
+        yield Fault("anchor_too_old", error.message, folder, error.hint or "", damage=False)
+        return
+    if not held:
         yield Fault(
             "rolled_back",
             f"no journal holds record {end['sequence']} of the store {end['store'][:8]}… as it was",
-            str(said.get("folder", "")) or None,
+            folder,
             "The journal was rolled back, replaced or purged since the anchor was taken. Compare with a backup of it.",
         )
 

@@ -186,6 +186,10 @@ def mend(folder: Folder, merge: Merge | None, publication: type[Publication], *,
         outside = Outside(put, merge)
         if name in highest:
             _begin_again(outside, highest[name])
+            done.append(
+                f"{folder.path / name} is revision {highest[name] + 1} of the new one; no older revision can be shown or "
+                "restored any more"
+            )
         recover(folder, put, merge)
         for foreign in list(outside.late(journal.records())):
             head = journal.head(name)

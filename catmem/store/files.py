@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, DriftError
+from catmem.errors import BusyError, DriftError, UnknownRevisionError
 from catmem.reading import read_bounded
 from catmem.store.backups import keep_backup
 from catmem.store.contract import EXTERNAL, Change, Current, Revision, Snapshot, repeated, sees, stale
@@ -268,8 +268,20 @@ class FileStore:
             yield folder, journal.anchor()
 
     def holds(self, anchor: Anchor) -> bool:
-        """Whether the journal of one of the folders still holds the record that an anchor names."""
-        return any(journal.contains(anchor) for journal, _ in self._journals())
+        """Whether the journal of one of the folders still holds the record that an anchor names.
+
+        Raises ``UnknownRevisionError`` if none does, and one of them no longer goes back that far.
+        """
+        compacted: UnknownRevisionError | None = None
+        for journal, _ in self._journals():
+            try:
+                if journal.contains(anchor):
+                    return True
+            except UnknownRevisionError as error:
+                compacted = error  # a copy of the folder, with the same journal, may hold it still
+        if compacted is not None:
+            raise compacted
+        return False
 
     def _journals(self) -> Iterator[tuple[Journal, Path]]:
         for group in self._by_folder():
@@ -366,7 +378,11 @@ class _Commit:
         if not put.foreign:
             self._reap(put.record)
             return Snapshot(data, put.record.revision, put.record.head)
-        last = self.outside.take_in_all(put.foreign, put.record)
+        try:
+            last = self.outside.take_in_all(put.foreign, put.record)
+        except BusyError:
+            # This write is in place. What the outsiders wrote is recorded, and the next write joins the two.
+            return Snapshot(data, put.record.revision, put.record.head)
         if "not_merged" in last.note:
             raise DriftError(
                 f"somebody replaced the file at the very moment of this write, which is kept as revision "

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, TypedDict
 
-from catmem.errors import CatmemError, StoreError, UnknownRevisionError
+from catmem.errors import CatmemError, StoreError
 from catmem.store.journal_disk import Folder
 from catmem.store.journal_erase import erase
 from catmem.store.journal_lines import checkpoint_line, record_line
@@ -131,21 +131,18 @@ class Journal:
         return {"store": self.store_id, "sequence": last.sequence if last else 0, "line": last.link if last else ""}
 
     def contains(self, anchor: Anchor) -> bool:
-        """Whether the journal still goes through the point that an anchor names.
+        """Whether the journal still goes through the point that an anchor names. One of an empty journal always holds.
 
-        Raises ``UnknownRevisionError`` if that part of this journal was compacted away, so that nobody can tell.
+        It is false where another record stands at that point, where the journal ends before it, and for an anchor of
+        another journal. Raises ``UnknownRevisionError`` if that part of this journal was compacted away, so that nobody
+        can tell, and ``DamagedError`` if it is missing.
         """
         segment, sequence = self._newest(), anchor["sequence"]
+        if sequence == 0:
+            return True
         if segment is None or anchor["store"] != segment.checkpoint.store or sequence > segment.sequence:
-            return sequence == 0
-        link = self._past.holder(segment, sequence).link_at(sequence) if sequence else ""
-        if link is None:
-            raise UnknownRevisionError(
-                f"the journal no longer goes back to record {sequence}",
-                path=self._folder.where,
-                hint="That part of it was compacted away; take a new anchor.",
-            )
-        return link == anchor["line"]
+            return False
+        return self._past.link(segment, sequence) == anchor["line"]
 
     def close(self) -> None:
         """Let go of what is open. A later call opens it again."""
@@ -164,7 +161,7 @@ class Journal:
     def operation(self, op_id: str, *, file: str | None = None) -> Record | None:
         """The first record of an operation (of ``file``, if given), among those of the newest two segments.
 
-        That is at least 256 records, less where files are so large that segments fill up sooner. Marks do not count.
+        That is at least 256 records, less where files are so large that segments fill up sooner.
         """
         for segment in islice(self._segments(newest_first=True), 2):
             found = segment.operation(op_id, file)
@@ -195,16 +192,7 @@ class Journal:
 
     def data(self, record: Record) -> bytes:
         """The bytes of a record. Raises ``UnknownRevisionError`` if it is no longer kept."""
-        segment = self._newest()
-        data = segment.data(record.sequence) if segment else None
-        if data is None and segment is not None:
-            data = self._past.holder(segment, record.sequence).data(record.sequence)
-        if data is None:
-            raise UnknownRevisionError(
-                f"{record.file} has no revision {record.revision} any more",
-                hint="Its part of the journal was compacted away.",
-            )
-        return data
+        return self._past.data(self._newest(), record)
 
     def replay(self) -> Iterator[tuple[Record, bytes]]:
         """All records that are kept with their bytes, the oldest first, each checked against its digest."""
@@ -221,25 +209,23 @@ class Journal:
 
     # Writing
 
-    def append(self, draft: Draft, data: bytes, *, sync: bool = True) -> Record:
+    def append(self, draft: Draft, data: bytes, *, digest: str | None = None) -> Record:
         """Write a record of ``data`` as the newest revision of ``draft.file``; it is durable when this returns.
 
-        With ``sync=False`` nobody waits for the disk: only for marks, records that leave the bytes as they are. A power
-        cut may take such a record away, and no other with it.
+        ``digest`` is that of ``data`` (``sha256:`` and 64 hex digits), from a caller who knows it already. It is taken
+        as given: with another one the record would be damaged.
 
         Any ``OSError`` leaves the journal in doubt: the file is cut back to its old end if that can be done, the error
         is raised on, and every later write raises ``StoreError`` (``read_only``) until a new ``Journal`` is made.
         Raises ``TooLargeError`` for data or a record over 64 MiB, ``TypeError`` or ``ValueError`` for a note that is no
-        JSON; these write nothing.
+        JSON or a digest that is none; these write nothing.
         """
         self._refuse_in_doubt()
         segment, old = self._newest(), self.head_data(draft.file)
-        if not sync and (segment is None or segment.head(draft.file) is None or data != old):
-            raise ValueError("only a record that changes no bytes may be written without waiting for the disk")
         if segment is None or self._is_full(segment):
-            record = self._append_to_new(segment, draft, old, data)
+            record = self._append_to_new(segment, draft, old, data, digest)
         else:
-            record = self._append_to(segment, draft, old, data, sync=sync)
+            record = self._append_to(segment, draft, old, data, digest)
         self._heads[draft.file] = record, data
         return record
 
@@ -255,23 +241,11 @@ class Journal:
 
     def compact(self, keep_from: datetime) -> int:
         """Remove the segments whose records are all older, though never the newest two; returns how many."""
-        moment, names, gone = timestamp(keep_from), self._folder.names(), 0
-        for following in names[1:-1]:
-            if self._folder.checkpoint(following).timestamp >= moment:
-                break
-            gone += 1
-        if not gone:
-            return 0
-        with self._writing():
-            # The oldest first: whatever stops this, what stays is without a gap.
-            for name in names[:gone]:
-                self._folder.remove(name)
-            for name in self._folder.leftovers():
-                if name.startswith(tuple(names[:gone])):
-                    self._folder.remove(name)
-            self._folder.settle()
-        self._past.clear()
-        return gone
+        names = self._past.names_before(timestamp(keep_from))
+        if names:
+            with self._writing():
+                self._past.remove(names)
+        return len(names)
 
     def erase(self, redact: Redact, redact_note: RedactNote | None = None) -> int:
         """Rewrite the journal so that each revision's bytes are ``redact(file, bytes)``; returns how many changed.
@@ -311,15 +285,14 @@ class Journal:
         large = max(self._segment_bytes, 2 * segment.checkpoint_size)
         return len(segment.steps) >= self._segment_records or segment.end > large
 
-    def _append_to(self, segment: Segment, draft: Draft, old: bytes, data: bytes, *, sync: bool) -> Record:
-        record, change, line = record_line(self._system, segment, draft, old, data, loose=not sync)
+    def _append_to(self, segment: Segment, draft: Draft, old: bytes, data: bytes, digest: str | None) -> Record:
+        record, change, line = record_line(self._system, segment, draft, old, data, digest=digest)
         self._tip.check()
         with self._writing():
             writer = self._tip.writer()
             try:
                 self._folder.write(writer, line, segment.end)
-                if sync:
-                    self._system.fsync(writer)
+                self._system.fsync(writer)
             except OSError:
                 # The first error is the one to tell. If the end cannot be cut off now, the next repair does it.
                 with suppress(OSError):
@@ -328,16 +301,16 @@ class Journal:
         segment.add(record, change, len(line))
         return record
 
-    def _append_to_new(self, before: Segment | None, draft: Draft, old: bytes, data: bytes) -> Record:
+    def _append_to_new(
+        self, before: Segment | None, draft: Draft, old: bytes, data: bytes, digest: str | None
+    ) -> Record:
         """Begin a segment: its checkpoint and the record go in place together, whole and durable."""
         checkpoint, first = checkpoint_line(self._system, before, self.head_data)
         name = segment_name(checkpoint.sequence)
         segment = Segment(name, self._folder.path(name), checkpoint, len(first))
-        record, change, line = record_line(self._system, segment, draft, old, data, loose=False)
+        record, change, line = record_line(self._system, segment, draft, old, data, digest=digest)
         self._tip.check()
         with self._writing():
-            if before is not None and before.loose:
-                self._system.fsync(self._tip.writer())
             try:
                 self._folder.put(name, first + line)
             except OSError:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.digest import bytes_digest
 from catmem.errors import TooLargeError
 from catmem.store.changes import change, whole
+from catmem.store.fields import matching
 from catmem.store.frames import MAX_PAYLOAD, frame
 from catmem.store.memory import timestamp
-from catmem.store.records import MAX_DATA, Checkpoint, Head, Record, Skip, encode, encode_checkpoint
+from catmem.store.records import DIGEST, MAX_DATA, Checkpoint, Head, Record, encode, encode_checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,15 +35,17 @@ class NewLine(NamedTuple):
 
 
 def record_line(  # noqa: PLR0913 - what a record is made of
-    system: System, segment: Segment, draft: Draft, old: bytes, data: bytes, *, loose: bool
+    system: System, segment: Segment, draft: Draft, old: bytes, data: bytes, *, digest: str | None
 ) -> NewLine:
-    """The record of ``data`` after ``old``, as the next one of ``segment``.
+    """The record of ``data`` after ``old``, as the next one of ``segment``. ``digest`` is that of ``data``, if known.
 
-    Raises ``TooLargeError``, and ``TypeError`` or ``ValueError`` for a note that is no JSON.
+    Raises ``TooLargeError``, and ``TypeError`` or ``ValueError`` for a note that is no JSON, or no digest.
     """
     if len(data) > MAX_DATA:
         raise TooLargeError("file", len(data), MAX_DATA, path=draft.file)
-    head, unsure = segment.head(draft.file), segment.loose
+    head = segment.head(draft.file)
+    # To compare is far cheaper than to hash or to pack.
+    unchanged = head is not None and data == old
     record = Record(
         file=draft.file,
         op=draft.op,
@@ -57,16 +60,17 @@ def record_line(  # noqa: PLR0913 - what a record is made of
         sequence=segment.sequence + 1,
         timestamp=timestamp(system.now()),
         base=head.head if head else None,
-        head=bytes_digest(data),
+        head=head.head if head and unchanged else _digest(data, digest),
         size=len(data),
         boot=system.boot(),
         previous=segment.link,
         line="",
-        loose=loose,
-        skip=Skip(unsure, str(segment.durable_link(segment.sequence - unsure))) if unsure else None,
     )
     since = segment.since_whole(draft.file)
-    made = whole(data) if since is None or since >= WHOLE_EVERY - 1 else change(old, data)
+    if since is None or since >= WHOLE_EVERY - 1:
+        made: Change = (segment.packed(draft.file) if unchanged else None) or whole(data)
+    else:
+        made = change(old, data)
     line = framed(encode(record, made), draft.file)
     return NewLine(replace(record, line=sha256(line).hexdigest()), made, line)
 
@@ -87,11 +91,19 @@ def checkpoint_line(
             boot=boot,
             store=before.checkpoint.store,
             previous=before.link,
-            heads=tuple(Head(head, before.highest(file), whole(head_data(file))) for head, file in heads if head),
+            heads=tuple(
+                Head(head, before.highest(file), before.packed(file) or whole(head_data(file)))
+                for head, file in heads
+                if head
+            ),
             retired=tuple(before.retired()),
         )
     line = framed(encode_checkpoint(checkpoint), "checkpoint")
     return replace(checkpoint, line=sha256(line).hexdigest()), line
+
+
+def _digest(data: bytes, known: str | None) -> str:
+    return bytes_digest(data) if known is None else matching(known, "digest", DIGEST)
 
 
 def framed(payload: bytes, of: str) -> bytes:

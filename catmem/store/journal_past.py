@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, TypeVar
 
-from catmem.errors import StoreError
+from catmem.errors import StoreError, UnknownRevisionError
 from catmem.store.records import revision_number
 from catmem.store.segments import damaged, segment_name
 
@@ -75,6 +75,54 @@ class Past:
         if sequence >= newest.checkpoint.sequence:
             return newest
         return self._insist(lambda: self._holder(newest, sequence))
+
+    def data(self, newest: Segment | None, record: Record) -> bytes:
+        """The bytes of a record. Raises ``UnknownRevisionError`` if they are no longer kept."""
+        data = newest.data(record.sequence) if newest else None
+        if data is None and newest is not None:
+            data = self.holder(newest, record.sequence).data(record.sequence)
+        if data is None:
+            raise UnknownRevisionError(
+                f"{record.file} has no revision {record.revision} any more",
+                hint="Its part of the journal was compacted away.",
+            )
+        return data
+
+    def link(self, newest: Segment, sequence: int) -> str:
+        """What the line after the record with this sequence names as its ``previous``.
+
+        Raises ``UnknownRevisionError`` if it was compacted away, and ``DamagedError`` if it should be there.
+        """
+        segment = self.holder(newest, sequence)
+        link = segment.link_at(sequence)
+        if link is not None:
+            return link
+        if sequence >= segment.checkpoint.sequence:
+            raise damaged(segment.path, f"record {sequence} is not in the segment, and later segments are there")
+        raise UnknownRevisionError(
+            f"the journal no longer goes back to record {sequence}",
+            path=self._folder.where,
+            hint="That part of it was compacted away; take a new anchor.",
+        )
+
+    def names_before(self, moment: str) -> list[str]:
+        """The oldest segments, those whose records are all from before ``moment``, though never the newest two."""
+        names = self._folder.names()
+        for count, following in enumerate(names[1:-1]):
+            if self._folder.checkpoint(following).timestamp >= moment:
+                return names[:count]
+        return names[:-2]
+
+    def remove(self, names: list[str]) -> None:
+        """Remove the oldest segments and what was set aside of them, durably."""
+        # The oldest first: whatever stops this, what stays is without a gap.
+        for name in names:
+            self._folder.remove(name)
+        for name in self._folder.leftovers():
+            if name.startswith(tuple(names)):
+                self._folder.remove(name)
+        self._folder.settle()
+        self.clear()
 
     def _insist(self, look: Callable[[], _Found]) -> _Found:
         """Look again when a segment was compacted away between the listing and the reading."""

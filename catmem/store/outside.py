@@ -7,9 +7,12 @@ hold it, the two are joined by the merge that the store was given, as a revision
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, EditError
 from catmem.store.contract import EXTERNAL, Merged
 from catmem.store.faults import store_error
@@ -19,7 +22,7 @@ from catmem.store.sight import TICK, is_settled, look_at, read_if_whole
 from catmem.store.whole import read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from catmem.store.contract import Merge
     from catmem.store.folder import Folder
@@ -31,8 +34,12 @@ WATCHED = 64
 """How many of the files that were taken out last every operation looks at; ``fsck`` looks at all."""
 
 _TRIES = 50
+
 MERGE_WITH = "merge_with"
 """In the note of an outsider's record: the revision that it is still to be merged with."""
+
+STILL_TO_MERGE = "still_to_merge"
+"""In the note of what was found in the file before such a merge was made: the revision that waits for it."""
 
 
 class Outside:
@@ -45,18 +52,22 @@ class Outside:
         self.name: str = publication.name
         self.journal = self.folder.writable_journal
         self.merge = merge
+        self._states: dict[tuple[int, str], str] = {}
+        """The revisions of files that came out and are written to still, by their sequence and their digest."""
 
     # --- bytes that are in the file -----------------------------------------------------------------------------
 
-    def adopt(self, sight: Sight, visible: Record | None) -> Record | None:
+    def adopt(self, sight: Sight, visible: Record | None, waiting: Record | None = None) -> Record | None:
         """Record what ``sight`` saw if it is not ``visible``, the revision that was put in place last.
 
-        Returns the record of the visible bytes; ``None`` for a file that is not there and never was.
+        ``waiting`` is to be merged with it next. Returns the record of the visible bytes; ``None`` for a file that is
+        not there and never was.
         """
         if sight.data == self._data(visible):
             sight.digest = visible.head if visible else sight.digest
             return visible
-        return self._append("adopt", sight.data, visible.revision if visible else "0")
+        note = {} if waiting is None else {STILL_TO_MERGE: waiting.revision}
+        return self._append("adopt", sight.data, visible.revision if visible else "0", note=note)
 
     def _data(self, record: Record | None) -> bytes:
         """The bytes of a record; those of the newest are at hand."""
@@ -89,7 +100,7 @@ class Outside:
         *,
         late_of: int | None = None,
         state: Retired | None = None,
-        merge_with: str | None = None,
+        note: Mapping[str, str] | None = None,
     ) -> Record:
         draft = Draft(
             file=self.name,
@@ -98,7 +109,7 @@ class Outside:
             revision=self.next_revision(),
             parents=() if parent == "0" else (parent,),
             op_id=self.folder.system.token(),
-            note={} if merge_with is None else {MERGE_WITH: merge_with},
+            note=note or {},
             retired=state,
             late_of=late_of,
             publishes=False,
@@ -123,19 +134,21 @@ class Outside:
         theirs = self._append(
             foreign.op,
             foreign.data,
-            foreign.parent,
-            late_of=foreign.sequence,
+            self._states.get((foreign.sequence, foreign.was.digest), foreign.parent),
+            late_of=foreign.sequence if foreign.state else None,
             state=foreign.state,
-            merge_with=visible.revision,
+            note={MERGE_WITH: visible.revision},
         )
-        if foreign.state.digest != foreign.was.digest:
-            self._rename_retired(foreign.sequence, foreign.was, foreign.state)
+        if foreign.state:
+            self._states[foreign.sequence, foreign.state.digest] = theirs.revision
+            if foreign.state.digest != foreign.was.digest:
+                self._rename_retired(foreign.sequence, foreign.was, foreign.state)
         return self.join(theirs, visible)
 
     def take_in_over(self, data: bytes, base: Record | None, recorded: Record) -> Record:
         """Record bytes that stand in the file where ``recorded`` should, and were made from ``base``; join the two."""
         parent = base.revision if base else "0"
-        return self.join(self._append("adopt", data, parent, merge_with=recorded.revision), recorded)
+        return self.join(self._append("adopt", data, parent, note={MERGE_WITH: recorded.revision}), recorded)
 
     def join(self, theirs: Record, visible: Record) -> Record:
         """Merge the recorded bytes of ``theirs`` into the visible file, and return the record of the result.
@@ -151,8 +164,8 @@ class Outside:
                     # A write that was recorded never got into place, and they wrote over what it was to replace.
                     now, other, ours = theirs, visible, self.journal.data(visible)
                 else:
-                    now, other, ours = self.adopt(sight, visible) or visible, theirs, sight.data
-                merged, note = self._merged(theirs, base, ours, data)
+                    now, other, ours = self.adopt(sight, visible, theirs) or visible, theirs, sight.data
+                merged, note = self._merged(theirs, now, base, ours, data)
                 draft = Draft(
                     file=self.name,
                     op="merge",
@@ -183,8 +196,13 @@ class Outside:
             visible = self.take_in(each, visible)
         return visible
 
-    def _merged(self, theirs: Record, base: bytes, ours: bytes, data: bytes) -> tuple[bytes, dict[str, int | str]]:
-        """The joined bytes. Where there is no merge the newer text stays: theirs, unless they wrote to an old file."""
+    def _merged(
+        self, theirs: Record, now: Record, base: bytes, ours: bytes, data: bytes
+    ) -> tuple[bytes, dict[str, int | str]]:
+        """The joined bytes. Where there is no merge the newer text stays.
+
+        That is theirs, unless they wrote to an old file, or another outsider has written to the file since.
+        """
         if self.merge is not None:
             try:
                 merged, conflicts = self.merge(base, ours, data)
@@ -194,8 +212,9 @@ class Outside:
                 return merged, {"conflicts": conflicts} if conflicts else {}
         else:
             reason = "no_merge"
-        kept = ours if theirs.op == "late" else data
-        return kept, {"not_merged": reason}
+        if theirs.op == "late" or (now is not theirs and now.agent == EXTERNAL and ours):
+            return ours, {"late_not_merged": reason}
+        return data, {"not_merged": reason}
 
     def _data_of(self, revision: str) -> bytes:
         record = self.journal.find(self.name, revision)
@@ -206,12 +225,14 @@ class Outside:
     def late(self, records: Iterable[Record]) -> Iterator[Foreign]:
         """What was written into the files that the publications of ``records``, the oldest first, took out."""
         known: dict[int, list[tuple[str, Retired]]] = {}
+        taken_out_by: dict[int, Record] = {}
         for record in records:
             if record.file == self.name and record.retired is not None:
-                sequence, parent = record.sequence, replaced_revision(record)
-                if record.late_of is not None:
-                    sequence, parent = record.late_of, record.revision
-                known.setdefault(sequence, []).append((parent, record.retired))
+                if record.late_of is None:
+                    taken_out_by[record.sequence] = record
+                    known[record.sequence] = [(replaced_revision(record), record.retired)]
+                else:
+                    known.setdefault(record.late_of, []).append((record.revision, record.retired))
         # Many files and nearly always nothing new, before every write: so this loop is plain.
         look, gen = self.folder.system.look, self.folder.gen
         for sequence, states in known.items():
@@ -220,27 +241,53 @@ class Outside:
             try:
                 status = look(name, folder=gen)
             except FileNotFoundError:
+                if len(states) == 1 and sequence in taken_out_by:
+                    yield from self.unrecorded(taken_out_by[sequence])
+                    continue
                 if len(states) == 1 or not self._rename_retired(sequence, states[-2][1], state):
                     continue  # reaped
                 status = look(name, folder=gen)
             same = status.st_size == state.size and status.st_mtime_ns == state.mtime_ns
             if not same or not (name in self.folder.settled or _settled(status)):
-                data = self._read_late(name, status, state, parent)
+                data = self._read_late(name, status, state.digest, parent)
                 if data is not None:
                     yield Foreign("late", data[1], parent, sequence, state_of(*data), state)
 
+    def unrecorded(self, record: Record) -> Iterator[Foreign]:
+        """What came out at the publication of ``record``, and lies in ``gen/`` under a name that no record has.
+
+        The process was stopped before it recorded it, or somebody was in the middle of writing it.
+        """
+        system, gen, parent = self.folder.system, self.folder.gen, replaced_revision(record)
+        known = "" if record.retired is None else record.retired.digest
+        if record.retired is not None:
+            with suppress(FileNotFoundError):
+                system.look(retired_name(record.sequence, record.retired), folder=gen)
+                return
+        # What a journal before this one took out, which counted from 1 too, was put there before the record was made.
+        earliest = datetime.fromisoformat(record.timestamp).timestamp() * 1e9 - TICK
+        prefix = f"{record.sequence:012d}-"
+        for name in system.names(gen):
+            status = system.look(name, folder=gen) if name.startswith(prefix) else None
+            if status is None or status.st_ctime_ns < earliest:
+                continue
+            data = self._read_late(name, status, known, parent)
+            if data is not None:
+                state = state_of(*data)
+                was = replace(state, digest=f"sha256:{name.removeprefix(prefix)}")
+                yield Foreign("adopt", data[1], parent, record.sequence, state, was)
+
     def _read_late(
-        self, name: str, status: os.stat_result, known: Retired, revision: str
+        self, name: str, status: os.stat_result, known: str, revision: str
     ) -> tuple[os.stat_result, bytes] | None:
-        """State and bytes of a file in ``gen/``; ``None`` if they are the ``known`` ones, those of a ``revision``.
+        """State and bytes of a file in ``gen/``; ``None`` if their digest is ``known``, that of a ``revision``.
 
         ``None`` too while somebody is in the middle of rewriting it: a later write finds what they make of it.
         """
         system, gen = self.folder.system, self.folder.gen
         data = read_file(system, name, gen)
-        now = state_of(status, data)
-        if now.digest == known.digest:
-            if now == known and is_settled(system, status):
+        if bytes_digest(data) == known:
+            if is_settled(system, status):
                 self.folder.settled.add(name)
             return None
         if data.startswith(self._data_of(revision)):
@@ -250,7 +297,7 @@ class Outside:
             whole = read_if_whole(system, descriptor, leases=self.folder.features.leases)
         finally:
             system.close(descriptor)
-        return None if whole is None or state_of(*whole).digest == known.digest else whole
+        return None if whole is None or bytes_digest(whole[1]) == known else whole
 
     def _rename_retired(self, sequence: int, was: Retired, now: Retired) -> bool:
         """Name a file in ``gen/`` by its new state; ``False`` if it is not there under its old one."""

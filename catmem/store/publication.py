@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
+from catmem.errors import BusyError
 from catmem.store.faults import not_a_file, store_error
 from catmem.store.records import Retired
+from catmem.store.sight import read_if_whole
 from catmem.store.whole import read_file, write_whole
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 LATE_WAIT, LATE_TRIES = 0.001, 250
 """Seconds between two looks, and how many, at a writer whom the lease made wait until after the swap."""
 
+_TRIES = 50
 _NEW_FILE_MODE = 0o600
 _NOT_HERE = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTTY}
 _RECORDED = "The write is in the journal, and the next write or 'catmem fsck --repair' puts it in place."
@@ -36,13 +39,14 @@ class Foreign:
 
     ``op`` is ``adopt`` or ``late``; ``parent`` the revision that they were made from; ``sequence`` that of the record
     whose publication took the file out; ``state`` the file's state now; ``was`` the one that its name in ``gen/`` says.
+    ``state`` is ``None`` for a file that an outsider removed, or replaced, while another still wrote to it.
     """
 
     op: str
     data: bytes
     parent: str
     sequence: int
-    state: Retired
+    state: Retired | None
     was: Retired
 
 
@@ -158,7 +162,7 @@ class Publication:
         if sight.status is not None:
             draft = replace(draft, retired=state_of(sight.status, sight.data, sight.known_digest()))
         try:
-            return self.folder.writable_journal.append(draft, data)
+            return self.folder.writable_journal.append(draft, data, digest=f"sha256:{temporary}")
         except OSError as error:
             self.system.unlink(temporary, folder=self.folder.tmp)
             raise store_error(error, self.path) from error
@@ -169,13 +173,17 @@ class Publication:
         """Put the new file in place, and look at what came out."""
         if sight.missing and self._fill_empty_place(temporary):
             return None
-        try:
-            self._exchange(temporary, record)
-        except FileNotFoundError:
-            # Somebody removed the file after the last look; its bytes are in the journal.
-            self._fill_empty_place(temporary)
-            return None
-        return self.inspect(sight, record, temporary)
+        for _ in range(_TRIES):
+            try:
+                self._exchange(temporary, record)
+            except FileNotFoundError:
+                # Somebody removed the file after the last look; its bytes are in the journal.
+                sight.kept = False
+                if self._fill_empty_place(temporary):
+                    return None
+            else:
+                return self.inspect(sight, record, temporary)
+        raise BusyError("somebody keeps removing and making this file", path=self.path, hint=_RECORDED)
 
     def _fill_empty_place(self, temporary: str) -> bool:
         """Give the new file its name, if that is free."""
@@ -218,13 +226,30 @@ class Publication:
             if touched is None:
                 self.retire(temporary, record.sequence, state_of(out, sight.data, sight.known_digest()))
                 return None
-            sight.status, sight.data = touched
-            sight.digest, data = "", sight.data
+            sight.now(touched)
+            data = sight.data
         else:
+            sight.kept = False
+            sight.now(sight.reread_if_touched(leases=self.folder.features.leases))  # which the other one could read
             data = read_file(self.system, temporary, self.folder.tmp)
+            if not data.startswith(sight.data):
+                found = self._read_out(temporary)
+                if found is None:
+                    # Half of something. A later write finds it by its name, which no record has, and takes it in.
+                    self.retire(temporary, record.sequence, state_of(out, data))
+                    return None
+                out, data = found
         state = state_of(out, data)
         self.retire(temporary, record.sequence, state)
         return Foreign("adopt", data, replaced_revision(record), record.sequence, state, state)
+
+    def _read_out(self, temporary: str) -> tuple[os.stat_result, bytes] | None:
+        """State and bytes of an outsider's file in ``tmp/``; ``None`` while somebody is in the middle of writing it."""
+        descriptor = self.system.open(temporary, os.O_RDONLY | os.O_NONBLOCK, folder=self.folder.tmp)
+        try:
+            return read_if_whole(self.system, descriptor, leases=self.folder.features.leases)
+        finally:
+            self.system.close(descriptor)
 
     def retire(self, temporary: str, sequence: int, state: Retired) -> None:
         """Keep a file that was taken out: who had it open may still write to it."""
@@ -249,7 +274,8 @@ class Publication:
             return None
         status, data = touched
         was = state_of(status, sight.data, sight.known_digest())
-        return Foreign("late", data, replaced_revision(record), record.sequence, state_of(status, data), was)
+        state = state_of(status, data) if sight.kept else None
+        return Foreign("late", data, replaced_revision(record), record.sequence, state, was)
 
     def _await_writer(self, sight: Sight) -> None:
         """Until nobody has the file open for writing any more; who takes longer is found by a later write."""

@@ -36,8 +36,10 @@ CHECKPOINT = "checkpoint"
 MAX_DATA = 64 * 1024 * 1024
 """Bytes of one revision, and no more."""
 
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+"""The digest of bytes."""
+
 _HEX = re.compile(r"[0-9a-f]{64}")
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _STORE = re.compile(r"[0-9a-f]{32}")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
@@ -60,13 +62,6 @@ class Tombstone(NamedTuple):
 
     line: str
     head: str
-
-
-class Skip(NamedTuple):
-    """How many lines before a record may be lost (marks that nobody waited for), and the line before those."""
-
-    lost: int
-    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +92,7 @@ class Record(Draft):
     ``sequence`` counts 1, 2, 3 over all files of the folder. ``base`` is the digest of the file's bytes before
     (``None`` for its first record), ``head`` that of its bytes after, ``size`` their number. ``boot`` names the time
     since the machine was started. ``previous`` is the SHA-256 of the line before, ``line`` that of this record's own.
-    ``loose`` records were not waited for. ``was`` is what stood here before ``erase`` rewrote the record.
+    ``was`` is what stood here before ``erase`` rewrote the record.
     """
 
     sequence: int
@@ -109,8 +104,6 @@ class Record(Draft):
     previous: str
     line: str
     version: int = VERSION
-    loose: bool = False
-    skip: Skip | None = None
     was: Tombstone | None = None
 
     @property
@@ -252,10 +245,6 @@ def _record_fields(record: Record) -> dict[str, Any]:
         fields["late_of"] = record.late_of
     if not record.publishes:
         fields["publishes"] = False
-    if record.loose:
-        fields["loose"] = True
-    if record.skip:
-        fields["skip"] = list(record.skip)
     if record.was:
         fields["was"] = list(record.was)
     return fields
@@ -312,14 +301,12 @@ def _record(fields: Mapping[str, Any], line: str) -> Record:
         publishes=flag_in(fields, "publishes", default=True),
         sequence=positive(fields.get("sequence"), "sequence"),
         timestamp=text_in(fields, "timestamp"),
-        base=None if base is None else matching(base, "base", _DIGEST),
-        head=matching(fields.get("head"), "head", _DIGEST),
+        base=None if base is None else matching(base, "base", DIGEST),
+        head=matching(fields.get("head"), "head", DIGEST),
         size=size,
         boot=text_in(fields, "boot"),
         previous=matching(fields.get("previous"), "previous", _HEX),
         line=line,
-        loose=flag_in(fields, "loose", default=False),
-        skip=_skip(fields.get("skip")),
         was=_tombstone(fields.get("was")),
     )
 
@@ -343,7 +330,7 @@ def _head(fields: object) -> Head:
 
 def _retired(value: object) -> Retired:
     size, mtime, digest = listed_exactly(value, "retired", 3)
-    return Retired(natural(size, "retired"), integer(mtime, "retired"), matching(digest, "retired", _DIGEST))
+    return Retired(natural(size, "retired"), integer(mtime, "retired"), matching(digest, "retired", DIGEST))
 
 
 def _retired_file(value: object) -> RetiredFile:
@@ -351,15 +338,8 @@ def _retired_file(value: object) -> RetiredFile:
     return RetiredFile(positive(sequence, "retired"), text_in({"file": file}, "file"), _retired(state))
 
 
-def _skip(value: object) -> Skip | None:
-    if value is None:
-        return None
-    lost, line = listed_exactly(value, "skip", 2)
-    return Skip(positive(lost, "skip"), matching(line, "skip", _HEX))
-
-
 def _tombstone(value: object) -> Tombstone | None:
     if value is None:
         return None
     line, head = listed_exactly(value, "was", 2)
-    return Tombstone(matching(line, "was", _HEX), matching(head, "was", _DIGEST))
+    return Tombstone(matching(line, "was", _HEX), matching(head, "was", DIGEST))

@@ -11,27 +11,22 @@ Only the last record of a journal can be unfinished, since every write begins he
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import replace
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.store.backups import keep_backup
 from catmem.store.contract import EXTERNAL
 from catmem.store.faults import store_error
-from catmem.store.outside import MERGE_WITH, Outside
+from catmem.store.outside import MERGE_WITH, STILL_TO_MERGE, Outside
 from catmem.store.publication import (
     Foreign,
     Publication,
     replaced_revision,
-    retired_name,
     set_aside,
     state_of,
     temporary_name,
 )
-from catmem.store.retired import named_digest
-from catmem.store.sight import TICK, look_at
+from catmem.store.sight import look_at
 from catmem.store.whole import read_file
 
 if TYPE_CHECKING:
@@ -94,10 +89,14 @@ class _Recovery:
             visible = self.journal.find(self.name, str(last.note[MERGE_WITH]))
             if visible is not None:
                 self.outside.join(last, visible)
+        elif STILL_TO_MERGE in last.note and last.agent == EXTERNAL:
+            waiting = self.journal.find(self.name, str(last.note[STILL_TO_MERGE]))
+            if waiting is not None:
+                self.outside.join(waiting, last)
         elif last.publishes and last.sequence > self.folder.published():
             self._publish(last)
         elif last.publishes:
-            self.outside.take_in_all(self._kept_unrecorded(last), last)
+            self.outside.take_in_all(tuple(self.outside.unrecorded(last)), last)
 
     def _publish(self, record: Record) -> None:
         self.journal.flush()  # whoever wrote the record may not have lived to wait for the disk
@@ -134,7 +133,7 @@ class _Recovery:
         out = next((name for name in (temporary_name(data), f"{record.sequence}.came-out") if name in names), None)
         foreign: tuple[Foreign, ...] = ()
         if out is None:
-            foreign = self._kept_unrecorded(record)
+            foreign = tuple(self.outside.unrecorded(record))
         else:
             status = self.folder.system.look(out, folder=self.folder.tmp)
             found = read_file(self.folder.system, out, self.folder.tmp)
@@ -145,28 +144,6 @@ class _Recovery:
                 foreign = (Foreign("adopt", found, parent, record.sequence, state, state),)
         self.publication.settle(record)
         self.outside.take_in_all(foreign, record)
-
-    def _kept_unrecorded(self, record: Record) -> tuple[Foreign, ...]:
-        """What came out and lies in ``gen/`` under a name that no record knows: the process stopped between the two."""
-        system, gen = self.folder.system, self.folder.gen
-        if record.retired is not None:
-            with suppress(FileNotFoundError):
-                system.look(retired_name(record.sequence, record.retired), folder=gen)
-                return ()
-        # A file that a journal before this one took out, which counted from 1 too, was put there before the record.
-        earliest = datetime.fromisoformat(record.timestamp).timestamp() * 1e9 - TICK
-        found: list[Foreign] = []
-        for name in system.names(gen):
-            digest = named_digest(name)
-            if digest is None or not name.startswith(f"{record.sequence:012d}-"):
-                continue
-            status = system.look(name, folder=gen)
-            if status.st_ctime_ns >= earliest:
-                data = read_file(system, name, gen)
-                state = state_of(status, data)
-                was = replace(state, digest=digest)
-                found.append(Foreign("adopt", data, replaced_revision(record), record.sequence, state, was))
-        return tuple(found)
 
     def restore_after_boot(self) -> None:
         """Restore the file if the machine was started again since its last record and left it damaged."""

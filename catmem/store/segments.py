@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
-from catmem.store.changes import Splice
+from catmem.store.changes import Splice, Whole
 from catmem.store.frames import walk
 from catmem.store.records import MalformedError, RetiredFile, decode, decode_checkpoint
 
@@ -72,52 +72,30 @@ class Segment:
 
     def take(self, data: bytes, start: int = 0) -> None:
         """Add the lines of ``data`` from ``start`` on. Raises ``DamagedError``; the segment is of no use then."""
-        offset = self.end - start
+        end = self.end - start
         found = walk(data, start)
-        self._take_lines(data, found.lines)
-        while found.resume is not None:
-            # Marks that nobody waited for may be lost in a power cut while the record after them is there.
-            gap, found = found.end, walk(data, found.resume)
-            if not self._take_lines(data, found.lines, after_gap=True):
-                raise damaged(self.path, f"bytes {gap + offset} and following are damaged, and good records follow")
-        self.end = found.end + offset
-        self.torn = found.cut
-
-    def _take_lines(self, data: bytes, lines: list[Line], *, after_gap: bool = False) -> bool:
-        """Add lines; false if the first one does not say that the ones before it may be lost."""
-        for line in lines:
+        for line in found.lines:
             try:
                 record, change = decode(line.payload, line_digest(data, line))
             except MalformedError as error:
                 raise damaged(self.path, f"the record after {self.sequence}: {error}") from error
-            if after_gap and record.sequence == self.sequence + 1:
-                return False
-            fault = self.fault_of(record)
-            if fault and after_gap:
-                return False
-            if fault:
-                raise damaged(self.path, fault)
+            if record.sequence != self.sequence + 1:
+                raise damaged(self.path, f"record {record.sequence} follows record {self.sequence}")
+            if record.previous != self.link:
+                raise damaged(self.path, f"record {record.sequence} breaks the chain")
             self.add(record, change)
-            after_gap = False
-        return True
-
-    def fault_of(self, record: Record) -> str | None:
-        """Why ``record`` cannot be the next one; ``None`` if it can."""
-        missing = record.sequence - self.sequence - 1
-        if missing == 0:
-            return None if record.previous == self.link else f"record {record.sequence} breaks the chain"
-        if record.skip and 0 < missing <= record.skip.lost:
-            durable = self.durable_link(record.sequence - 1 - record.skip.lost)
-            return None if durable == record.skip.line else f"record {record.sequence} breaks the chain"
-        return f"record {record.sequence} follows record {self.sequence}"
+        end += found.end
+        if found.damaged:
+            raise damaged(self.path, f"bytes {end} and following are damaged, and good records follow")
+        self.end = end
+        self.torn = found.cut
 
     def add(self, record: Record, change: Change, size: int = 0) -> None:
         """Add the next record, whose line has ``size`` bytes."""
         self._places.setdefault(record.file, []).append(len(self.steps))
         self.steps.append(Step(record, change))
         self.end += size
-        if not record.loose:
-            self._operations.setdefault(record.op_id, []).append(record)
+        self._operations.setdefault(record.op_id, []).append(record)
 
     @property
     def sequence(self) -> int:
@@ -136,24 +114,12 @@ class Segment:
             return self.steps[-1].record
         return max((head.record for head in self.checkpoint.heads), key=lambda record: record.sequence, default=None)
 
-    @property
-    def loose(self) -> int:
-        """How many records at the end nobody waited for."""
-        count = 0
-        while count < len(self.steps) and self.steps[-1 - count].record.loose:
-            count += 1
-        return count
-
     def link_at(self, sequence: int) -> str | None:
         """The link of the record with this sequence, if it is here or the last one before."""
         if sequence == self.checkpoint.sequence - 1:
             return self.checkpoint.previous
         place = self._place(sequence)
         return None if place is None else self.steps[place].record.link
-
-    def durable_link(self, sequence: int) -> str | None:
-        """The link of the line that the records after ``sequence`` stand on: a record's, or the checkpoint's."""
-        return self.checkpoint.link if sequence == self.checkpoint.sequence - 1 else self.link_at(sequence)
 
     def files(self) -> list[str]:
         """Every file that has a record, here or before."""
@@ -194,6 +160,17 @@ class Segment:
                 return count
         return len(places) if file in self._before else None
 
+    def packed(self, file: str) -> Whole | None:
+        """The bytes of a file's head as they stand packed here already; ``None`` if they do not."""
+        for place in reversed(self._places.get(file, ())):
+            change = self.steps[place].change
+            if isinstance(change, Whole):
+                return change
+            if change.removed or change.inserted:
+                return None
+        before = self._before.get(file)
+        return before.whole if before else None
+
     def find(self, file: str, revision: str) -> Record | None:
         """The first record of a revision in this segment."""
         for place in self._places.get(file, ()):
@@ -202,7 +179,7 @@ class Segment:
         return None
 
     def operation(self, op_id: str, file: str | None) -> Record | None:
-        """The first record of an operation in this segment, marks aside."""
+        """The first record of an operation in this segment."""
         for record in self._operations.get(op_id, ()):
             if file is None or record.file == file:
                 return record
@@ -268,10 +245,8 @@ class Segment:
         return data
 
     def _place(self, sequence: int) -> int | None:
-        place = bisect_left(self.steps, sequence, key=lambda step: step.record.sequence)
-        if place < len(self.steps) and self.steps[place].record.sequence == sequence:
-            return place
-        return None
+        place = sequence - self.checkpoint.sequence
+        return place if 0 <= place < len(self.steps) else None
 
 
 def segment_name(sequence: int) -> str:

@@ -48,6 +48,8 @@ class Sight:
     """The digest of ``data``, once somebody knows it."""
     settled: bool = False
     """Whether the file's time is old enough for any later write to change it."""
+    kept: bool = True
+    """Whether the file has a name still: in its place, or in ``gen/``."""
 
     @property
     def missing(self) -> bool:
@@ -90,6 +92,12 @@ class Sight:
             return now, data
         self.let_go()
         return read_if_whole(self.system, self.descriptor, leases=leases)
+
+    def now(self, touched: tuple[os.stat_result, bytes] | None) -> None:
+        """Take over what ``reread_if_touched`` found."""
+        if touched is not None:
+            self.status, self.data = touched
+            self.digest = ""
 
     def wanted(self) -> bool:
         """Whether somebody waits for the lease, to write."""

@@ -9,7 +9,8 @@ from hashlib import sha256
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.errors import StoreError, TooLargeError, UnknownRevisionError
+from catmem.errors import DamagedError, StoreError, TooLargeError, UnknownRevisionError
+from catmem.store import journal_lines
 from catmem.store.records import Draft, Retired
 from tests.unit.store.journals import Counting, Quick, draft, fill, journal_in, put, segments
 
@@ -139,13 +140,78 @@ def test_an_operation_is_found_in_the_newest_two_segments(tmp_path):
         assert journal.operation("USER.md-5", file="MEMORY.md") is None
 
 
-def test_a_mark_is_no_operation(tmp_path):
+@pytest.fixture
+def costly(monkeypatch):
+    """The bytes that the journal hashed or packed whole."""
+    noted = []
+    for name in ("bytes_digest", "whole"):
+        work = getattr(journal_lines, name)
+        monkeypatch.setattr(journal_lines, name, lambda data, work=work: noted.append(data) or work(data))
+    return noted
+
+
+@pytest.mark.parametrize("limits", [{}, SMALL], ids=["one segment", "many"])
+def test_bytes_that_stay_are_neither_hashed_nor_packed_again(tmp_path, costly, limits):
+    text = b"- a line that stays\n" * 100
+    with journal_in(tmp_path, **limits) as journal:
+        put(journal, text)
+        assert costly == [text, text]
+        for _ in range(70):
+            put(journal, text)
+            put(journal, b"resting", "MEMORY.md")
+        assert costly == [text, text, b"resting", b"resting"]
+        assert [data for record, data in journal.replay() if record.file == "USER.md"] == [text] * 71
+        assert journal.verify() == []
+
+
+def test_a_head_that_stands_whole_is_not_packed_again_for_the_next_segment_and_any_other_is(tmp_path, costly):
+    with journal_in(tmp_path, **SMALL) as journal:
+        texts = fill(journal, 4)
+        costly.clear()
+        put(journal, texts[-1] + b"5")
+        assert costly == [texts[-1], texts[-1] + b"5"]
+    with journal_in(tmp_path, segment_records=1) as journal:
+        put(journal, b"6" * 2_000)
+        costly.clear()
+        put(journal, b"7")
+        assert costly == [b"7"]
+        assert journal.verify() == []
+
+
+def test_a_change_when_the_whole_is_due_is_recorded_though_the_bytes_stayed_until_then(tmp_path):
+    texts = [b"same"] * 32 + [b"other"]
     with journal_in(tmp_path) as journal:
-        written = put(journal, b"1", op_id="o")
-        journal.append(draft(1, op="mark", op_id="m"), b"1", sync=False)
-        journal.append(draft(1, op="mark", op_id="o"), b"1", sync=False)
-        assert journal.operation("m") is None
-        assert journal.operation("o") == written
+        for text in texts:
+            put(journal, text)
+        assert [data for _, data in journal.replay()] == texts
+        assert journal.verify() == []
+
+
+def test_bytes_whose_digest_the_caller_knows_are_not_hashed(tmp_path, costly):
+    with journal_in(tmp_path) as journal:
+        put(journal, b"1")
+        costly.clear()
+        record = journal.append(draft(2), b"2", digest=bytes_digest(b"2"))
+        assert costly == []
+        assert record.head == bytes_digest(b"2")
+        assert journal.verify() == []
+
+
+def test_a_digest_of_other_bytes_is_noticed_when_they_are_read(tmp_path):
+    with journal_in(tmp_path) as journal:
+        journal.append(draft(1), b"1", digest=bytes_digest(b"2"))
+    with journal_in(tmp_path) as journal, pytest.raises(DamagedError, match="digest"):
+        journal.head_data("USER.md")
+
+
+@pytest.mark.parametrize("digest", ["", "2", bytes_digest(b"2").removeprefix("sha256:"), bytes_digest(b"2") + "\n"])
+def test_what_is_no_digest_is_refused_and_nothing_written(tmp_path, digest):
+    with journal_in(tmp_path) as journal:
+        put(journal, b"1")
+        with pytest.raises(ValueError, match="digest"):
+            journal.append(draft(2), b"2", digest=digest)
+        assert put(journal, b"2").sequence == 2
+        assert journal.verify() == []
 
 
 def test_every_file_stands_whole_at_least_every_32_records(tmp_path):

@@ -12,7 +12,7 @@ from catmem.errors import DamagedError
 from catmem.store import journal_disk
 from catmem.store.frames import frame, walk
 from catmem.store.segments import Segment
-from tests.unit.store.journals import Quick, draft, fill, journal_in, put, segments
+from tests.unit.store.journals import draft, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
 
@@ -401,32 +401,3 @@ def test_a_line_that_is_no_record_is_damage_though_its_crc_fits(written):
     newest = segments(folder)[-1]
     newest.write_bytes(newest.read_bytes() + frame(b'{"version":1}'))
     assert head_after_repair(folder) is None
-
-
-def test_marks_that_a_power_cut_took_do_not_hurt_the_records_after_them(tmp_path):
-    with journal_in(tmp_path, Quick()) as journal:
-        put(journal, b"1")
-        for number in (1, 2):
-            journal.append(draft(1, op="mark", op_id=f"m{number}"), b"1", sync=False)
-        put(journal, b"2")
-        put(journal, b"3")
-    (path,) = segments(tmp_path)
-    lines = lines_of(path)
-    for lost in ([2], [3], [2, 3]):
-        path.write_bytes(b"".join(bytes(len(line)) if n in lost else line for n, line in enumerate(lines)))
-        with journal_in(tmp_path) as journal:
-            assert journal.head_data("USER.md") == b"3"
-            assert [record.sequence for record in journal.records()] == [n for n in range(1, 6) if n not in lost]
-            assert journal.verify() == []
-    path.write_bytes(b"".join(bytes(len(line)) if n == 4 else line for n, line in enumerate(lines)))
-    assert head_after_repair(tmp_path) is None
-
-
-def test_only_records_that_change_nothing_may_be_loose(tmp_path):
-    with journal_in(tmp_path) as journal:
-        for data in (b"1", b""):
-            with pytest.raises(ValueError, match="changes no bytes"):
-                journal.append(draft(1), data, sync=False)
-        put(journal, b"1")
-        with pytest.raises(ValueError, match="changes no bytes"):
-            journal.append(draft(2), b"2", sync=False)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.unit.store.journals import Noting, draft, fill, journal_in, put, segments
+from tests.unit.store.journals import Noting, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
 FIRST, SECOND = "000000000001.log", "000000000005.log"
@@ -45,17 +45,6 @@ def test_a_new_segment_is_whole_before_it_has_its_name(tmp_path, noting, already
         noting.notes.clear()
         put(journal, b"next")
     assert noting.notes == in_place(name)
-
-
-def test_a_mark_is_not_waited_for_until_something_is(tmp_path, noting):
-    with journal_in(tmp_path, noting, **SMALL) as journal:
-        texts = fill(journal, 3)
-        noting.notes.clear()
-        journal.append(draft(3, op="mark", op_id="m"), texts[-1], sync=False)
-        assert noting.notes == [f"write {FIRST}"]
-        put(journal, b"next")
-        # A new segment follows only on what is on the disk.
-        assert noting.notes[1:] == [f"fsync {FIRST}", *in_place(SECOND)]
 
 
 def test_a_tail_is_kept_aside_before_it_is_cut_off(tmp_path, noting):

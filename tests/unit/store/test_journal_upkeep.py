@@ -13,7 +13,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, UnknownRevisionError
 from catmem.store.frames import walk
 from catmem.store.records import Draft
-from tests.unit.store.journals import Failing, Quick, draft, fill, journal_in, put, segments
+from tests.unit.store.journals import Failing, Quick, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
 SECRET = b"hunter2-sk-live-0042"
@@ -194,16 +194,6 @@ def test_an_anchor_still_holds_after_an_erasure(tmp_path):
         journal.erase(redact)
         assert journal.contains(anchor)
         assert not journal.contains({**anchor, "line": journal.find("USER.md", "1").line})
-
-
-def test_marks_and_erasure_go_together(tmp_path):
-    with journal_in(tmp_path) as journal:
-        put(journal, b"one " + SECRET)
-        journal.append(draft(1, op="mark", op_id="m"), b"one " + SECRET, sync=False)
-        put(journal, b"two")
-        assert journal.erase(redact) == 2
-        assert journal.verify() == []
-        assert [data for _, data in journal.replay()] == [b"one [erased]", b"one [erased]", b"two"]
 
 
 def test_compaction_removes_whole_old_segments_and_keeps_every_later_revision(tmp_path):

@@ -17,7 +17,6 @@ from catmem.store.records import (
     Record,
     Retired,
     RetiredFile,
-    Skip,
     Tombstone,
     decode,
     decode_checkpoint,
@@ -51,8 +50,6 @@ FULL = replace(
     retired=RETIRED,
     late_of=3,
     publishes=False,
-    loose=True,
-    skip=Skip(2, HEX),
     was=Tombstone(OTHER, DIGEST),
 )
 CHECKPOINT = Checkpoint(
@@ -134,8 +131,6 @@ WRONG = {
     "retired": [5, [], [1, 2], [-1, 2, DIGEST], [1, "2", DIGEST], [1, 2, "x"]],
     "late_of": [0, "1"],
     "publishes": [None, 0, "false"],
-    "loose": [None, 1],
-    "skip": [5, [0, HEX], [1, "x"], [1]],
     "was": [5, [HEX], [HEX, HEX], ["x", DIGEST]],
     "splice": [None, [], [0, 0], [-1, 0, ""], [0, -1, ""], [0, 0, 5], [0, 0, "no base64!"], [0, 0, "é"]],
     "whole": ["", 5],

@@ -67,12 +67,12 @@ def _write(folder: Folder, name: str, data: bytes, mode: int) -> str:
     copy, number = f"{name}.bak.{stamp}", 1
     while True:
         try:
-            new_file(system, copy, folder.descriptor, data, mode)
+            new_file(system, copy, folder.descriptor, data, mode=mode, sync=folder.sync)
             break
         except FileExistsError:
             number += 1
             copy = f"{name}.bak.{stamp}-{number}"
-    system.fsync(folder.descriptor)
+    folder.sync(folder.descriptor)
     return copy
 
 

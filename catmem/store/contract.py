@@ -29,12 +29,14 @@ class Snapshot:
     """The bytes of an entity at one moment.
 
     ``revision`` is ``None`` for bytes that the store has not recorded yet: somebody changed the file since. An entity
-    that was never written has the revision ``"0"`` and no bytes.
+    that was never written has the revision ``"0"`` and no bytes. ``adopted`` is the revision as which a commit took in
+    first what others had written; ``None`` where there was nothing to take in, and for what is only read.
     """
 
     data: bytes
     revision: str | None
     digest: str
+    adopted: str | None = None
 
     @classmethod
     def of(cls, data: bytes, revision: str | None) -> Snapshot:
@@ -162,7 +164,8 @@ class Store(Protocol):
 
         ``expected`` is what the caller saw last, a revision or a digest, ``None`` for a caller without a view. If the
         entity is no longer that, nothing is written, and ``StaleError`` (a write of catmem came between) or
-        ``DriftError`` (somebody else's) is raised. An update that changes nothing makes no revision.
+        ``DriftError`` (somebody else's) is raised; for a revision that is in no record ``UnknownRevisionError``. A
+        digest that no record has is taken for an older text. An update that changes nothing makes no revision.
         """
         ...
 

@@ -39,9 +39,9 @@ def erase(folder: Folder, name: str, redact: Redact) -> Erased:
             if redact(data) != data:
                 folder.system.unlink(each, folder=where)
                 paths.append(folder.path / SIDECAR / inside / each)
-        folder.system.fsync(where)
+        folder.sync(where)
     paths += [folder.path / copy for copy in backups(folder, name) if _rewrite(folder, copy, redact)]
-    folder.system.fsync(folder.descriptor)
+    folder.sync(folder.descriptor)
     return Erased(revisions, tuple(paths))
 
 
@@ -54,6 +54,6 @@ def _rewrite(folder: Folder, copy: str, redact: Redact) -> bool:
         return False
     temporary = f"erase-{system.token()}"
     mode = system.look(copy, folder=folder.descriptor).st_mode & 0o7777
-    new_file(system, temporary, folder.tmp, rest, mode)
+    new_file(system, temporary, folder.tmp, rest, mode=mode, sync=folder.sync)
     system.rename(temporary, copy, old_folder=folder.tmp, new_folder=folder.descriptor)
     return True

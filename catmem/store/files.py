@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 LOCK_TIMEOUT = 10.0
 """Seconds that a write waits for the folder's lock."""
 
+_OUTSIDERS = ("drift", "not_utf8")
+"""The codes of refusals because of what somebody else wrote. Another says that an update is not possible."""
+
 _TRIES = 40
 _REAP_EVERY = 128
 
@@ -334,15 +337,19 @@ class _Commit:
         self.outside = Outside(self.publication, store._merge)  # noqa: SLF001
         self.before: Record | None = None
         """The record that the journal ended with before this commit found an outsider's text, if it found one."""
+        self.adopted: str | None = None
+        """The revision as which this commit recorded an outsider's text, if it found one."""
 
     def run(self, expected: str | None, update: Update) -> Snapshot:
-        first = self.journal.operation(self.change.op_id) if self.change.op_id else None
-        if first and first.file == self.name and repeated(revision_of(self.entity, first), self.change):
+        op_id = self.change.op_id
+        first = op_id and (self.journal.operation(op_id, file=self.name) or self.journal.operation(op_id))
+        if first and repeated(revision_of(self.entity, first), self.change):
             return _recorded(self.journal, self.entity, self.name, first.revision)
         for foreign in list(self.outside.late(self.journal.latest(WATCHED))):
             head = self.journal.head(self.name)
             if head is not None:
                 self.outside.take_in(foreign, head)
+                self.adopted = next((each.revision for each in self._records() if each.agent == EXTERNAL), None)
         for _ in range(_TRIES):
             done = self._attempt(expected, update)
             if done is not None:
@@ -359,8 +366,9 @@ class _Commit:
         sight = look_at(self.folder, self.name, self.journal.head_data(self.name))
         try:
             visible = self.outside.adopt(sight, head)
-            if visible is not head and self.before is None:
-                self.before = head
+            if visible is not None and visible is not head:
+                self.adopted = visible.revision
+                self.before = self.before or head
             revision = visible.revision if visible else "0"
             try:
                 base = self._base(expected, sight, visible)
@@ -369,20 +377,21 @@ class _Commit:
                 self._keep(refusal, sight, revision)
                 raise
             if data == sight.data:
-                return Snapshot(data, revision, sight.known_digest())
+                return Snapshot(data, revision, sight.known_digest(), self.adopted)
             put = self.publication.put(sight, data, self._draft(revision))
         finally:
             sight.close()
         if put is None:
             return None
+        mine = Snapshot(data, put.record.revision, put.record.head, self.adopted)
         if not put.foreign:
             self._reap(put.record)
-            return Snapshot(data, put.record.revision, put.record.head)
+            return mine
         try:
             last = self.outside.take_in_all(put.foreign, put.record)
         except BusyError:
             # This write is in place. What the outsiders wrote is recorded, and the next write joins the two.
-            return Snapshot(data, put.record.revision, put.record.head)
+            return mine
         if "not_merged" in last.note:
             raise DriftError(
                 f"somebody replaced the file at the very moment of this write, which is kept as revision "
@@ -392,7 +401,7 @@ class _Commit:
                 path=self.folder.path / self.name,
                 hint=f"Look at both with 'catmem diff {self.entity}', and repeat the change on what is there now.",
             )
-        return Snapshot(self.journal.data(last), last.revision, last.head)
+        return Snapshot(self.journal.data(last), last.revision, last.head, self.adopted)
 
     def _draft(self, revision: str) -> Draft:
         change = self.change
@@ -420,6 +429,9 @@ class _Commit:
         if sees(expected, found, sight.known_digest()):
             return None
         seen = self._seen(expected)
+        is_digest = expected.startswith("sha256:")
+        if seen is None and not is_digest and expected != "0":
+            raise unknown_revision(self.entity, expected)
         if self.before is not None and seen is not None:
             if not changed and seen.revision == self.before.revision:
                 return None
@@ -427,7 +439,10 @@ class _Commit:
                 return None  # the outsider put back what the caller saw
         if self.change.on_drift == "merge" and seen is not None:
             return self.journal.data(seen)
-        if self._outsider_since(seen):
+        # When a text was there that no record has, nobody can tell; so only what this commit found itself counts.
+        unknown = seen is None and is_digest
+        drifted = self.adopted is not None if unknown else self._outsider_since(seen)
+        if drifted:
             raise self._drift(expected, visible)
         raise stale(self.entity, expected, found)
 
@@ -435,17 +450,20 @@ class _Commit:
         """The record of what a caller saw who says ``expected``."""
         if not expected.startswith("sha256:"):
             return self.journal.find(self.name, expected)
-        recent = (record for record in self.journal.records(newest_first=True) if record.file == self.name)
-        return next((record for record in recent if record.head == expected), None)
+        return next((record for record in self._records() if record.head == expected), None)
 
     def _outsider_since(self, seen: Record | None) -> bool:
-        """Whether an outsider wrote since ``seen``."""
-        for record in self.journal.records(newest_first=True):
+        """Whether an outsider wrote since ``seen``, or ever if that is ``None``."""
+        for record in self._records():
             if seen is not None and record.sequence <= seen.sequence:
                 return False
-            if record.file == self.name and record.agent == EXTERNAL:
+            if record.agent == EXTERNAL:
                 return True
         return False
+
+    def _records(self) -> Iterator[Record]:
+        """The records of the file, the newest first."""
+        return (record for record in self.journal.records(newest_first=True) if record.file == self.name)
 
     def _drift(self, expected: str | None, visible: Record | None) -> DriftError:
         found = visible.revision if visible else "0"
@@ -459,15 +477,17 @@ class _Commit:
         )
 
     def _keep(self, refusal: RefusedError, sight: Sight, revision: str) -> None:
-        """Keep a copy of the outsider's bytes, and say in the refusal where."""
+        """Say in the refusal where the file is; keep a copy of an outsider's bytes, and say where that is."""
+        if refusal.path is None:
+            refusal.path = str(self.folder.path / self.name)
+        if refusal.code not in _OUTSIDERS:
+            return
         if refusal.drift_backup is None and sight.data:
             refusal.drift_backup = str(keep_backup(self.folder, self.name, sight.data, sight.status))
         if refusal.found is None:
             refusal.found = revision
         if refusal.expected is None and self.before is not None:
             refusal.expected = self.before.revision
-        if refusal.path is None:
-            refusal.path = str(self.folder.path / self.name)
 
     def _reap(self, record: Record) -> None:
         if record.sequence % _REAP_EVERY == 0:

@@ -28,7 +28,7 @@ from catmem.store.faults import in_doubt, not_a_file, store_error
 from catmem.store.journal import Journal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from catmem.store.system import Features, System
@@ -39,6 +39,7 @@ HERMES_FOLDER = "memories"
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _PARTS = ("journal", "tmp", "gen")
+_NEXT_JOURNAL = "journal.new"
 _FIRST_WAIT, _LONGEST_WAIT = 0.0005, 0.01
 _MARK_SIZE = 20
 
@@ -72,6 +73,7 @@ class Folder:
         self.side = self.tmp = self.gen = -1
         self._journal: Journal | None = None
         self._journal_folder = -1
+        self._made = False
 
     @classmethod
     def open(cls, system: System, place: Place, *, create: bool) -> Folder | None:
@@ -113,35 +115,75 @@ class Folder:
             opened: list[int] = []
             for part in _PARTS:
                 there = _folder_in(system, part, side, mode=None)
+                if there is None and create and part == "journal":
+                    # A repair that was stopped has the next one ready; else the mark belongs to a journal that is gone.
+                    with suppress(FileNotFoundError):
+                        system.rename(_NEXT_JOURNAL, part, old_folder=side, new_folder=side)
+                        there = _folder_in(system, part, side, mode=None)
+                    if there is None:
+                        with suppress(FileNotFoundError):
+                            system.unlink("published", folder=side)
                 if there is None and create:
                     there = _folder_in(system, part, side, mode=0o700)
                     made = True
                 opened.append(-1 if there is None else there)
             self._journal_folder, self.tmp, self.gen = opened
-            if made:
-                # The names must be on the disk before anything that is acknowledged lies behind them.
-                system.fsync(side)
-                system.fsync(self.descriptor)
+            self._made = made
         except OSError as error:
             raise store_error(error, path) from error
         if self._journal_folder >= 0:
             self._journal = Journal(system, self._journal_folder, path / "journal")
 
-    def begin_new_journal(self, aside: str) -> None:
-        """Move the journal aside, inside the sidecar, and begin an empty one. Raises ``OSError``."""
+    def sync(self, descriptor: int) -> None:
+        """Have the disk keep a file's bytes or a folder's names; if it fails once, it is never believed again.
+
+        After a failed ``fsync`` the system may have dropped what it could not write, and a second one would succeed.
+        """
+        try:
+            self.system.fsync(descriptor)
+        except OSError:
+            self.doubtful = True
+            raise
+
+    def begin_new_journal(self, aside: str, begin: Callable[[Journal], None]) -> None:
+        """Move the journal aside, inside the sidecar, and put another in its place. Raises ``OSError``.
+
+        ``begin`` fills the new one before that, so that a repair that is stopped half way has done nothing yet. The
+        files that the old one took out of their place go aside too: their numbers are those of its records.
+        """
+        side = self.side
+        if _is_there(self.system, _NEXT_JOURNAL, side):
+            self.system.rename(_NEXT_JOURNAL, f"{aside}-unfinished", old_folder=side, new_folder=side)
+        self.system.make_folder(_NEXT_JOURNAL, 0o700, folder=side)
+        descriptor = self.system.open(_NEXT_JOURNAL, _FOLDER, folder=side)
+        try:
+            journal = Journal(self.system, descriptor, self.path / SIDECAR / _NEXT_JOURNAL)
+            begin(journal)
+            last = journal.last
+            journal.close()
+        finally:
+            self.system.close(descriptor)
+        self.sync(side)
+        self.system.rename("gen", f"{aside}-gen", old_folder=side, new_folder=side)
+        self.system.make_folder("gen", 0o700, folder=side)
+        self.system.rename("journal", aside, old_folder=side, new_folder=side)
+        self.system.rename(_NEXT_JOURNAL, "journal", old_folder=side, new_folder=side)
+        self.mark_published(last.sequence if last else 0)
+        self.sync(side)
+        self._reopen_parts()
+
+    def _reopen_parts(self) -> None:
         if self._journal is not None:
             self._journal.close()
-            self._journal = None
-        self.system.close(self._journal_folder)
-        self._journal_folder = -1
-        self.system.rename("journal", aside, old_folder=self.side, new_folder=self.side)
-        self.system.make_folder("journal", 0o700, folder=self.side)
+        for descriptor in (self.gen, self._journal_folder):
+            self.system.close(descriptor)
+        self.gen = self._journal_folder = -1
+        self.gen = self.system.open("gen", _FOLDER, folder=self.side)
         self._journal_folder = self.system.open("journal", _FOLDER, folder=self.side)
-        self.system.fsync(self.side)
         self._journal = Journal(self.system, self._journal_folder, self.path / SIDECAR / "journal")
 
     def is_current(self, place: Place) -> bool:
-        """Whether the path still leads to this folder, and its sidecar is still the open one."""
+        """Whether the path still leads to this folder, and its sidecar and its parts are still the open ones."""
         descriptor = _walk(self.system, place, create=False)
         if descriptor is None:
             return False
@@ -151,14 +193,17 @@ class Folder:
             self.system.close(descriptor)
         if not same or self._journal_folder < 0:
             return False
+        parts = (
+            (SIDECAR, self.descriptor, self.side),
+            *zip(_PARTS, (self.side,) * len(_PARTS), (self._journal_folder, self.tmp, self.gen), strict=True),
+        )
         try:
-            named = self.system.look(SIDECAR, folder=self.descriptor)
+            return all(
+                os.path.samestat(self.system.look(name, folder=where), self.system.status(part))
+                for name, where, part in parts
+            )
         except FileNotFoundError:
             return False
-        inner = (self._journal_folder, self.tmp, self.gen)
-        return os.path.samestat(named, self.system.status(self.side)) and all(
-            part >= 0 and self.system.status(part).st_nlink > 0 for part in inner
-        )
 
     def close(self) -> None:
         """Let go of everything."""
@@ -177,6 +222,11 @@ class Folder:
         Raises ``BusyError`` (``locked``) if somebody holds one of them for ``timeout`` seconds.
         """
         ends = self.system.clock() + timeout
+        if self._made:
+            # The names must be on the disk before anything that is acknowledged lies behind them.
+            self.sync(self.side)
+            self.sync(self.descriptor)
+            self._made = False
         held = [self._take(self.side, "lock", os.O_CREAT, ends)]
         try:
             beside = f"{name}.lock"
@@ -196,18 +246,29 @@ class Folder:
         while True:
             try:
                 descriptor = self.system.open(name, os.O_RDWR | os.O_NONBLOCK | flags, folder=where)
-                status = self.system.status(descriptor)
-                if stat.S_ISREG(status.st_mode) and self.system.lock(descriptor) and self._names(name, where, status):
-                    return descriptor
-                self.system.close(descriptor)
+                status = self._locked(descriptor, name, where)
             except OSError as error:
                 raise store_error(error, path) from error
+            if status is None:
+                return descriptor
             if not stat.S_ISREG(status.st_mode):
                 raise not_a_file(path)
             if self.system.clock() > ends:
                 raise _locked(path, self.system.lock_holder(status))
             self.system.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
+
+    def _locked(self, descriptor: int, name: str, where: int) -> os.stat_result | None:
+        """Lock an open file, if it is one and free, and give ``None``. Else it is closed, and its state is given."""
+        locked = False
+        try:
+            status = self.system.status(descriptor)
+            if stat.S_ISREG(status.st_mode):
+                locked = self.system.lock(descriptor) and self._names(name, where, status)
+        finally:
+            if not locked:
+                self.system.close(descriptor)
+        return None if locked else status
 
     def _names(self, name: str, where: int, status: os.stat_result) -> bool:
         """Whether the name still stands for that file: a lock on a file that was removed keeps nobody out."""
@@ -216,11 +277,16 @@ class Folder:
         except FileNotFoundError:
             return False
 
+    def lost_records(self) -> int:
+        """How many records are gone from the journal's end: the mark says that the file of a later one was in place."""
+        last = self.writable_journal.last
+        return max(0, self.published() - (last.sequence if last else 0))
+
     # --- the publish mark ---------------------------------------------------------------------------------------
 
     def mark_published(self, sequence: int) -> None:
         """Note that the file of a record is in place. Not durable: without it recovery looks twice, no more."""
-        descriptor = self.system.open("published", os.O_WRONLY | os.O_CREAT, folder=self.side)
+        descriptor = self.system.open("published", os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK, folder=self.side)
         try:
             self.system.write_at(descriptor, b"%019d\n" % sequence, 0)
         finally:

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.reading import read_bounded
-from catmem.store.contract import Fault
+from catmem.store.contract import EXTERNAL, Fault
 from catmem.store.faults import store_error
 from catmem.store.folder import SIDECAR, Folder, Place
 from catmem.store.frames import walk
+from catmem.store.journal_disk import MAX_SEGMENT
 from catmem.store.outside import Outside
-from catmem.store.records import MalformedError, decode, decode_checkpoint
+from catmem.store.records import Draft, MalformedError, decode, decode_checkpoint
 from catmem.store.recovery import recover
 from catmem.store.retired import named_digest
-from catmem.store.sight import look_at
 from catmem.store.whole import read_file
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.store.contract import Merge
     from catmem.store.journal import Journal
@@ -100,6 +100,13 @@ def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -
         if not found:
             raise
         return  # said already, at its place
+    if lost := folder.lost_records():
+        yield Fault(
+            "lost_records",
+            f"{lost} records are gone from the end of the journal, which were acknowledged",
+            str(folder.path / SIDECAR / "journal"),
+            "The files are as they are, and the next write takes them into the history again, under new numbers.",
+        )
     last = journal.last
     if last is not None and last.publishes and last.sequence > folder.published():
         yield Fault(
@@ -179,17 +186,11 @@ def mend(folder: Folder, merge: Merge | None, publication: type[Publication], *,
     if stat.S_IMODE(folder.system.status(folder.side).st_mode) & 0o077:
         folder.system.change_mode(folder.side, 0o700)
         done.append(f"{folder.path / SIDECAR} is closed to others")
-    highest = _with_a_good_journal(folder, done)
+    _with_a_good_journal(folder, done)
     journal = folder.writable_journal
-    for name in sorted({*highest, *journal.files()}):
+    for name in journal.files():
         put = publication(folder, name, durable=durable)
         outside = Outside(put, merge)
-        if name in highest:
-            _begin_again(outside, highest[name])
-            done.append(
-                f"{folder.path / name} is revision {highest[name] + 1} of the new one; no older revision can be shown or "
-                "restored any more"
-            )
         recover(folder, put, merge)
         for foreign in list(outside.late(journal.records())):
             head = journal.head(name)
@@ -199,8 +200,8 @@ def mend(folder: Folder, merge: Merge | None, publication: type[Publication], *,
     return done
 
 
-def _with_a_good_journal(folder: Folder, done: list[str]) -> dict[str, int]:
-    """The highest revision of each file of a damaged journal, which is now aside; nothing if the journal is good."""
+def _with_a_good_journal(folder: Folder, done: list[str]) -> None:
+    """Put a new journal in the place of a damaged one; say so in ``done``."""
     journal = folder.writable_journal
     try:
         journal.refresh(repair=True)
@@ -208,18 +209,22 @@ def _with_a_good_journal(folder: Folder, done: list[str]) -> dict[str, int]:
     except DamagedError as error:
         damage = [_of_error(error)]
     if not damage:
-        return {}
+        return
     stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
-    folder.begin_new_journal(aside)
+    highest = _highest_revisions(folder)
+    folder.begin_new_journal(aside, lambda journal: _begin_again(folder, journal, highest))
     done.append(f"the damaged journal is kept as {folder.path / SIDECAR / aside}, and a new one is begun")
-    return _highest_revisions(folder, aside)
+    done += [
+        f"{folder.path / name} is revision {number + 1} there; no older one can be shown or restored any more"
+        for name, number in sorted(highest.items())
+    ]
 
 
-def _highest_revisions(folder: Folder, aside: str) -> dict[str, int]:
-    """The highest revision of each file that any good line of a damaged journal names."""
+def _highest_revisions(folder: Folder) -> dict[str, int]:
+    """The highest revision of each file that any good line of the journal names."""
     highest: dict[str, int] = {}
-    descriptor = folder.system.open(aside, os.O_RDONLY | os.O_DIRECTORY, folder=folder.side)
+    descriptor = folder.system.open("journal", os.O_RDONLY | os.O_DIRECTORY, folder=folder.side)
     try:
         for name in folder.system.names(descriptor):
             for file, number in _readable_revisions(_bytes_of(folder.system, name, descriptor)):
@@ -245,17 +250,32 @@ def _readable_revisions(data: bytes) -> Iterator[tuple[str, int]]:
 
 
 def _bytes_of(system: System, name: str, folder: int) -> bytes:
+    """The bytes of a file in the journal's folder; none for what is no file, or larger than any segment."""
+    if not stat.S_ISREG(system.look(name, folder=folder).st_mode):
+        return b""
     descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder)
     try:
-        return system.read_at(descriptor, system.status(descriptor).st_size, 0)
+        size = system.status(descriptor).st_size
+        return b"" if size > MAX_SEGMENT else system.read_at(descriptor, size, 0)
     finally:
         system.close(descriptor)
 
 
-def _begin_again(outside: Outside, highest: int) -> None:
-    """Record the file as it is as the revision after the highest that ever was, so that no number means two things."""
-    sight = look_at(outside.folder, outside.name, b"")
-    try:
-        outside.begin_at(sight.data, str(highest + 1))
-    finally:
-        sight.close()
+def _begin_again(folder: Folder, journal: Journal, highest: Mapping[str, int]) -> None:
+    """Record each file as it is, as the revision after the highest that ever was: no number means two things."""
+    for name, number in sorted(highest.items()):
+        try:
+            data = read_file(folder.system, name, folder.descriptor)
+        except OSError:
+            data = b""  # not there, or no file: the next write to it tells
+        draft = Draft(
+            file=name,
+            op="adopt",
+            agent=EXTERNAL,
+            revision=str(number + 1),
+            parents=(),
+            op_id=folder.system.token(),
+            note={"begins": "anew"},
+            publishes=False,
+        )
+        journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])

@@ -70,12 +70,18 @@ def _disorder(segment: Segment, path: str) -> Iterator[Fault]:
             message = f"record {record.sequence} was made from other bytes than the record before it left"
             yield Fault("journal_damaged", message, path, _MEND, repairable=True)
             return
-        if known is not None and record.revision.isdecimal() and not known <= record.number <= known + 1:
+        if known is not None and record.revision.isdecimal() and not known <= record.number <= known + 1 + _lost(record):
             message = f"revision {record.revision} of {record.file} comes after revision {known}"
             yield Fault("journal_order", message, path, _MEND, repairable=True)
             return
         highest[record.file] = max(known or 0, record.number)
         now[record.file] = record
+
+
+def _lost(record: Record) -> int:
+    """How many numbers a record leaves out on purpose: those of records that are gone (``recovery``)."""
+    lost = record.note.get("lost")
+    return lost if isinstance(lost, int) and lost > 0 else 0
 
 
 def _against(before: Segment | None, segment: Segment, *, first: bool) -> Iterator[Fault]:

@@ -78,20 +78,6 @@ class Outside:
             return self.journal.head_data(self.name)
         return self.journal.data(record)
 
-    def begin_at(self, data: bytes, revision: str) -> Record:
-        """Record the visible bytes in an empty journal, as a revision of this number."""
-        draft = Draft(
-            file=self.name,
-            op="adopt",
-            agent=EXTERNAL,
-            revision=revision,
-            parents=(),
-            op_id=self.folder.system.token(),
-            note={"begins": "anew"},
-            publishes=False,
-        )
-        return self._recorded(draft, data)
-
     def _append(  # noqa: PLR0913 - the fields of a record
         self,
         op: str,
@@ -125,7 +111,7 @@ class Outside:
     def next_revision(self) -> str:
         """The id of the revision after the head."""
         head = self.journal.head(self.name)
-        return str(int(head.revision) + 1) if head else "1"
+        return str(head.number + 1) if head else "1"
 
     # --- bytes that are not in the file -------------------------------------------------------------------------
 

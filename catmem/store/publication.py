@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -104,28 +105,37 @@ class Publication:
         """A new file in ``tmp/``, named by its digest, with the mode, owner and attributes of the old one."""
         name = temporary_name(data)
         try:
-            descriptor = self._new_file(name)
+            making, descriptor = self._new_file(name)
         except OSError as error:
             raise store_error(error, self.path) from error
         try:
             write_whole(self.system, descriptor, data)
             self._look_like(sight, descriptor)
             if self.durable:
-                self.system.fsync(descriptor)
+                self.folder.sync(descriptor)
+            if making != name:
+                self.system.rename(making, name, old_folder=self.folder.tmp, new_folder=self.folder.tmp)
         except OSError as error:
-            self.system.unlink(name, folder=self.folder.tmp)
+            self.system.unlink(making, folder=self.folder.tmp)
             raise store_error(error, self.path) from error
         finally:
             self.system.close(descriptor)
         return name
 
-    def _new_file(self, name: str) -> int:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    def _new_file(self, name: str) -> tuple[str, int]:
+        """The name under which the file is made, and its descriptor.
+
+        What a stopped process left under ``name`` keeps it until the new file is whole: only a swap takes it away, so
+        that recovery knows of the swap. It is kept in ``gen/`` too.
+        """
+        flags, tmp = os.O_WRONLY | os.O_CREAT | os.O_EXCL, self.folder.tmp
         try:
-            return self.system.open(name, flags, _NEW_FILE_MODE, folder=self.folder.tmp)
+            return name, self.system.open(name, flags, _NEW_FILE_MODE, folder=tmp)
         except FileExistsError:
-            set_aside(self.folder, name)
-            return self.system.open(name, flags, _NEW_FILE_MODE, folder=self.folder.tmp)
+            self.system.link(name, f"left-{self.system.token()}", old_folder=tmp, new_folder=self.folder.gen)
+            with suppress(FileNotFoundError):
+                self.system.unlink(f"{name}.new", folder=tmp)
+            return f"{name}.new", self.system.open(f"{name}.new", flags, _NEW_FILE_MODE, folder=tmp)
 
     def _look_like(self, sight: Sight, descriptor: int) -> None:
         if sight.status is None or sight.descriptor is None:
@@ -260,7 +270,7 @@ class Publication:
     def settle(self, record: Record) -> None:
         """Have the disk keep the names, and mark the record as published."""
         if self.durable:
-            self.system.fsync(self.folder.descriptor)
+            self.folder.sync(self.folder.descriptor)
         self.folder.mark_published(record.sequence)
 
     def release(self, sight: Sight, record: Record) -> Foreign | None:

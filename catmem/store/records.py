@@ -40,6 +40,8 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 """The digest of bytes."""
 
 _HEX = re.compile(r"[0-9a-f]{64}")
+_FILE = re.compile(r"(?!\.{1,2}$)[^/\x00]{1,255}")
+_REVISION = re.compile(r"[0-9]{1,18}[a-z]{0,8}")
 _STORE = re.compile(r"[0-9a-f]{32}")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
@@ -289,10 +291,10 @@ def _record(fields: Mapping[str, Any], line: str) -> Record:
     if size > MAX_DATA:
         raise ValueError(f"size {size:,} is over the limit of {MAX_DATA:,}")
     return Record(
-        file=text_in(fields, "file"),
+        file=matching(fields.get("file"), "file", _FILE),
         op=text_in(fields, "op"),
         agent=text_in(fields, "agent"),
-        revision=text_in(fields, "revision"),
+        revision=matching(fields.get("revision"), "revision", _REVISION),
         parents=tuple(parents),
         op_id=text_in(fields, "op_id"),
         note=note,

@@ -11,6 +11,7 @@ Only the last record of a journal can be unfinished, since every write begins he
 
 from __future__ import annotations
 
+import stat
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
@@ -26,8 +27,10 @@ from catmem.store.publication import (
     state_of,
     temporary_name,
 )
+from catmem.store.records import Draft
 from catmem.store.sight import look_at
 from catmem.store.whole import read_file
+from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from catmem.store.contract import Merge
@@ -43,6 +46,7 @@ def recover(folder: Folder, publication: Publication, merge: Merge | None) -> No
     """
     try:
         _drop_second_names(folder)
+        _bridge(folder)
         last = folder.writable_journal.last
         if last is not None:
             own = publication if last.file == publication.name else publication.of(last.file)
@@ -52,6 +56,39 @@ def recover(folder: Folder, publication: Publication, merge: Merge | None) -> No
         _Recovery(publication, merge).restore_after_boot()
     except OSError as error:
         raise store_error(error, folder.path) from error
+
+
+def _bridge(folder: Folder) -> None:
+    """Go on behind records that are gone from the journal's end, with numbers that none of them had.
+
+    A line cut short is a write that nobody was told of, but for those that the mark says were in place: then the
+    disk, or somebody, damaged the journal. Who still knows one of those revisions must not meet another by its number.
+    """
+    lost = folder.lost_records()
+    if not lost:
+        return
+    journal = folder.writable_journal
+    for name in journal.files():
+        head = journal.head(name)
+        if head is None:
+            continue
+        try:
+            data = read_file(folder.system, name, folder.descriptor)
+        except FileNotFoundError:
+            data = b""
+        draft = Draft(
+            file=name,
+            op="adopt",
+            agent=EXTERNAL,
+            revision=str(head.number + lost + 1),
+            parents=(head.revision,),
+            op_id=folder.system.token(),
+            note={"lost": lost},
+            publishes=False,
+        )
+        journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])
+    last = journal.last
+    folder.mark_published(last.sequence if last else 0)
 
 
 def _drop_second_names(folder: Folder) -> None:
@@ -103,16 +140,61 @@ class _Recovery:
         data = self.journal.data(record)
         sight = look_at(self.folder, self.name, data)
         try:
-            if sight.data == data and not sight.missing:
-                self._tidy(record, data)
-            elif self._is_replaced(sight, record) or _is_damage(sight.data, data, missing=sight.missing):
+            replaced = self._is_replaced(sight, record)
+            swapped, out = self._look_into_tmp(record, data, still_there=replaced)
+            foreign = self._keep(record, out) if swapped else ()
+            in_place = sight.data == data and not sight.missing
+            # What begins with the record's bytes was made from them, so they were there.
+            swapped = swapped or (bool(data) and sight.data.startswith(data))
+            damaged = not in_place and _is_damage(sight.data, data, missing=sight.missing)
+            if damaged or (replaced and not in_place and not swapped):
                 self._put_in_place(sight, record, data)
+            elif in_place or swapped:
+                self.publication.settle(record)
             else:
                 sight.close()
                 base = self.journal.find(self.name, replaced_revision(record))
                 self.outside.take_in_over(sight.data, base, record)
         finally:
             sight.close()
+        self.outside.take_in_all(foreign, record)
+
+    def _look_into_tmp(self, record: Record, data: bytes, *, still_there: bool) -> tuple[bool, str | None]:
+        """Whether the new file got into its place, whatever stands there now; and the name of what came out, if any.
+
+        ``still_there``: the old one, or its like, is in its place.
+        """
+        system, tmp = self.folder.system, self.folder.tmp
+        own, aside = temporary_name(data), f"{record.sequence}.came-out"
+        names = system.names(tmp)
+        if own in names:
+            if not stat.S_ISREG(system.look(own, folder=tmp).st_mode):
+                return False, None
+            found = read_file(system, own, tmp)
+            if record.retired is not None and bytes_digest(found) == record.retired.digest:
+                swapped = not still_there
+            else:
+                # The new file itself may be half written: a recovery was stopped, or the machine.
+                swapped = found != data and not _is_damage(found, data, missing=False)
+            return swapped, own if swapped else None
+        if aside in names:
+            return True, aside
+        kept = any(name.startswith(f"{record.sequence:012d}-") for name in system.names(self.folder.gen))
+        # A stop of the machine may have taken the new file out of tmp/; a stop of the process cannot.
+        return kept or record.boot == system.boot(), None
+
+    def _keep(self, record: Record, out: str | None) -> tuple[Foreign, ...]:
+        """Keep aside what came out; ``Foreign`` if it is an outsider's."""
+        if out is None:
+            return tuple(self.outside.unrecorded(record))
+        system, tmp = self.folder.system, self.folder.tmp
+        status = system.look(out, folder=tmp)
+        found = read_file(system, out, tmp)
+        state = state_of(status, found)
+        self.publication.retire(out, record.sequence, state)
+        if record.retired is not None and state.digest == record.retired.digest:
+            return ()
+        return (Foreign("adopt", found, replaced_revision(record), record.sequence, state, state),)
 
     def _is_replaced(self, sight: Sight, record: Record) -> bool:
         """Whether the file is what the record was to replace."""
@@ -126,24 +208,6 @@ class _Recovery:
         temporary = self.publication.prepare(data, sight)
         put = self.publication.publish(sight, record, temporary)
         self.outside.take_in_all(put.foreign, put.record)
-
-    def _tidy(self, record: Record, data: bytes) -> None:
-        """The file is in place. What came out may still lie in ``tmp/``, and may be an outsider's."""
-        names = self.folder.system.names(self.folder.tmp)
-        out = next((name for name in (temporary_name(data), f"{record.sequence}.came-out") if name in names), None)
-        foreign: tuple[Foreign, ...] = ()
-        if out is None:
-            foreign = tuple(self.outside.unrecorded(record))
-        else:
-            status = self.folder.system.look(out, folder=self.folder.tmp)
-            found = read_file(self.folder.system, out, self.folder.tmp)
-            state = state_of(status, found)
-            self.publication.retire(out, record.sequence, state)
-            if record.retired is None or state.digest != record.retired.digest:
-                parent = replaced_revision(record)
-                foreign = (Foreign("adopt", found, parent, record.sequence, state, state),)
-        self.publication.settle(record)
-        self.outside.take_in_all(foreign, record)
 
     def restore_after_boot(self) -> None:
         """Restore the file if the machine was started again since its last record and left it damaged."""

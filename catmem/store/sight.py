@@ -229,12 +229,12 @@ def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None
         raise link_in_place(path)
     if not stat.S_ISREG(status.st_mode):
         raise not_a_file(path)
-    if not status.st_mode & _ANY_WRITE:
+    if not status.st_mode & _ANY_WRITE or not folder.system.may_write(name, folder=folder.descriptor):
         raise StoreError(
-            "is read-only, so it was not written",
+            "may not be written, so it was not",
             code="not_writable",
             path=path,
-            hint="The file is as it was. Make it writable first (chmod u+w) if it may change.",
+            hint="The file is as it was. Make it writable first (chmod u+w, chattr -i) if it may change.",
         )
     if status.st_nlink > 1:
         raise StoreError(

@@ -99,6 +99,10 @@ class System:
         """The names in a folder, sorted."""
         return sorted(os.listdir(folder))
 
+    def may_write(self, name: str, *, folder: int) -> bool:
+        """Whether this user may write to a file, which also root may not to one that is immutable."""
+        return os.access(name, os.W_OK, dir_fd=folder, effective_ids=os.access in os.supports_effective_ids)
+
     def make_folder(self, name: str, mode: int, *, folder: int) -> None:
         """Make a folder."""
         os.mkdir(name, mode, dir_fd=folder)

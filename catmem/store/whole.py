@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from catmem.store.system import System
 
 _PART = 1 << 20
@@ -39,13 +41,15 @@ def write_whole(system: System, descriptor: int, data: bytes) -> None:
         done += system.write(descriptor, data[done:])
 
 
-def new_file(system: System, name: str, folder: int, data: bytes, mode: int) -> None:
+def new_file(  # noqa: PLR0913 - what the file is to be
+    system: System, name: str, folder: int, data: bytes, *, mode: int, sync: Callable[[int], None]
+) -> None:
     """Make a file that is not there yet, with its bytes on the disk; nothing is left of it if that fails."""
     descriptor = system.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
     try:
         write_whole(system, descriptor, data)
         system.change_mode(descriptor, mode)
-        system.fsync(descriptor)
+        sync(descriptor)
     except OSError:
         system.unlink(name, folder=folder)
         raise

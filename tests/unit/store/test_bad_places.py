@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import pytest
 
-from catmem.errors import BusyError, CatmemError, DriftError, StaleError, StoreError
+from catmem.errors import BusyError, CatmemError, DriftError, StaleError, StoreError, UnknownRevisionError
 from catmem.store.contract import Change
 from catmem.store.files import FileStore
 from catmem.store.folder import Place
@@ -257,7 +257,12 @@ def test_a_journal_cut_at_its_end(folder, file, opened):
     (segment,) = (folder / ".catmem" / "journal").iterdir()
     os.truncate(segment, segment.stat().st_size - 3)
     before = file.read_bytes()
-    assert add(opened()).data == before + b"Added.\n"
+    assert [fault.code for fault in opened().verify() if fault.damage] == ["journal_tail", "lost_records"]
+    with pytest.raises(UnknownRevisionError):
+        opened().read("USER", "3")
+    written = add(opened())
+    assert written.data == before + b"Added.\n"
+    assert [revision.revision for revision in opened().log("USER")] == ["5", "4", "2", "1"]
     assert [fault for fault in opened().verify() if fault.damage] == []
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import catmem
 from benchmarks.measure import Result, table
 
-NAMES = ("startup", "parse", "linear", "prompt", "threats", "store")
+NAMES = ("startup", "parse", "linear", "prompt", "threats", "store", "lint")
 
 
 def main() -> int:
@@ -38,11 +38,15 @@ def arguments() -> argparse.Namespace:
         "names", nargs="*", choices=[*NAMES, []], metavar="NAME", help=f"of {', '.join(NAMES)}; default all"
     )
     parser.add_argument("--hermes-python", default=".venv-hermes/bin/python", help="a Python that has Hermes Agent")
+    parser.add_argument(
+        "--pymarkdown-python", default=".venv-pymarkdown/bin/python", help="a Python with pymarkdownlnt"
+    )
     parser.add_argument("--size", type=int, help="size of the file that `parse` reads, in bytes; default 10,000,000")
     parser.add_argument("--times", type=int, help="runs of each measurement; default is set by each")
     options = parser.parse_args()
     # What runs it does so from another folder. The link stays a link, by which a virtual environment knows itself.
     options.hermes_python = Path(options.hermes_python).absolute()
+    options.pymarkdown_python = Path(options.pymarkdown_python).absolute()
     return options
 
 

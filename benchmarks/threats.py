@@ -52,6 +52,11 @@ _PIECES = {
     "full-width letters": "\uff49\uff47\uff4e\uff4f\uff52\uff45",
     "Chinese orders": "忽略之前",
     "tag characters": "\U000e0041",
+    "tokens without an end": "glpat-",
+    "halves of a JWT": "eyJhbGciOiJIUzI1NiJ9.",
+    "passwords": "password: aB3dE5gH7jK9mN1p ",
+    "private keys": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq",
+    "logins": "://ana:",
 }
 
 _THEIRS = """

@@ -161,18 +161,29 @@ class NoMatchError(EditError):
 
 
 class AmbiguousError(EditError):
-    """Several entries hold the text that was asked for; ``candidates`` are their bodies, in file order."""
+    """Several entries hold the text that was asked for; ``candidates`` are their bodies, in file order.
+
+    ``places`` say of each its ``line``, ``category`` and ``id``.
+    """
 
     code = "ambiguous"
 
-    def __init__(self, message: str, candidates: Sequence[str], *, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        candidates: Sequence[str],
+        *,
+        places: Sequence[Mapping[str, Any]] = (),
+        hint: str | None = None,
+    ) -> None:
         """``candidates`` are shown to whoever asked, so the caller filters them by access first."""
         super().__init__(message, hint=hint)
         self.candidates = tuple(candidates)
+        self.places = tuple(places)
 
     def to_dict(self) -> dict[str, Any]:
-        """Adds ``candidates``."""
-        return {**super().to_dict(), "candidates": list(self.candidates)}
+        """Adds ``candidates`` and ``places``."""
+        return {**super().to_dict(), "candidates": list(self.candidates), "places": list(self.places)}
 
 
 class OverBudgetError(EditError):

@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.options import as_of_option, format_option, open_workspace, profile_option, root_option, target_option
-from catmem.cli.output import columns, emit, emit_json, first_line, say
+from catmem.cli.options import (
+    as_of_option,
+    format_option,
+    open_with_store,
+    open_workspace,
+    profile_option,
+    root_option,
+    target_option,
+)
+from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, warn_of
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from catmem.service.workspace import ListedEntry
+    from catmem.service.workspace import ListedEntry, Workspace
 
 _WIDTH = 72
 
@@ -33,13 +41,22 @@ def command(  # noqa: PLR0913 - one parameter an option
     *,
     as_json: bool,
 ) -> None:
-    """List the entries that a profile sees in its own files: place, category, state, first line."""
-    listed = open_workspace(root_folder).list(profile, target=target, category=category, as_of=as_of)
+    """List the entries that a profile sees in its own files: place, category, state, first line.
+
+    With --format json also the revision and digest of each file, as --expected takes them.
+    """
+    from catmem.service.terms import undeclared
+
     if as_json:
-        emit_json({"profile": profile, "entries": [entry.to_dict() for entry in listed]})
+        _print_json(open_with_store(root_folder), profile, target, category, as_of)
         return
+    workspace = open_workspace(root_folder)
+    listed = workspace.list(profile, target=target, category=category, as_of=as_of)
     if not listed:
         say("No entries that this profile can see.")
+    hint = None if category is None else undeclared(category, workspace.config.taxonomy)
+    if hint is not None:
+        say(printable(hint))
     emit(
         columns(
             [
@@ -53,6 +70,18 @@ def command(  # noqa: PLR0913 - one parameter an option
             ]
         )
     )
+
+
+def _print_json(
+    workspace: Workspace, profile: str, target: str | None, category: str | None, as_of: date | None
+) -> None:
+    from catmem.service.listing import list_with_files
+
+    entries, files = list_with_files(workspace, profile, target=target, category=category, as_of=as_of)
+    for file in files.values():
+        warn_of(file)
+    said = {each: file.to_dict() for each, file in files.items()}
+    emit_json({"profile": profile, "files": said, "entries": [entry.to_dict() for entry in entries]})
 
 
 def _state(entry: ListedEntry) -> str:

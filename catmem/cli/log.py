@@ -31,7 +31,7 @@ def command(entity: str, limit: int | None, root_folder: str | None, *, as_json:
     """List the revisions of ENTITY, the newest first: number, time (UTC), who, what, size and its change.
 
     ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. A change of the file by other means,
-    which the history does not hold yet, stands on top.
+    which the history does not hold yet, stands on top; so does a file that catmem never wrote and that has no history.
     """
     from catmem.service import history
 
@@ -80,7 +80,8 @@ def _row(revision: Revision, found: Sequence[Revision]) -> tuple[str, ...]:
 
 def _outside_row(size: int, found: Sequence[Revision]) -> tuple[str, ...]:
     change = f"{size - (found[0].size if found else 0):+,}"
-    return "-", "(not recorded yet)", "", "", f"{size:,} bytes", change, "changed by other means"
+    why = "changed by other means" if found else "no history yet: the first write begins it"
+    return "-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why
 
 
 def _said(note: Mapping[str, Any]) -> str:

@@ -18,6 +18,8 @@ COMMANDS = {
     "list": "List the entries that a profile sees.",
     "prompt": "Print the text for a specialist's system prompt.",
     "fmt": "Put memory files into one layout.",
+    "lint": "Find what is wrong in memory files, profiles and configuration.",
+    "rule": "Print the page of a lint rule.",
     "add": "Add an entry.",
     "replace": "Give an entry other words or tags.",
     "remove": "Remove an entry.",
@@ -70,6 +72,8 @@ class _LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives
         try:
             return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            raise _with_hint(error) from None
         except CatmemError as error:
             print_error(error, as_json=bool(ctx.meta.get("catmem.json")))
             sys.exit(error.exit_status)
@@ -80,6 +84,16 @@ class _LazyGroup(click.Group):
             said = UnreadableError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
             print_error(said, as_json=bool(ctx.meta.get("catmem.json")))
             sys.exit(said.exit_status)
+
+
+def _with_hint(error: click.NoSuchOption) -> click.UsageError:
+    """The error for an option that there is not; it may be a text that begins with ``-``, where a command takes one."""
+    from catmem.cli.options import takes_text
+
+    if error.ctx is None or not takes_text(error.ctx.command):
+        return error
+    said = f"{error.format_message().rstrip('.')}. A text that begins with - goes behind --, after the options."
+    return click.UsageError(said, error.ctx)
 
 
 @click.group(

@@ -116,7 +116,8 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Write nothing; sh
 expected_option = click.option(
     "--expected",
     metavar="REVISION|DIGEST",
-    help="What you saw last. If the file is no longer that, nothing is written (exit status 3).",
+    help="What you saw last: a revision or a digest, as 'catmem list --format json' gives them. If the file is no "
+    "longer that, nothing is written (exit status 3).",
 )
 actor_option = click.option(
     "--as", "actor", metavar="NAME", help="The profile that acts, within its rights. By default you, a person."
@@ -132,6 +133,11 @@ def profile_option(*, required: bool) -> Callable[[Any], Any]:
 def text_argument(name: str, metavar: str, *, required: bool = True) -> Callable[[Any], Any]:
     """A text, or ``-`` for standard input."""
     return click.argument(name, metavar=metavar, required=required, callback=_text)
+
+
+def takes_text(command: click.Command) -> bool:
+    """Whether one of its arguments is a text, which may begin with ``-``."""
+    return any(isinstance(each, click.Argument) and each.callback is _text for each in command.params)
 
 
 def text_option(name: str, *, metavar: str, said: str) -> Callable[[Any], Any]:

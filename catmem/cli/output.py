@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.errors import CatmemError
+    from catmem.service.listing import SeenFile
     from catmem.store.contract import Fault
 
 _JOINERS = "\u200c\u200d"
@@ -64,6 +65,12 @@ def say(text: str) -> None:
     sys.stderr.buffer.flush()
 
 
+def warn_of(file: SeenFile) -> None:
+    """Say why the history of a file was not looked at, if it was not."""
+    if file.warning is not None:
+        say(printable(f"warning: {file.warning}"))
+
+
 def print_error(error: CatmemError, *, as_json: bool) -> None:
     """Say what happened, where, and what to do next; as one JSON object for programs that asked for JSON."""
     if as_json:
@@ -81,13 +88,15 @@ def print_error(error: CatmemError, *, as_json: bool) -> None:
 def _particulars(error: CatmemError) -> Iterator[str]:
     """What one kind of error knows and a person can act on."""
     if isinstance(error, AmbiguousError):
-        yield from (f"{number}. {printable(body)}" for number, body in enumerate(error.candidates, 1))
+        ids = [f"{place['id']}  " for place in error.places] or [""] * len(error.candidates)
+        told = zip(ids, error.candidates, strict=True)
+        yield from (f"{number}. {name}{printable(body)}" for number, (name, body) in enumerate(told, 1))
     elif isinstance(error, OverBudgetError) and error.could_go:
         yield "These could go:"
         yield from _could_go(error.could_go)
     elif isinstance(error, RefusedError):
-        if error.expected is not None or error.found is not None:
-            yield f"expected {printable(error.expected or 'nothing')}, found {printable(error.found or 'nothing')}"
+        if error.expected is not None:
+            yield f"expected {printable(error.expected)}, found {printable(error.found or 'nothing')}"
         if error.drift_backup is not None:
             yield f"What is there now was copied to {printable(shown_path(error.drift_backup))}"
 

@@ -39,8 +39,9 @@ def command(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Erase an entry from ENTITY and its whole history, from backups, and from the files of all other profiles.
 
-    OLD is a piece of the text of one entry, its id, or - for stdin. If no entry holds it now, all that ever did are
-    erased. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+    OLD is a piece of the text of one entry, its id, or - for stdin. Every entry that ever held that text is erased, an
+    older wording too; for an id, that body alone. --dry-run lists them. ENTITY is PROFILE/user or PROFILE/memory;
+    PROFILE alone means PROFILE/user.
     """
     from catmem.service.purging import purge
 

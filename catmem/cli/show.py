@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catmem.cli.options import format_option, open_workspace, profile_option, root_option, target_option
-from catmem.cli.output import emit, emit_json, printable, read_stdin
+from catmem.cli.options import (
+    format_option,
+    open_with_store,
+    open_workspace,
+    profile_option,
+    root_option,
+    target_option,
+)
+from catmem.cli.output import emit, emit_json, printable, read_stdin, warn_of
 from catmem.errors import CatmemError
 
 if TYPE_CHECKING:
@@ -31,17 +38,16 @@ def command(
 ) -> None:
     """Show what FILE says: its categories, entries, tags and problems. FILE may be - for stdin.
 
-    With -p the same for a profile's own file, reduced to what the profile may see.
+    With -p the same for a profile's own file, reduced to what the profile may see; with --format json also the
+    revision and digest of the file, as --expected takes them.
     """
     if (file is None) == (profile is None):
         raise click.UsageError("Name either a FILE or a profile (-p NAME).")
     if target is not None and profile is None:
         raise click.UsageError("--target goes with --profile.")
     if profile is not None:
-        workspace = open_workspace(root_folder)
-        view = workspace.view(profile, target or "user")
-        problems = view.problems(workspace.problems(view.document))
-        said, document = view.to_dict(problems), view.document
+        workspace = open_with_store(root_folder) if as_json else open_workspace(root_folder)
+        said, document, problems = _seen(workspace, profile, target or "user", as_json=as_json)
     else:
         workspace, document = _read(str(file), root_folder)
         problems = workspace.problems(document)
@@ -51,6 +57,24 @@ def command(
     else:
         emit("".join(_lines(said)))
         emit("".join(_problem_lines(document, problems)))
+
+
+def _seen(
+    workspace: Workspace, profile: str, target: str, *, as_json: bool
+) -> tuple[dict[str, Any], Document, tuple[Problem, ...]]:
+    """What a profile may see of its file; as JSON with what names the text that was read."""
+    from catmem.policy.access import visible
+    from catmem.service.listing import seen_file
+
+    if not as_json:
+        view = workspace.view(profile, target)
+        problems = view.problems(workspace.problems(view.document))
+        return view.to_dict(problems), view.document, problems
+    file = seen_file(workspace, profile, target)
+    warn_of(file)
+    view = visible(file.document, target, workspace.profile(profile), workspace.config.taxonomy)
+    problems = view.problems(workspace.problems(file.document))
+    return {**view.to_dict(problems), "files": {target: file.to_dict()}}, file.document, problems
 
 
 def _read(file: str, root_folder: str | None) -> tuple[Workspace, Document]:

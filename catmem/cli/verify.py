@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 @text_argument("old", "OLD")
 @whose_options
 @narrow_option
-@day_option("The day on which it was found to hold, YYYY-MM-DD, today at the latest. By default today.")
+@day_option(
+    "The day on which it was found to hold, YYYY-MM-DD: not before its last verification and not after today, which is "
+    "the default."
+)
 @how_options
 def command(  # noqa: PLR0913 - one parameter an option
     old: str,

@@ -24,8 +24,12 @@ def show_written(written: Written, done: str, how: How, *, as_json: bool) -> Non
         return
     for warning in written.warnings:
         say(printable(f"warning: {warning}"))
+    # The last note is about the file and no part of what was asked, if others had written to it.
+    about_file = written.notes[-1:] if written.adopted else ()
+    notes = written.notes[: len(written.notes) - len(about_file)]
     if not written.changed:
-        emit(printable(f"{'; '.join(written.notes) or 'it says that already'}; nothing written\n"))
+        emit(printable(f"{'; '.join(notes) or 'it says that already'}; nothing written\n"))
+        _say_all(about_file)
         return
     if dry_run:
         if how.get("actor") is None:
@@ -33,12 +37,17 @@ def show_written(written: Written, done: str, how: How, *, as_json: bool) -> Non
         else:
             emit(printable(f"would be {done}{_category(written)} in {written.entity}:\n"))
             emit("".join(_shown(entry) for entry in written.entries))
+        _say_all(notes)
         say(f"Nothing was written. {written.entity} would have {_size(written)}.")
         return
     revision = f" (revision {written.revision})"
     usage = "" if written.usage.limit is None else f", {_size(written)}"
     emit(printable(f"{done}{_category(written)} in {written.entity}{revision}{usage}\n"))
-    for note in written.notes:
+    _say_all(written.notes)
+
+
+def _say_all(notes: tuple[str, ...]) -> None:
+    for note in notes:
         say(printable(note))
 
 

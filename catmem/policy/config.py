@@ -30,7 +30,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A declared category. ``aliases`` are slugs; ``stale_after`` is in days."""
+    """A declared category. ``aliases`` are slugs; ``stale_after`` is in days.
+
+    ``schema`` says what its entries must be like (``catmem.policy.entryschema``), or names the file that does.
+    """
 
     slug: str
     title: str
@@ -38,6 +41,7 @@ class Category:
     domain: str | None = None
     require_tags: tuple[str, ...] = ()
     stale_after: int | None = None
+    schema: Mapping[str, Any] | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +266,7 @@ def _category(source: _Source, slug: str, said: Mapping[str, Any], taken: dict[s
         domain=said.get("domain"),
         require_tags=tuple(said.get("require_tags", ())),
         stale_after=days(said["stale_after"]) if "stale_after" in said else None,
+        schema=said.get("schema"),
     )
 
 

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError
+from catmem.policy.patterns import pattern_fault
 from catmem.policy.staleness import read_date
 from catmem.policy.yamlfile import KeyPath, key_text
 from catmem.resources import schema
@@ -110,6 +111,25 @@ def tag_faults(
     return sorted(unique, key=lambda fault: order[fault[0]])
 
 
+def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]:  # noqa: ANN401 - any JSON value
+    """``(key, message, hint)`` for each fault of ``data`` by a schema of a root's own, which is given as JSON text.
+
+    The schema has to be one in which ``schema_fault`` finds nothing.
+    """
+    return list(dict.fromkeys(_faults(_own_validator(contents), data)))
+
+
+def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 - any JSON value
+    """``(key, message)`` of what makes ``contents`` no JSON Schema that can be used; ``None`` if it can be.
+
+    A reference may lead to a place in the same schema alone: nothing is fetched. A pattern has to be one that
+    ``pattern_fault`` lets pass.
+    """
+    for key, message, _ in _faults(_meta_validator(), contents):
+        return key, message
+    return next(_unusable(contents), None)
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The one of ``known`` that ``name`` is most likely a slip of, if any is like it (a difflib ratio of 0.6)."""
     import difflib
@@ -154,6 +174,45 @@ def _validator(name: str) -> Validator:
 def _tag_validator(extra_json: str) -> Validator:
     tags = schema("tags")
     return _make_validator({**tags, "properties": {**tags["properties"], **json.loads(extra_json)}})
+
+
+@lru_cache(maxsize=64)
+def _own_validator(contents: str) -> Validator:
+    return _make_validator(json.loads(contents))
+
+
+@cache
+def _meta_validator() -> Validator:
+    from jsonschema import Draft202012Validator
+
+    return _make_validator(dict(Draft202012Validator.META_SCHEMA))
+
+
+def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value
+    """References that lead out of a schema or nowhere, and patterns that do not compile, with their keys."""
+    waiting: list[tuple[KeyPath, Any]] = [((), contents)]
+    while waiting:
+        key, value = waiting.pop()
+        inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for name, part in inside:
+            waiting.append(((*key, name), part))
+            if name in {"$ref", "$dynamicRef"} and isinstance(part, str) and not _leads_somewhere(part, contents):
+                yield (*key, name), f"{shown(part)} is not a place in this schema"
+            wrong = pattern_fault(part) if name == "pattern" and isinstance(part, str) else None
+            if wrong is not None:
+                yield (*key, name), f"{shown(part)} {wrong}"
+
+
+def _leads_somewhere(reference: str, contents: Any) -> bool:  # noqa: ANN401 - any JSON value
+    if not reference.startswith("#"):
+        return False
+    place = contents
+    for part in reference[1:].split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if not isinstance(place, dict) or name not in place:
+            return False
+        place = place[name]
+    return reference == "#" or reference.startswith("#/")
 
 
 def _make_validator(contents: dict[str, Any]) -> Validator:
@@ -211,14 +270,36 @@ _Fault = tuple[KeyPath, str, str | None]
 
 
 def _faults(validator: Validator, data: Any) -> Iterator[_Fault]:  # noqa: ANN401 - any JSON value
-    from jsonschema.exceptions import best_match
-
-    errors = [(best_match([error]) if error.context else None) or error for error in validator.iter_errors(data)]
+    errors = [_best(error) for error in validator.iter_errors(data)]
     wrong_kind = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     for error in errors:
         # What is a list where text belongs is also none of the allowed texts; saying so too would not help.
         if error.validator == "type" or tuple(error.absolute_path) not in wrong_kind:
             yield from _worded(error)
+
+
+def _best(error: ValidationError) -> ValidationError:
+    """Of a value that fits none of several forms, the error of the form that it comes nearest to.
+
+    That is one of the right kind if there is one, then the one with the fewest errors, then the first.
+    """
+    while error.context:
+        forms: dict[object, list[ValidationError]] = {}
+        for inner in error.context:
+            forms.setdefault(inner.schema_path[0], []).append(inner)
+        error = min(forms.values(), key=lambda found: (_is_of_wrong_kind(found), len(found)))[0]
+    return error
+
+
+def _is_of_wrong_kind(found: list[ValidationError]) -> bool:
+    return any(_is_kind_error(error) for error in found if not error.path)
+
+
+def _is_kind_error(error: ValidationError) -> bool:
+    wanted: Any = error.validator_value
+    if error.validator == "enum":
+        return all(_kind(one) != _kind(error.instance) for one in wanted)
+    return error.validator == "type"
 
 
 def _worded(error: ValidationError) -> Iterator[_Fault]:

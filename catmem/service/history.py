@@ -12,6 +12,8 @@ from catmem.errors import ConfigError, ForbiddenError, StoreError, UnknownNameEr
 from catmem.policy.rights import Rights
 from catmem.policy.schema import suggestion
 from catmem.service.budget import Usage, limit_of, size_of
+from catmem.service.expected import checked_expected
+from catmem.service.remarks import on_adoption
 from catmem.service.stores import FILE_NAMES
 from catmem.service.writing import Written
 from catmem.store.contract import Change, sees, stale
@@ -68,7 +70,7 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     entity: str,
     revision: str,
     *,
-    expected: str | None = None,
+    expected: str | int | None = None,
     dry_run: bool = False,
     actor: str | None = None,
 ) -> Written:
@@ -78,13 +80,15 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     """
     if actor is not None:
         refuse_bounded(workspace, actor, "restore old revisions")
-    name = entity_of(workspace, entity)
+    name, seen = entity_of(workspace, entity), checked_expected(expected)
     old = workspace.store.read(name, revision).data
     before = workspace.store.read(name)
-    data, found, digest = before.data, before.revision, bytes_digest(old)
+    data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
     if dry_run:
-        if expected is not None and not sees(expected, before.revision, before.digest):
-            raise stale(name, expected, before.revision or before.digest)
+        if seen is not None and not sees(seen, before.revision, before.digest):
+            if not seen.startswith("sha256:"):
+                workspace.store.read(name, seen)  # says so if there is no such revision
+            raise stale(name, seen, before.revision or before.digest)
     else:
 
         def update(current: Current) -> bytes:
@@ -93,8 +97,8 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
             return old
 
         change = Change(op="restore", agent=actor or "person", note={"restored": revision})
-        written = workspace.store.commit(name, expected, update, change)
-        found, digest = written.revision, written.digest
+        written = workspace.store.commit(name, seen, update, change)
+        found, digest, adopted = written.revision, written.digest, written.adopted
     owner, _, target = name.partition("/")
     text = _text(old)
     return Written(
@@ -106,6 +110,8 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         after=text,
         entries=(),
         usage=Usage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
+        notes=(on_adoption(adopted),) if adopted else (),
+        adopted=adopted,
     )
 
 

@@ -5,21 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem.errors import StoreError
+from catmem.policy.access import visible
 from catmem.policy.problems import all_problems
+from catmem.policy.prompt import TARGETS
 from catmem.policy.schema import nearest
 from catmem.policy.staleness import Freshness, freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner
 from catmem.policy.threats.batch import scan_each
+from catmem.service.clock import today
+from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
-    from catmem.model.document import Entry
+    from catmem.model.document import Document, Entry
     from catmem.policy.access import View
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
+    from catmem.service.workspace import Workspace
 
 _WORTH_A_WARNING = frozenset({"bad-tag", "malformed-tags"})
 
@@ -60,7 +66,64 @@ class Notice(NamedTuple):
     message: str
 
 
-def listed_entries(  # noqa: PLR0913, PLR0917 - a view, what of it, and by whose measure
+class SeenFile(NamedTuple):
+    """A file as it was read to be shown, with what a write may give as ``expected``.
+
+    ``revision`` is ``None`` for a text that is not recorded yet. ``warning`` says why the history was not looked at.
+    """
+
+    document: Document
+    revision: str | None
+    digest: str
+    warning: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """``revision`` and ``digest``."""
+        return {"revision": self.revision, "digest": self.digest}
+
+
+def seen_file(workspace: Workspace, name: str, target: str) -> SeenFile:
+    """A profile's file, with its revision. A history that cannot be read hides nothing of the file itself."""
+    try:
+        reading = workspace.read(name, target)
+    except StoreError as error:
+        document = workspace.view(name, target).document
+        return SeenFile(document, None, document.digest, f"the history of {name}/{target} cannot be read: {error}")
+    return SeenFile(reading.document, reading.revision, reading.digest)
+
+
+def list_with_files(
+    workspace: Workspace,
+    name: str,
+    *,
+    target: str | None = None,
+    category: str | None = None,
+    as_of: date | None = None,
+) -> tuple[list[ListedEntry], dict[str, SeenFile]]:
+    """What ``Workspace.list`` lists, and the files that it was read from, by target."""
+    profile = workspace.profile(name)
+    files = {each: seen_file(workspace, profile.name, each) for each in ([target] if target else TARGETS)}
+    documents = {each: file.document for each, file in files.items()}
+    return list_documents(workspace, profile, documents, category=category, as_of=as_of or today()), files
+
+
+def list_documents(
+    workspace: Workspace, profile: Profile, documents: Mapping[str, Document], *, category: str | None, as_of: date
+) -> list[ListedEntry]:
+    """The entries that a profile sees in its own files, which say ``documents``; of one category if that is named."""
+    config = workspace.config
+    slug = None if category is None else slugify(category)
+    wanted = None if slug is None else config.taxonomy.aliases.get(slug, slug)
+    listed: list[ListedEntry] = []
+    for target, document in documents.items():
+        view = visible(document, target, profile, config.taxonomy)
+        entries = [entry for entry in view.entries if wanted in {None, entry.category}]
+        path = workspace.path(profile.name, target)
+        listed += _listed_entries(view, entries, path, profile, config, as_of)
+    return listed
+
+
+def _listed_entries(  # noqa: PLR0913, PLR0917 - a view, what of it, and by whose measure
     view: View, entries: Sequence[Entry], path: Path, profile: Profile, config: Config, as_of: date
 ) -> list[ListedEntry]:
     """Some of the entries of a view, which stands in the file at ``path``, on the day ``as_of``."""

@@ -32,24 +32,34 @@ def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks 
 ) -> Entry:
     """The one entry of ``among`` whose body holds ``old_text``, or whose id it is.
 
-    Raises ``EditError`` (``empty``), ``AmbiguousError`` and ``NoMatchError``, whose hint names the nearest of
-    ``in_sight``, the entries that the caller may be shown.
+    Where several hold it, the one whose whole body it is, if there is one such. Raises ``EditError`` (``empty``),
+    ``AmbiguousError`` and ``NoMatchError``, whose hint names the nearest of ``in_sight``, the entries that the caller
+    may be shown.
     """
+    refuse_empty(old_text)
+    found = entries_holding(old_text, among)
+    whole = unify_newlines(old_text).strip()
+    exact = [entry for entry in found if entry.body == whole]
+    for meant in (found, exact):
+        if len(meant) == 1:
+            return meant[0]
+    if found:
+        raise ambiguous(document, old_text, found, entity, to_agent=to_agent)
+    raise NoMatchError(f"no entry of {entity} holds {shown(old_text)}", hint=_nearest(old_text, in_sight, to_agent))
+
+
+def refuse_empty(old_text: str) -> None:
+    """Raise ``EditError`` (``empty``) for a text that names no entry, since all hold it."""
     if not old_text.strip():
         raise EditError(
             "old_text is empty, and every entry holds that",
             code="empty",
             hint="Give a piece of the entry's text that no other entry holds, or its id.",
         )
-    found = _holding(old_text, among)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise _ambiguous(document, old_text, found, entity, to_agent=to_agent)
-    raise NoMatchError(f"no entry of {entity} holds {shown(old_text)}", hint=_nearest(old_text, in_sight, to_agent))
 
 
-def _holding(wanted: str, among: Sequence[Entry]) -> list[Entry]:
+def entries_holding(wanted: str, among: Sequence[Entry]) -> list[Entry]:
+    """The entries whose body holds a text; those of an id, where it is one that an entry has."""
     if _ID.fullmatch(wanted):
         named = [entry for entry in among if entry.id == wanted]
         if named:
@@ -62,9 +72,10 @@ def _holding(wanted: str, among: Sequence[Entry]) -> list[Entry]:
     return []
 
 
-def _ambiguous(
+def ambiguous(
     document: Document, wanted: str, found: Sequence[Entry], entity: str, *, to_agent: bool
 ) -> AmbiguousError:
+    """The error for a text that several entries hold, with what tells them apart."""
     named = found[:_NAMED]
     places = ", ".join(f"line {document.line(entry.start)} ({entry.category})" for entry in named)
     more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
@@ -72,6 +83,7 @@ def _ambiguous(
     return AmbiguousError(
         f"{len(found)} entries of {entity} hold {shown(wanted)}: {places}{more}",
         [preview(entry, to_agent=to_agent, length=_CANDIDATE) for entry in named],
+        places=[{"line": document.line(entry.start), "category": entry.category, "id": entry.id} for entry in named],
         hint="They say the same, word for word: remove all but one of them from the file by hand."
         if alike
         else "Give a longer piece of the text, the category, or the id of the entry.",

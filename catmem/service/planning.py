@@ -16,6 +16,7 @@ from catmem.model.layout import is_shared
 from catmem.policy.yamlfile import key_text
 from catmem.service.budget import could_go, over_budget, size_of
 from catmem.service.matching import find_entry
+from catmem.service.remarks import on_double, on_expiry, on_same_text, on_unread, on_verification
 from catmem.service.seen import Says, says
 from catmem.service.showing import preview, value_texts
 from catmem.service.terms import body_of
@@ -92,7 +93,7 @@ class _Draft:
         # Only among what the actor sees: or an addition would tell whether a text is there that is hidden from it.
         already = self._same(category, body)
         if already is not None:
-            self._leave("add", already, "is already there, so no second copy was made")
+            self._leave("add", already, on_same_text(already.tags, tags))
             return
         if not is_shared(self.document) and "created" not in tags:
             tags = {"created": self._day(operation), **tags}
@@ -112,11 +113,14 @@ class _Draft:
             return
         self._check_threats([*([body] if body != entry.body else []), *given, *value_texts(given.values())])
         if operation.content is None or body == entry.body:
-            edited = retag_entry(self.document, entry, tags)
-        else:
-            new_tags = None if tags == old_tags else tags
-            edited = replace_entry(self.document, entry, operation.content, tags=new_tags)
-        self._take("replace", edited)
+            self._put_shorter(entry, retag_entry(self.document, entry, tags))
+            return
+        doubled = self._same(entry.category, body) is not None
+        new_tags = None if tags == old_tags else tags
+        made = self._put_shorter(entry, replace_entry(self.document, entry, operation.content, tags=new_tags))
+        if "verified_date" not in given:
+            self._remark(made, on_verification(tags))
+        self._remark(made, on_double(made.category) if doubled else None)
 
     def remove(self, operation: Operation) -> None:
         """Take an entry out."""
@@ -134,7 +138,9 @@ class _Draft:
             self._leave("move", entry, f"is already in {category}")
             return
         self._check_threats([], category)
-        self._take("move", move_entry(self.document, entry, category, title=self.terms.title(category)))
+        doubled = self._same(category, entry.body) is not None
+        made = self._take("move", move_entry(self.document, entry, category, title=self.terms.title(category)))
+        self._remark(made, on_double(category) if doubled else None)
 
     def verify(self, operation: Operation) -> None:
         """Say that an entry still holds."""
@@ -142,11 +148,13 @@ class _Draft:
         self.terms.refuse_future(operation.as_of)
         entry = self._entry(operation)
         old_tags, day = entry.tags, self._day(operation)
+        self.terms.refuse_earlier(operation.as_of, old_tags)
         tags: dict[str, TagValue] = {"verified_date": day, **old_tags} | {"verified_date": day}
         if tags == old_tags:
             self._leave("verify", entry, f"is verified as of {day} already")
-            return
-        self._take("verify", retag_entry(self.document, entry, tags))
+        else:
+            self._take("verify", retag_entry(self.document, entry, tags))
+        self._remark(entry, on_expiry(tags, self.terms))
 
     def _same(self, category: str, body: str) -> Entry | None:
         """An entry of the category with this body. The text is searched first: a large file has many entries."""
@@ -171,7 +179,8 @@ class _Draft:
         )
         if not self.made[says(entry)]:
             self._refuse_changed(entry)
-            self._refuse_too_large(entry)
+            if self.terms.to_agent or operation.action not in _SHORTENING:
+                self._refuse_too_large(entry)
         return entry
 
     def _refuse_changed(self, entry: Entry) -> None:
@@ -182,14 +191,24 @@ class _Draft:
             )
 
     def _refuse_too_large(self, entry: Entry) -> None:
-        limits = (self.document.limits.entry_chars, *([] if self.terms.limit is None else [self.terms.limit]))
-        if len(entry.raw) > min(limits):
+        limit, most = self.terms.limit, self.document.limits.entry_chars
+        whole = limit is not None and limit <= most
+        allowed = limit if limit is not None and whole else most
+        if len(entry.raw) > allowed:
             raise DriftError(
-                f"this entry has {len(entry.raw):,} characters, over the limit of {min(limits):,}: no tool wrote it",
+                f"this entry has {len(entry.raw):,} characters, longer than "
+                f"{'the whole limit of the file' if whole else 'an entry may be'}, {allowed:,}",
                 code="entry_too_large",
-                hint=f"Nothing was written. Other entries can be changed; catmem repair {self.terms.entity} shows how "
-                "this one can be mended.",
+                hint="Nothing was written. A person can shorten or remove it, and "
+                f"'catmem repair {self.terms.entity}' can split it; other entries can be changed.",
             )
+
+    def _put_shorter(self, entry: Entry, edited: Edited) -> Entry:
+        """Go on with what replaces an entry; for one that is over the limit that has to be shorter."""
+        shorter = edited.entry is not None and len(edited.entry.raw) < len(entry.raw)
+        if not (shorter or self.made[says(entry)]):
+            self._refuse_too_large(entry)
+        return self._take("replace", edited)
 
     def _category_to_add_to(self, named: str | None) -> str:
         if named is not None:
@@ -218,8 +237,8 @@ class _Draft:
         if warning:
             self.warnings.append(warning)
 
-    def _take(self, action: str, edited: Edited) -> None:
-        """Go on with an edited document, of which the entry is the one that was made."""
+    def _take(self, action: str, edited: Edited) -> Entry:
+        """Go on with an edited document, of which the entry is the one that was made, and return that."""
         self.document = edited.document
         entry = edited.entry
         if entry is None:
@@ -234,11 +253,17 @@ class _Draft:
             )
         self.made[says(entry)] += 1
         self._note(action, entry)
+        return entry
 
     def _leave(self, action: str, entry: Entry, why: str) -> None:
         """Remember an operation that has nothing to change."""
-        self.notes.append(f"{preview(entry, to_agent=self.terms.to_agent)!r} {why}")
+        self._remark(entry, why)
         self._note(action, entry)
+
+    def _remark(self, entry: Entry, what: str | None) -> None:
+        """Say something of an entry in the notes, if there is something to say."""
+        if what is not None:
+            self.notes.append(f"{preview(entry, to_agent=self.terms.to_agent)!r} {what}")
 
     def _note(self, action: str, entry: Entry, *, gone: bool = False) -> None:
         self.touched.append((entry, gone))
@@ -253,6 +278,10 @@ class _Draft:
             document = _ended(self.document)
             self._refuse_too_long(document)
         entries = tuple(self._final(document))
+        put = dict.fromkeys(action["category"] for action in self.actions if action["action"] in _PUTTING)
+        if document is not self.original:
+            found = (on_unread(category, document, self.terms) for category in put)
+            self.warnings += [warning for warning in found if warning is not None]
         return Plan(document, entries, tuple(self.actions), tuple(self.notes), tuple(self.warnings))
 
     def _final(self, document: Document) -> list[Entry]:
@@ -291,6 +320,11 @@ class _Draft:
                 hint="Shorten or remove other entries first.",
             )
 
+
+_SHORTENING = ("replace", "remove")
+"""What a person may do to an entry that is over the limit; a replacement has to be shorter."""
+
+_PUTTING = ("add", "replace", "move")
 
 _ACTIONS = {
     "add": _Draft.add,

@@ -13,6 +13,7 @@ from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.service.budget import Usage, limit_of, size_of
 from catmem.service.history import entity_of
+from catmem.service.remarks import on_adoption
 from catmem.service.upkeep import file_store
 from catmem.service.writing import Written
 from catmem.store.contract import Change
@@ -126,6 +127,8 @@ def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:
         after=text,
         entries=(),
         usage=Usage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
+        notes=(on_adoption(written.adopted),) if written.adopted else (),
+        adopted=written.adopted,
     )
 
 

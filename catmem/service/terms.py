@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from catmem.errors import EditError, UnknownNameError
-from catmem.policy.schema import shown, suggestion, tag_faults
+from catmem.policy.schema import nearest, shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
 from catmem.policy.threats import RULES
 from catmem.service.budget import limit_of
@@ -15,11 +15,11 @@ from catmem.syntax.slug import slugify
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
 
     from catmem.model.document import TagValue
-    from catmem.policy.config import Config
+    from catmem.policy.config import Config, Taxonomy
     from catmem.policy.profile import Profile
     from catmem.policy.rights import Rights
 
@@ -73,7 +73,7 @@ class Terms:
         raise UnknownNameError(
             f"the category {shown(name)} is not declared in catmem.yaml",
             code="unknown_category",
-            hint=suggestion(category, filter(self.rights.may_write, declared), "categories to write to"),
+            hint=category_hint(category, taxonomy, "categories to write to", self.rights.may_write),
         )
 
     def title(self, category: str) -> str | None:
@@ -88,6 +88,16 @@ class Terms:
                 f"{day} is in the future, and nobody can have verified anything then",
                 code="bad_date",
                 hint=f"Today is {self.today}.",
+            )
+
+    def refuse_earlier(self, day: date | None, tags: Mapping[str, TagValue]) -> None:
+        """Raise ``EditError`` (``bad_date``) for a day before that on which an entry with these tags was verified."""
+        verified = read_date(tags.get("verified_date"))
+        if day is not None and verified is not None and day < verified:
+            raise EditError(
+                f"this entry was verified on {verified}, and {day} is before that",
+                code="bad_date",
+                hint="Give that day or a later one; if it is wrong itself, replace the tag verified_date.",
             )
 
     def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue]) -> None:
@@ -120,6 +130,25 @@ class Terms:
             return f"a prompt will withhold this text: {named}"
         hints = dict.fromkeys([*(RULES[rule] for rule in rules), *(finding.hint for finding in found)])
         raise EditError(f"this text looks hostile, so it was not stored: {named}", code="threat", hint=" ".join(hints))
+
+
+def category_hint(
+    name: str, taxonomy: Taxonomy, what: str = "declared categories", may: Callable[[str], bool] = lambda _: True
+) -> str:
+    """A hint for a category that is not declared: the nearest name, or the categories themselves if they are few.
+
+    ``may`` picks those that count; an alias may be the nearest, and is not counted.
+    """
+    near = nearest(name, filter(may, taxonomy.declared()))
+    return f"Did you mean {near!r}?" if near else suggestion(name, filter(may, taxonomy.categories), what)
+
+
+def undeclared(category: str, taxonomy: Taxonomy) -> str | None:
+    """What to tell a person who names a category that a closed taxonomy does not declare; ``None`` if it does."""
+    slug = slugify(category)
+    if not taxonomy.closed or slug in taxonomy.declared():
+        return None
+    return f"The category {shown(category)} is not declared in catmem.yaml. {category_hint(slug, taxonomy)}"
 
 
 def body_of(content: str) -> str:

@@ -119,7 +119,7 @@ class _Door:
             fields = {"expected": error.expected, "found": error.found, "drift_backup": error.drift_backup}
             answer |= {name: value for name, value in fields.items() if value is not None}
         if isinstance(error, AmbiguousError):
-            answer["candidates"] = list(error.candidates)
+            answer |= {"candidates": list(error.candidates), "places": list(error.places)}
         if isinstance(error, OverBudgetError):
             answer |= {"over_by": error.size - error.limit, "could_go": list(error.could_go)}
         if error.code == "not_available":

@@ -8,7 +8,7 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import ConfigError, NotUtf8Error, StoreError, UnreadableError, UnknownRevisionError
+from catmem.errors import ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
 from catmem.policy.profile import memory_dir
 from catmem.service.history import all_entities
 from catmem.service.stores import FILE_NAMES

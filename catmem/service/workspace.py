@@ -20,10 +20,9 @@ from catmem.policy.prompt import TARGETS, Prompt, build_prompt
 from catmem.policy.rights import Rights
 from catmem.reading import read_bounded
 from catmem.service.clock import today
-from catmem.service.listing import ListedEntry, Notice, listed_entries, notices
+from catmem.service.listing import ListedEntry, Notice, list_documents, notices
 from catmem.service.operation import Operation
 from catmem.service.session import Session
-from catmem.syntax.slug import slugify
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -149,19 +148,9 @@ class Workspace:
         were not there.
         """
         profile = self.profile(name)
-        wanted = None if category is None else self._category(category)
-        listed: list[ListedEntry] = []
-        for each in TARGETS if target is None else (_known_target(target),):
-            view = visible(self._document(profile, each), each, profile, self.config.taxonomy)
-            entries = [entry for entry in view.entries if wanted in {None, entry.category}]
-            path = self._path(profile, each)
-            listed += listed_entries(view, entries, path, profile, self.config, as_of or today())
-        return listed
-
-    def _category(self, name: str) -> str:
-        """The category that a slug, an alias or a title names."""
-        slug = slugify(name)
-        return self.config.taxonomy.aliases.get(slug, slug)
+        targets = TARGETS if target is None else (_known_target(target),)
+        documents = {each: self._document(profile, each) for each in targets}
+        return list_documents(self, profile, documents, category=category, as_of=as_of or today())
 
     def prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,
@@ -339,7 +328,7 @@ class Workspace:
         operations: Sequence[Operation],
         *,
         target: str = "user",
-        expected: str | None = None,
+        expected: str | int | None = None,
         actor: str | None = None,
         dry_run: bool = False,
         on_drift: OnDrift | None = None,

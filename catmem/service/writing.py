@@ -11,13 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from catmem.digest import bytes_digest
 from catmem.errors import DriftError, EditError, NotUtf8Error, TooLargeError
 from catmem.service.budget import Usage, size_of
+from catmem.service.expected import checked_expected
 from catmem.service.operation import refuse_surrogates, request_digest
 from catmem.service.planning import Plan, plan_operations
+from catmem.service.remarks import on_adoption
 from catmem.service.seen import Base
-from catmem.store.contract import Change, Current, sees, stale
+from catmem.store.contract import Change, Current, Snapshot, sees, stale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry
     from catmem.service.operation import Operation
     from catmem.service.terms import Terms
-    from catmem.store.contract import OnDrift, Revision, Snapshot, Store
+    from catmem.store.contract import OnDrift, Revision, Store
 
 PERSON = "person"
 """The agent on the record of what no profile did."""
@@ -36,13 +37,13 @@ _MOST_OPERATIONS = 1_000
 class How(TypedDict, total=False):
     """How a write is made; each may be left out.
 
-    ``expected`` is what the caller saw last, a revision or a ``sha256:…`` digest: if that is no longer what is there,
-    the write is refused. ``actor`` is the profile that acts, ``None`` a person. ``dry_run`` writes nothing.
-    ``on_drift`` is what to do when somebody else changed the file (``adopt``, ``refuse``, ``merge``). ``op_id`` makes a
-    retry safe: the same operations under the same one are made once.
+    ``expected`` is what the caller saw last, a revision (``7`` or ``"7"``) or a ``sha256:…`` digest: if that is no
+    longer what is there, the write is refused. ``actor`` is the profile that acts, ``None`` a person. ``dry_run``
+    writes nothing. ``on_drift`` is what to do when somebody else changed the file (``adopt``, ``refuse``, ``merge``).
+    ``op_id`` makes a retry safe: the same operations under the same one are made once.
     """
 
-    expected: str | None
+    expected: str | int | None
     actor: str | None
     dry_run: bool
     on_drift: OnDrift | None
@@ -55,8 +56,9 @@ class Written:
 
     ``before`` and ``after`` are whole texts, hidden categories included: they are for people. ``entries`` were made or
     touched, as they are in ``after``; a removed one is as it was. After a dry run ``revision`` is that of what is
-    there (``None``: not recorded yet), and ``digest`` that of what would be. ``notes`` say what was there already,
-    ``warnings`` what a prompt will withhold.
+    there (``None``: not recorded yet), and ``digest`` that of what would be. ``notes`` say what was there already and
+    what else there is to know, ``warnings`` what will not be in a prompt. ``adopted`` is the revision as which the
+    store took in first what others had written to the file; the last of the notes says so.
     """
 
     entity: str
@@ -69,6 +71,7 @@ class Written:
     usage: Usage
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    adopted: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data, without the whole texts."""
@@ -100,9 +103,10 @@ class Writer:
     _plan: Plan | None = None
     _before: str = ""
 
-    def write(self, expected: str | None = None, op_id: str | None = None) -> Written:
-        """Commit the operations as one revision."""
-        self._check(expected, op_id)
+    def write(self, given: str | int | None = None, op_id: str | None = None) -> Written:
+        """Commit the operations as one revision; ``given`` is what the caller expects."""
+        self._check(op_id)
+        expected = checked_expected(given)
         actor = self.terms.rights.actor
         name = None if actor is None else actor.name
         # The store keeps the note with the revision, and reads it after the update, which fills it in.
@@ -124,11 +128,12 @@ class Writer:
         snapshot = self.store.commit(self.terms.entity, expected, update, change)
         if self._plan is None:
             return self._first_answer(snapshot)
-        return self._written(self._plan, snapshot.revision, snapshot.digest, snapshot.data)
+        return self._written(self._plan, snapshot)
 
-    def try_out(self, expected: str | None = None) -> Written:
+    def try_out(self, given: str | int | None = None) -> Written:
         """Do the same on what is there now, and write nothing."""
-        self._check(expected)
+        self._check()
+        expected = checked_expected(given)
         now, head = self.store.read(self.terms.entity), self.store.head(self.terms.entity)
         known = head.revision if head else "0"
         base = self._base(now, known, expected)
@@ -136,9 +141,9 @@ class Writer:
         if self._plan is None:
             message = "an update that raised nothing made no plan"
             raise AssertionError(message)
-        return self._written(self._plan, now.revision, bytes_digest(data), data)
+        return self._written(self._plan, Snapshot.of(data, now.revision))
 
-    def _check(self, expected: str | None, op_id: str | None = None) -> None:
+    def _check(self, op_id: str | None = None) -> None:
         """Refuse what makes no sense whatever is in the file."""
         if not 0 < len(self.operations) <= _MOST_OPERATIONS:
             raise EditError(
@@ -146,29 +151,33 @@ class Writer:
                 code="bad_operation",
                 hint="Give one or more, and very many in several batches.",
             )
-        refuse_surrogates([text for text in (expected, op_id) if text is not None])
+        refuse_surrogates([] if op_id is None else [op_id])
         for operation in self.operations if op_id else ():
             operation.check()  # before the digest of what is asked
 
     def _base(self, now: Snapshot, known: str, expected: str | None) -> bytes | None:
         """What the caller could know at best, where that is not what is there, as a commit would find it."""
         entity = self.terms.entity
+        # An empty file without a history is what a store calls revision 0.
+        revision = known if known == "0" and not now.data else now.revision
         from_outside = now.revision is None and known != "0"
         if not (from_outside and self.on_drift == "refuse"):
             if expected is None:
                 return self.store.read(entity, known).data if from_outside else None
-            if sees(expected, now.revision, now.digest):
+            if sees(expected, revision, now.digest):
                 return None
-            if self.on_drift == "merge" and not expected.startswith("sha256:"):
-                return self.store.read(entity, expected).data
-        if from_outside:
+            if not expected.startswith("sha256:"):
+                seen = self.store.read(entity, expected).data  # which says so if there is no such revision
+                if self.on_drift == "merge":
+                    return seen
+        if revision is None:
             raise DriftError(
                 f"{entity} was changed from outside",
                 expected=expected or known,
                 found=now.digest,
                 hint="Nothing was written. Read it again, and repeat the change on what is there now.",
             )
-        raise stale(entity, expected or known, now.revision or now.digest)
+        raise stale(entity, expected or known, revision)
 
     def _updated(self, current: Current) -> bytes:
         """The new bytes of what is there; exactly the old ones if there is nothing to change."""
@@ -199,20 +208,21 @@ class Writer:
         except (NotUtf8Error, TooLargeError):
             return None  # nothing of it can be compared, so everything counts as changed
 
-    def _written(self, plan: Plan, revision: str | None, digest: str, data: bytes) -> Written:
+    def _written(self, plan: Plan, now: Snapshot) -> Written:
         # Whoever wrote at the very moment of the commit may have been merged in, so the plan need not be all of it.
-        after = data.decode(errors="replace")
+        after = now.data.decode(errors="replace")
         return Written(
             entity=self.terms.entity,
-            revision=revision,
-            digest=digest,
+            revision=now.revision,
+            digest=now.digest,
             changed=after != self._before,
             before=self._before,
             after=after,
             entries=plan.entries,
             usage=Usage(size_of(after), self.terms.limit),
-            notes=plan.notes,
+            notes=(*plan.notes, *([on_adoption(now.adopted)] if now.adopted else [])),
             warnings=plan.warnings,
+            adopted=now.adopted,
         )
 
     def _first_answer(self, snapshot: Snapshot) -> Written:

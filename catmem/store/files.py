@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, DriftError, UnknownRevisionError
+from catmem.errors import BusyError, DriftError, RefusedError, StoreError, UnknownRevisionError
 from catmem.reading import read_bounded
 from catmem.store.backups import keep_backup
 from catmem.store.contract import EXTERNAL, Change, Current, Revision, Snapshot, repeated, sees, stale
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from catmem.errors import RefusedError
     from catmem.store.contract import Fault, Merge, Update
     from catmem.store.erasing import Erased, Redact
     from catmem.store.journal import Anchor, Journal
@@ -190,8 +189,14 @@ class FileStore:
 
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
         """Write what ``update`` makes of the file; see ``Store.commit``."""
-        with self._writing(entity) as (folder, name):
-            return _Commit(self, folder, name, entity, change).run(expected, update)
+        making: _Commit | None = None
+        try:
+            with self._writing(entity) as (folder, name):
+                making = _Commit(self, folder, name, entity, change)
+                return making.run(expected, update)
+        except StoreError as error:
+            error.hint = _hint_of(error, making)
+            raise
 
     @contextmanager
     def _writing(self, entity: str) -> Iterator[tuple[Folder, str]]:
@@ -339,12 +344,17 @@ class _Commit:
         """The record that the journal ended with before this commit found an outsider's text, if it found one."""
         self.adopted: str | None = None
         """The revision as which this commit recorded an outsider's text, if it found one."""
+        self.begun = False
+        """Whether its own write was begun."""
+        self.mine: Snapshot | None = None
+        """What this commit wrote, once it is in place."""
 
     def run(self, expected: str | None, update: Update) -> Snapshot:
         op_id = self.change.op_id
         first = op_id and (self.journal.operation(op_id, file=self.name) or self.journal.operation(op_id))
         if first and repeated(revision_of(self.entity, first), self.change):
             return _recorded(self.journal, self.entity, self.name, first.revision)
+        self._refuse_unknown(expected)
         for foreign in list(self.outside.late(self.journal.latest(WATCHED))):
             head = self.journal.head(self.name)
             if head is not None:
@@ -378,18 +388,20 @@ class _Commit:
                 raise
             if data == sight.data:
                 return Snapshot(data, revision, sight.known_digest(), self.adopted)
+            self.begun = True
             put = self.publication.put(sight, data, self._draft(revision))
         finally:
             sight.close()
         if put is None:
+            self.begun = False
             return None
-        mine = Snapshot(data, put.record.revision, put.record.head, self.adopted)
+        mine = self.mine = Snapshot(data, put.record.revision, put.record.head, self.adopted)
         if not put.foreign:
             self._reap(put.record)
             return mine
         try:
             last = self.outside.take_in_all(put.foreign, put.record)
-        except BusyError:
+        except RefusedError:
             # This write is in place. What the outsiders wrote is recorded, and the next write joins the two.
             return mine
         if "not_merged" in last.note:
@@ -418,6 +430,15 @@ class _Commit:
 
     # --- who may go on ------------------------------------------------------------------------------------------
 
+    def _refuse_unknown(self, expected: str | None) -> None:
+        """Refuse a revision that nobody can have seen: not yet, or no longer. Later this commit may make it."""
+        if expected is None or expected == "0" or expected.startswith("sha256:"):
+            return
+        head = self.journal.head(self.name)
+        known = head is not None and (expected == head.revision or self.journal.find(self.name, expected) is not None)
+        if not known:
+            raise unknown_revision(self.entity, expected)
+
     def _base(self, expected: str | None, sight: Sight, visible: Record | None) -> bytes | None:
         """What the caller could know at best, where that is not what is there now. Raises the refusals."""
         changed = self.before is not None and bool(sight.data)  # a missing or emptied file is nobody's new text
@@ -429,9 +450,6 @@ class _Commit:
         if sees(expected, found, sight.known_digest()):
             return None
         seen = self._seen(expected)
-        is_digest = expected.startswith("sha256:")
-        if seen is None and not is_digest and expected != "0":
-            raise unknown_revision(self.entity, expected)
         if self.before is not None and seen is not None:
             if not changed and seen.revision == self.before.revision:
                 return None
@@ -440,7 +458,7 @@ class _Commit:
         if self.change.on_drift == "merge" and seen is not None:
             return self.journal.data(seen)
         # When a text was there that no record has, nobody can tell; so only what this commit found itself counts.
-        unknown = seen is None and is_digest
+        unknown = seen is None and expected != "0"
         drifted = self.adopted is not None if unknown else self._outsider_since(seen)
         if drifted:
             raise self._drift(expected, visible)
@@ -492,6 +510,18 @@ class _Commit:
     def _reap(self, record: Record) -> None:
         if record.sequence % _REAP_EVERY == 0:
             reap(self.folder, record.sequence)
+
+
+def _hint_of(error: StoreError, making: _Commit | None) -> str | None:
+    """The hint of an error, as it is true of the write that was asked for: others may have been at work on the way."""
+    if making is not None and making.mine is not None:
+        return (
+            f"This write is in place, as revision {making.mine.revision}; do not repeat it. What somebody else wrote "
+            "meanwhile is kept, and the next write joins it. See to the disk."
+        )
+    if error.hint and error.hint.startswith(RECORDED) and not (making and making.begun):
+        return error.hint.replace(RECORDED, "Nothing of this write was recorded.")
+    return error.hint
 
 
 def revision_of(entity: str, record: Record) -> Revision:

@@ -106,13 +106,13 @@ class Folder:
 
     def _open_sidecar(self, *, create: bool) -> None:
         system, path = self.system, self.path / SIDECAR
+        opened: list[int] = []
         try:
             side = _folder_in(system, SIDECAR, self.descriptor, mode=0o700 if create else None)
             if side is None:
                 return
             self.side = side
             made = False
-            opened: list[int] = []
             for part in _PARTS:
                 there = _folder_in(system, part, side, mode=None)
                 if there is None and create and part == "journal":
@@ -127,10 +127,11 @@ class Folder:
                     there = _folder_in(system, part, side, mode=0o700)
                     made = True
                 opened.append(-1 if there is None else there)
-            self._journal_folder, self.tmp, self.gen = opened
             self._made = made
         except OSError as error:
             raise store_error(error, path) from error
+        finally:
+            self._journal_folder, self.tmp, self.gen = (*opened, -1, -1, -1)[: len(_PARTS)]
         if self._journal_folder >= 0:
             self._journal = Journal(system, self._journal_folder, path / "journal")
 

@@ -319,7 +319,10 @@ class Journal:
                     self._folder.remove(name)
                 raise
             segment.add(record, change, len(line))
-            self._tip.follow(segment)
+            try:
+                self._tip.follow(segment)
+            except OSError:
+                self._tip.close()  # the record is durable; whoever asks next reads it anew, and is told if that fails
         return record
 
     def _newest(self) -> Segment | None:

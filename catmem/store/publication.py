@@ -31,7 +31,8 @@ LATE_WAIT, LATE_TRIES = 0.001, 250
 _TRIES = 50
 _NEW_FILE_MODE = 0o600
 _NOT_HERE = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTTY}
-_RECORDED = "The write is in the journal, and the next write or 'catmem fsck --repair' puts it in place."
+RECORDED = "The write is in the journal, and the next write or 'catmem fsck --repair' puts it in place."
+"""The hint of an error after the commit point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Publication:
             self.settle(record)
             late = self.release(sight, record)
         except OSError as error:
-            raise store_error(error, self.path, _RECORDED) from error
+            raise store_error(error, self.path, RECORDED) from error
         return Put(record, tuple(each for each in (foreign, late) if each))
 
     # --- before the commit point --------------------------------------------------------------------------------
@@ -193,7 +194,7 @@ class Publication:
                     return None
             else:
                 return self.inspect(sight, record, temporary)
-        raise BusyError("somebody keeps removing and making this file", path=self.path, hint=_RECORDED)
+        raise BusyError("somebody keeps removing and making this file", path=self.path, hint=RECORDED)
 
     def _fill_empty_place(self, temporary: str) -> bool:
         """Give the new file its name, if that is free."""

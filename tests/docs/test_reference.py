@@ -29,7 +29,7 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 
 def test_the_commands_of_this_version():
     names = (
-        "init", "show", "list", "prompt", "fmt", "add", "replace", "remove", "move", "verify", "log", "diff", "restore",
+        "init", "show", "list", "prompt", "fmt", "lint", "rule", "add", "replace", "remove", "move", "verify", "log", "diff", "restore",
         "replay", "fsck", "doctor", "anchor", "purge", "repair",
     )  # fmt: skip
     assert set(COMMANDS) == {f"catmem {name}" for name in names}
@@ -65,6 +65,8 @@ JSON_CALLS = {
     "list": ["list", "-p", "orchestrator", "--root", "demo"],
     "prompt": ["prompt", "trinity", "--root", "demo"],
     "fmt": ["fmt", "--check", "--root", "demo"],
+    "lint": ["lint", "--as-of", "2026-11-21", "--root", "demo"],
+    "rule": ["rule", "CM190"],
     "add": ["add", "-p", "neo", "-c", "projects", "The test runs.", "--root", "demo"],
     "replace": ["replace", "-p", "neo", "The test runs", "The test passes.", "--root", "demo"],
     "verify": ["verify", "-p", "neo", "The test passes", "--root", "demo"],
@@ -81,7 +83,17 @@ JSON_CALLS = {
     "repair": ["repair", "neo", "--root", "demo"],
 }
 # Below these stand names from the files themselves, or from whoever wrote the record.
-OPEN_ENDED = {"budget", "categories", "hidden", "hidden_uncategorized", "note", "sizes", "tags"}
+OPEN_ENDED = {
+    "budget",
+    "categories",
+    "hidden",
+    "hidden_uncategorized",
+    "note",
+    "options",
+    "sizes",
+    "statistics",
+    "tags",
+}
 
 
 def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):

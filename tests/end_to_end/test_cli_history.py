@@ -73,7 +73,10 @@ def test_log_shows_a_change_by_other_means_on_top(user):
 
 def test_log_of_a_file_that_no_write_has_recorded(user):
     (user.parent / "MEMORY.md").write_text("A note.\n")
-    assert [row[1:4] for row in rows("neo/memory")] == [["(not", "recorded", "yet)"]]
+    (row,) = rows("neo/memory")
+    assert row[1:4] == ["(not", "recorded", "yet)"]
+    assert " ".join(row).endswith("no history yet: the first write begins it")
+    assert run_json("log", "neo/memory")["unrecorded"]["size"] == len("A note.\n")
 
 
 def test_log_of_nothing(user):
@@ -237,7 +240,7 @@ def test_replay_of_one_file_as_json(user):
 
 def test_replay_into_a_folder_with_something_in_it_is_refused(user):
     before = snapshot(user.parents[2])
-    assert error_of("replay", "--to", "profiles", status=4)["code"] == "not_writable"
+    assert error_of("replay", "--to", "profiles")["code"] == "not_empty"
     assert snapshot(user.parents[2]) == before
 
 

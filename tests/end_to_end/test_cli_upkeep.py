@@ -200,6 +200,19 @@ def test_a_dry_run_of_purge_writes_nothing(user, output_format):
         assert result.stderr == "Nothing was erased.\n"
 
 
+def test_a_dry_run_of_purge_lists_each_body(user):
+    run("replace", "-p", "neo", "Acme", "Vendor is Acme Ltd.")
+    result = run("purge", "neo", "Acme", "--dry-run")
+    lines = [line.split(maxsplit=2) for line in result.stdout.splitlines()[1:]]
+    assert [(category, body) for category, _, body in lines] == [
+        ("rules", "Vendor is Acme Ltd."),
+        ("rules", "Vendor is Acme."),
+    ]
+    assert [each["id"] for each in run_json("purge", "neo", "Acme", "--dry-run")["entries"]] == [
+        name for _, name, _ in lines
+    ]
+
+
 @pytest.mark.parametrize("choice", ["--dry-run", "--yes"])
 def test_purge_as_json_does_not_repeat_the_text(user, choice):
     said = run_json("purge", "neo", "Acme", choice)
@@ -271,6 +284,25 @@ def test_an_entry_over_the_limit(small, how, entries):
     bodies = [entry["body"] for entry in run_json("list", "-p", "neo", "-c", "talk")["entries"]]
     assert sum("long paragraph" in body for body in bodies) == entries
     assert run("repair", "neo").stderr.startswith("nothing to repair")
+
+
+def test_an_entry_over_the_limit_is_no_change_from_outside(small):
+    small.write_text(LONG)
+    run("remove", "-p", "neo", "15th")
+    result = run("verify", "-p", "neo", "A long paragraph", status=3)
+    first, hint = result.stderr.splitlines()
+    assert first.startswith("error[entry_too_large]: homes/neo/USER.md: this entry has ")
+    assert first.endswith("longer than the whole limit of the file, 300")
+    assert "A person can shorten or remove it" in hint
+    assert list(small.parent.glob("*.bak.*")) == []
+    assert run("remove", "-p", "neo", "A long paragraph").stdout.startswith("removed from talk")
+
+
+def test_a_file_that_is_no_text_is_copied_before_it_is_mended(user):
+    user.write_bytes(LATIN)
+    result = run(*ADD, "New.", status=3)
+    assert "expected nothing" not in result.stderr
+    assert "copied to homes/neo/USER.md.bak." in result.stderr
 
 
 def test_a_repair_that_keeps_all_says_so(small):

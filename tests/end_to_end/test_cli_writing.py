@@ -42,7 +42,8 @@ def changed(old, new):
 
 def test_add(user):
     result = run(*VERBS["add"])
-    assert (result.stdout, result.stderr) == ("added to rules in neo/user (revision 2)\n", "")
+    assert result.stdout == "added to rules in neo/user (revision 2)\n"
+    assert result.stderr == "what the file held before is kept as revision 1 of its history\n"
     assert user.read_text() == changed("the 15th.\n", f"the 15th.\n§\n[created: {TODAY}] Vendor is Acme.\n")
 
 
@@ -143,6 +144,32 @@ def test_a_person_is_warned_of_a_text_that_prompts_withhold(user):
     assert result.stderr.startswith("warning: a prompt will withhold this text: ")
 
 
+def test_a_person_is_warned_of_what_the_profile_does_not_read(user):
+    result = run("add", "-p", "neo", "-c", "pay", "New.")
+    assert "warning: the profile neo does not read the category pay (user)" in result.stderr
+    assert run_json("add", "-p", "neo", "-c", "pay", "Newer.")["warnings"]
+    assert "warning" not in run("add", "-p", "boss", "-c", "pay", "New.").stderr
+
+
+def test_what_there_is_to_know_is_told_beside_the_answer(user):
+    result = run("replace", "-p", "neo", "short", "Prefers long answers.")
+    assert result.stdout == "replaced in talk in neo/user (revision 2)\n"
+    assert "its last verification (2026-05-01) is older than these words" in result.stderr
+    assert "(2026-05-01) is older" in run("replace", "-p", "neo", "long", "Prefers letters.", "--dry-run").stderr
+
+
+def test_a_change_by_other_means_that_is_taken_in_is_told(user):
+    said = "the file had been changed by other means; that is revision 3 of its history\n"
+    run(*VERBS["add"])
+    user.write_text(user.read_text() + "§\nWritten by an editor.\n")
+    again = run(*VERBS["add"])
+    assert again.stdout.endswith("is already there, so no second copy was made; nothing written\n")
+    assert again.stderr == said
+    user.write_text(user.read_text() + "§\nOnce more.\n")
+    assert run(*VERBS["remove"]).stderr == said.replace("3", "4")
+    assert run(*VERBS["move"], status=2).stderr.startswith("error[no_match]")
+
+
 # --- standard input ------------------------------------------------------------------------------------------------
 
 
@@ -240,8 +267,10 @@ def test_a_dry_run_of_a_profile_shows_no_entry_but_its_own(user):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_dry_run_is_refused_like_the_write(user, verb):
-    refused = error_of(*VERBS[verb], "--expected", "7", "--dry-run", status=3)
-    assert refused["code"] == "stale_prev"
+    run(*VERBS["add"])
+    for expected, status, code in [("1", 3, "stale_prev"), ("7", 2, "unknown_revision"), ("latest", 2, "bad_expected")]:
+        for choice in (("--dry-run",), ()):
+            assert error_of(*VERBS[verb], "--expected", expected, *choice, status=status)["code"] == code
 
 
 # --- refusals ------------------------------------------------------------------------------------------------------
@@ -296,7 +325,9 @@ def test_several_entries_that_are_meant_are_listed(user):
     result = run("remove", "-p", "neo", "e", status=2)
     lines = result.stderr.splitlines()
     assert lines[0].startswith("error[ambiguous]: 4 entries of neo/user hold 'e': line 2 (talk), line 4 (talk), ")
-    assert lines[1:3] == ["  1. Prefers short answers.", "  2. Never before ten."]
+    ids = [place["id"] for place in error_of("remove", "-p", "neo", "e")["places"]]
+    assert lines[1:3] == [f"  1. {ids[0]}  Prefers short answers.", f"  2. {ids[1]}  Never before ten."]
+    run("remove", "-p", "neo", ids[1])
     assert lines[-1] == "  Give a longer piece of the text, the category, or the id of the entry."
 
 
@@ -371,6 +402,28 @@ def test_wrong_usage(user, arguments, said):
     assert user.read_text() == USER
 
 
+TEXTS_LIKE_OPTIONS = [
+    ("add", "-p", "neo", "-c", "rules", "-5 degrees"),
+    ("add", "-p", "neo", "-c", "rules", "--tags are useful"),
+    ("replace", "-p", "neo", "15th", "- one\n- two"),
+    ("remove", "-p", "neo", "-> this"),
+    ("purge", "neo", "-> this"),
+]
+
+
+@pytest.mark.parametrize("arguments", TEXTS_LIKE_OPTIONS)
+def test_a_text_that_was_taken_for_an_option(user, arguments):
+    said = run(*arguments, status=2).stderr
+    assert "No such option" in said
+    assert "A text that begins with - goes behind --, after the options." in said
+    assert user.read_text() == USER
+
+
+def test_only_a_command_that_takes_a_text_says_so(user):
+    assert "behind --" not in run("list", "-p", "neo", "--bogus", status=2).stderr
+    assert "behind --" not in run("log", "neo", "--bogus", status=2).stderr
+
+
 def test_no_root_at_all(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "No catmem.yaml was found" in error_of(*VERBS["add"])["hint"]
@@ -396,7 +449,7 @@ def test_the_real_command_writes_and_says_so_in_utf8(user):
     found = process(
         "add", "-p", "neo", "-c", "rules", "-", cwd=user.parent, input="Grüße, 日本語\n".encode(), env=environment
     )
-    assert (found.stdout, found.stderr) == (b"added to rules in neo/user (revision 2)\n", b"")
+    assert found.stdout == b"added to rules in neo/user (revision 2)\n"
     assert f"[created: {TODAY}] Grüße, 日本語\n" in user.read_text(encoding="utf-8")
 
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from catmem.store.contract import Store
     from tests.linearizability.checker import Operation, Violation
 
-ROUND = 5_000
+ROUND = 1_500
 """Operations on one entity, before the next begins on a fresh one."""
 
 
@@ -54,7 +55,7 @@ def memory(task: Task) -> Outcome:
     return Outcome(outcome.done, outcome.failed or (f"not caught: {', '.join(missed)}" if missed else ""), note)
 
 
-def _caught(store: object, code: str) -> bool:
+def _caught(store: Store, code: str) -> bool:
     history = in_threads(store, 1_000)
     return code in {violation.code for violation in check(history, replayed(store))}
 

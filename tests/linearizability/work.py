@@ -29,9 +29,11 @@ SWITCH = 1e-5
 class Worker:
     """One worker: ``run`` gives its history. A worker writes values that nobody else writes."""
 
-    def __init__(self, store: Store, name: str, seed: int) -> None:
+    def __init__(self, store: Store, name: str, seed: int, *, pause: float = 0.0) -> None:
+        """``pause``: seconds that it rests at most after every other operation, so that others get the lock."""
         self.store = store
         self.name = name
+        self.pause = pause
         self.random = random.Random(f"{seed} {name}")  # noqa: S311 - not for secrets
         self.history: list[Operation] = []
         self.view: tuple[str, str | None] = ("0", None)
@@ -43,7 +45,7 @@ class Worker:
         ways = {self.read: 30, self.swap: 50, self.write: 10, self.repeat: 10}
         for way in self.random.choices(list(ways), weights=list(ways.values()), k=operations):
             way()
-            time.sleep(0)
+            time.sleep(self.random.random() * self.pause if self.random.random() < 0.5 else 0)
         return self.history
 
     def read(self) -> None:
@@ -138,7 +140,7 @@ def in_processes(kind: str, folder: Path, operations: int, *, workers: int = 3, 
     started: list[subprocess.Popen[str]] = []
     for number in range(workers):
         command = [sys.executable, "-m", "tests.linearizability.worker", kind, str(folder), f"process-{number}"]
-        command += [str(operations // workers), str(seed)]
+        command += [str(-(-operations // workers)), str(seed)]
         started.append(subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
     return _histories(started)
 

@@ -12,11 +12,14 @@ from pathlib import Path
 from tests.linearizability.work import Worker
 from tests.store.stores import named
 
+PAUSE = 0.0005
+"""Seconds. A process that never rests keeps the lock nearly all the time, and nobody meets anybody."""
+
 
 def main() -> None:
     kind, folder, name, operations, seed = sys.argv[1:]
     store = named(kind).make(Path(folder))
-    worker = Worker(store, name, int(seed))
+    worker = Worker(store, name, int(seed), pause=PAUSE)
     print("ready", flush=True)
     sys.stdin.read()
     for each in worker.run(int(operations)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.race.texts import begun, tokens
+from tests.race.texts import begun, tokens, without_last
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,32 +31,25 @@ class Write(NamedTuple):
     in_place: bool = False
 
 
-class Acknowledged(NamedTuple):
-    """A write that the tool was told is made: its token, and the revision that should hold it."""
-
-    token: str
-    revision: str
-
-
 @dataclass(frozen=True)
 class Evidence:
     """What is there when all is over.
 
     ``revisions``: id, bytes and whether an outsider wrote them, the oldest first. ``visible``: the file. ``aside``: what
-    else is kept, such as retired files and backups.
+    else is kept, such as retired files and backups. ``acknowledged``: the tokens of the writes that the tool was told are made.
     """
 
     revisions: Sequence[tuple[str, bytes, bool]]
     visible: bytes
     aside: Sequence[bytes]
     writes: Sequence[Write]
-    acknowledged: Sequence[Acknowledged]
+    acknowledged: Sequence[str]
 
 
 @dataclass
 class Verdict:
-    """``lost``: tokens of outsiders that are nowhere. ``dropped``: acknowledged writes of the tool that are not in the
-    revision that it named. ``halves``: revisions that hold a begun write; ``slow``: those whose outsider took longer than
+    """``lost``: tokens of outsiders that are nowhere. ``dropped``: acknowledged writes of the tool that are in no
+    revision. ``halves``: revisions that hold a begun write; ``slow``: those whose outsider took longer than
     the protocol waits. ``hidden``: tokens that are kept, but in no revision and not in the file. ``empty``: revisions
     without any bytes.
     """
@@ -81,10 +74,8 @@ def judge(evidence: Evidence, patience: float) -> Verdict:
         if write.token in in_history or write.token in passed_on:
             continue
         (verdict.hidden if write.token in aside else verdict.lost).append(write.token)
-    texts = {revision: data for revision, data, _ in evidence.revisions}
-    for told in evidence.acknowledged:
-        if told.token not in tokens(texts.get(told.revision, b"")):
-            verdict.dropped.append(told.token)
+    made = set[str]().union(*(tokens(data) for _, data, _ in evidence.revisions))
+    verdict.dropped += [token for token in evidence.acknowledged if token not in made]
     _halves(evidence, read, patience, verdict)
     return verdict
 
@@ -101,18 +92,23 @@ def _held(writes: Iterable[Write], texts: set[bytes]) -> set[str]:
 
 
 def _halves(evidence: Evidence, read: set[bytes], patience: float, verdict: Verdict) -> None:
-    """Revisions that are the beginning of what somebody was writing in place, and not what anybody meant to be there."""
-    meant = read | {write.wrote for write in evidence.writes}
-    meant |= {data for _, data, outside in evidence.revisions if not outside}
+    """Revisions that are the beginning of what somebody was writing in place, and not what anybody meant to be there.
+
+    What somebody meant, with or without lines that others appended, is no half.
+    """
+    appended = {write.wrote for write in evidence.writes if write.read is None}
+    meant = {without_last(data, appended) for data in read | {write.wrote for write in evidence.writes}} | {b""}
     writes = {write.token: write for write in evidence.writes if write.in_place}
     before, seen = b"", set[str]()
     for revision, data, outside in evidence.revisions:
-        if outside and data and data not in meant:
+        short = without_last(data, appended)
+        if outside and short not in meant:
             half = next((each.token for each in writes.values() if _is_front(data, each.wrote)), None)
             for token in sorted(({half} if half else begun(data) & set(writes)) - seen):
                 # Somebody slow who adds at the end cannot be told from one who appends, and is not waited for.
                 excused = data.startswith(before) and writes[token].milliseconds > patience
                 (verdict.slow if excused else verdict.halves).append(f"{revision}: {token}")
+        meant.add(short)  # once a revision, it may come again
         seen |= begun(data)
         before = data
 

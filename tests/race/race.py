@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem.store.contract import EXTERNAL
 from catmem.store.sight import LEASE_TRIES, LEASE_WAIT
-from tests.race.judge import Acknowledged, Evidence, Verdict, Write, judge
+from tests.race.judge import Evidence, Verdict, Write, judge
 from tests.store.stores import named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 ROOT = Path(__file__).parent.parent.parent
 ENTITY = "trinity/user"
@@ -27,6 +28,10 @@ PATIENCE = 1000 * LEASE_TRIES * LEASE_WAIT
 RESTS = {"append": 0.003, "held": 0.003, "rename": 0.004, "truncate": 0.004, "vim-calls": 0.004, "vim": 0.004}
 """Seconds that an outsider rests at most after each write. Who rewrites has the lock alone, so rests longer."""
 
+REFUSALS = {"drift", "stale_prev", "busy"}
+"""What a tool may be told; nothing else."""
+
+TOOLS = 2
 LIMIT = 300
 """Seconds after which a race that does not end has failed."""
 
@@ -40,42 +45,39 @@ class Race:
     refused: Counter[str] = field(default_factory=Counter)
 
 
-def race(
-    folder: Path, writes: Mapping[str, int], *, tool: str = "store", tools: int = 2, seed: int = 0, without: str = ""
-) -> Race:
-    """Run one in ``folder``: so many ``writes`` of each kind of outsider, beside so many tools.
+def team(each: int) -> dict[str, int]:
+    """So many writes of each of five kinds; of vim's, a tenth but no more than 20 by vim itself where there is one."""
+    by_vim = min(each // 10, 20) if shutil.which("vim") else 0
+    kinds = dict.fromkeys(["append", "held", "rename", "truncate"], each)
+    return kinds | {"vim-calls": each - by_vim} | ({"vim": by_vim} if by_vim else {})
 
-    ``tool`` is ``store``, or a way of ``programs.naive``. ``without`` names features that the store must do without.
+
+def race(folder: Path, writes: Mapping[str, int], *, tool: str = "store", seed: int = 0, pace: float = 1.0) -> Race:
+    """Run one in ``folder``: so many ``writes`` of each kind of outsider, all at once, beside two tools.
+
+    ``tool`` is ``store``, or a way of ``programs.naive``. Outsiders rest ``pace`` times as long after each
+    write: the longer, the more commits meet each write; the shorter, the more writes meet each commit.
     """
     kind, root = named("files"), folder / "root"
     assert kind.file is not None
     path = kind.file(root, ENTITY)
     path.parent.mkdir(parents=True)
     path.write_bytes(b"")
-    environment = {**os.environ, "CATMEM_STORE_WITHOUT": without}
-    started: list[subprocess.Popen[str]] = []
-    try:
-        team = [
-            _start("tool", root, f"tool-{number}", seed, env=environment)
-            if tool == "store"
-            else _start("naive", tool, path, f"tool-{number}", seed)
-            for number in range(tools)
-        ]
-        started += team
-        outsiders = [
-            _start("outsider", name, folder, path, name, count, RESTS[name], seed) for name, count in writes.items()
-        ]
-        started += outsiders
-        for process in started:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        for process in outsiders:
-            _end(process)
-        told = [json.loads(_end(process)) for process in team]
-    finally:
-        for process in started:
-            process.kill()
-            process.communicate()
+    tools = [
+        ("tool", root, f"tool-{number}", seed) if tool == "store" else ("naive", tool, path, f"tool-{number}", seed)
+        for number in range(TOOLS)
+    ]
+    outsiders = [
+        ("outsider", name, folder, path, name, count, pace * RESTS[name], seed) for name, count in writes.items()
+    ]
+    with _running([*tools, *outsiders]) as started:
+        for process in started[TOOLS:]:
+            _end_input(process)
+        for process in started[TOOLS:]:
+            _told(process)
+        for process in started[:TOOLS]:
+            _end_input(process)
+        told = [json.loads(_told(process)) for process in started[:TOOLS]]
     made = [_write(row) for name in writes for row in (folder / f"{name}.log").read_text(encoding="utf-8").splitlines()]
     evidence = _of_store(root, path, made, told) if tool == "store" else _of_naive(path, made, told)
     refused: Counter[str] = Counter()
@@ -84,15 +86,35 @@ def race(
     return Race(evidence, judge(evidence, PATIENCE), refused)
 
 
-def _start(program: str, *arguments: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", f"tests.race.programs.{program}", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+@contextmanager
+def _running(programs: Sequence[tuple[object, ...]]) -> Iterator[list[subprocess.Popen[str]]]:
+    """The programs, each of which has said that it is ready and waits for the end of its input."""
+    started: list[subprocess.Popen[str]] = []
+    try:
+        for program, *arguments in programs:
+            command = [sys.executable, "-m", f"tests.race.programs.{program}", *map(str, arguments)]
+            pipe = subprocess.PIPE
+            started.append(subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True))
+        for process in started:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        yield started
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
 
 
-def _end(process: subprocess.Popen[str]) -> str:
-    """End its standard input, and wait for what it says."""
+def _end_input(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    process.stdin = None
+
+
+def _told(process: subprocess.Popen[str]) -> str:
+    """Wait for it to end; returns what it printed."""
     said, _ = process.communicate(timeout=LIMIT)
-    assert process.returncode == 0, f"{process.args} ended with status {process.returncode}"
+    assert process.returncode == 0, f"{process.args!r} ended with status {process.returncode}"
     return said
 
 
@@ -108,7 +130,7 @@ def _of_store(root: Path, path: Path, writes: Sequence[Write], told: Sequence[Ma
     store.close()
     sidecar = path.parent / ".catmem"
     aside = [*(sidecar / "gen").iterdir(), *(sidecar / "tmp").iterdir(), *path.parent.glob(f"{path.name}.bak.*")]
-    acknowledged = [Acknowledged(*each) for one in told for each in one["acknowledged"]]
+    acknowledged = [token for one in told for token in one["acknowledged"]]
     return Evidence(revisions, path.read_bytes(), [kept.read_bytes() for kept in aside], writes, acknowledged)
 
 

@@ -12,7 +12,7 @@ KEPT = 20
 """Lines and blocks that whoever shortens the text leaves in it."""
 
 ROW = "a row of the block\n"
-_TOKENS = re.compile(rb"^(?:line|end) (\S+)$", re.MULTILINE)
+_TOKENS = re.compile(rb"(?:line|end) (\S+)\n")
 _BEGINS = re.compile(rb"^begin (\S+)$", re.MULTILINE)
 _ENDS = re.compile(rb"^end (\S+)$", re.MULTILINE)
 
@@ -48,7 +48,7 @@ def _parts(text: bytes) -> list[bytes]:
 
 
 def tokens(text: bytes) -> set[str]:
-    """The tokens of all lines and of all blocks that are there to their end."""
+    """The tokens of all lines and of all blocks that are there to their end, wherever they stand."""
     return {found.decode() for found in _TOKENS.findall(text)}
 
 
@@ -56,3 +56,11 @@ def begun(text: bytes) -> set[str]:
     """The tokens of the blocks that begin in a text and do not end in it."""
     ends = set(_ENDS.findall(text))
     return {found.decode() for found in _BEGINS.findall(text) if found not in ends}
+
+
+def without_last(text: bytes, lines: set[bytes]) -> bytes:
+    """The text without those of the lines that it ends with."""
+    rows = text.splitlines(keepends=True)
+    while rows and rows[-1] in lines:
+        rows.pop()
+    return b"".join(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -115,7 +116,8 @@ class Machine(RuleBasedStateMachine):
         if self.late.get(entity):
             self._commit_with_late_bytes(entity, expected, update, change)
             return
-        there, allowed = model.data, model.attempt(expected, on_drift)
+        there, drifted = model.data, model.data != model.known
+        allowed = model.attempt(expected, on_drift)
         try:
             answer = self.store.commit(entity, expected, update, change)
         except Failed:
@@ -126,6 +128,7 @@ class Machine(RuleBasedStateMachine):
         else:
             assert isinstance(allowed, tuple), f"should have been refused: {allowed}"
             revision = model.head
+            assert answer.adopted == (revision if drifted else None)
             assert {(current.data, current.revision, current.base) for current in seen} == {
                 (there, revision, allowed.base)
             }
@@ -162,7 +165,8 @@ class Machine(RuleBasedStateMachine):
     @rule(pick=PICKS, old_view=st.booleans())
     def retry(self, pick: int, *, old_view: bool) -> None:
         entity, change, first = self.operations[pick % len(self.operations)]
-        assert self.store.commit(entity, "0" if old_view else None, _never, change) == first
+        answer = self.store.commit(entity, "0" if old_view else None, _never, change)
+        assert replace(answer, adopted=None) == replace(first, adopted=None)
 
     @precondition(lambda self: self.operations)
     @rule(pick=PICKS)

@@ -38,7 +38,7 @@ def memory(task: Task) -> Outcome:
     return _run(task, named("memory"))
 
 
-@row("stateful", of="files", seconds=30)
+@row("stateful", of="files", seconds=40)
 def files(task: Task) -> Outcome:
     """The file store, two of them in turn, with outsiders."""
     return _run(task, named("files"))

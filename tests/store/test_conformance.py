@@ -184,8 +184,15 @@ def test_a_write_on_an_old_view_is_refused_and_changes_nothing(store, view):
 
 def test_a_revision_that_is_not_there_yet_is_not_the_head(store):
     write(store, b"one\n")
-    with pytest.raises(StaleError):
+    with pytest.raises((StaleError, UnknownRevisionError)):
         store.commit(USER, "2", never, Change())
+
+
+def test_a_digest_that_no_record_has_is_taken_for_an_older_text(store):
+    write(store, b"one\n")
+    with pytest.raises(StaleError) as caught:
+        store.commit(USER, bytes_digest(b"never\n"), never, Change())
+    assert caught.value.found == "1"
 
 
 def test_a_caller_without_a_view_writes_on_what_is_there(store):

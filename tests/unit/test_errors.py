@@ -83,6 +83,9 @@ def test_too_large():
 
 
 def test_ambiguous():
-    error = AmbiguousError("two entries hold it", ["a", "b"], hint="Give more of it.")
+    places = [{"line": 1, "category": "talk", "id": "b2:0"}, {"line": 3, "category": "pay", "id": "b2:1"}]
+    error = AmbiguousError("two entries hold it", ["a", "b"], places=places, hint="Give more of it.")
     assert error.candidates == ("a", "b")
     assert error.to_dict()["candidates"] == ["a", "b"]
+    assert error.to_dict()["places"] == places
+    assert AmbiguousError("two entries hold it", ["a", "b"]).to_dict()["places"] == []

@@ -1,4 +1,4 @@
-"""The scanner of hostile text: hidden characters and instructions, found before they reach a prompt.
+"""The scanner of text that must not reach a prompt: hidden characters, instructions, secrets.
 
 It is a tripwire, not a wall: what keeps one agent's memory from another is scope, encoding and provenance
 (docs/security.md). Spans count code points in the text that was given. Nothing in a text exempts it from the scan.
@@ -10,6 +10,7 @@ It is a tripwire, not a wall: what keeps one agent's memory from another is scop
       ├── roles ────────> what looks like the frame of a prompt
       ├── markup ───────> remote images, hidden comments and styles, letters written as references
       ├── leaks ────────> links that carry data, commands that send secrets
+      ├── secrets ──────> keys, tokens and passwords
       ├── native ───────> phrases in scripts other than Latin
       └── fold ── instructions ──> phrases, over letters only, with the spans mapped back
 """
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from catmem.policy.threats.characters import find_characters
-from catmem.policy.threats.finding import RULES, Finding, merged
+from catmem.policy.threats.finding import RULES, SECRETS, Finding, merged
 from catmem.policy.threats.fold import Folded
 from catmem.policy.threats.gate import is_plain
 from catmem.policy.threats.instructions import find_instructions
@@ -28,8 +29,9 @@ from catmem.policy.threats.leaks import find_leaks
 from catmem.policy.threats.markup import find_markup
 from catmem.policy.threats.native import find_native
 from catmem.policy.threats.roles import find_roles
+from catmem.policy.threats.secrets import find_logins, find_secrets
 
-__all__ = ["DEFAULT_LIMIT", "RULES", "BuiltinScanner", "Finding", "Scanner", "scan"]
+__all__ = ["DEFAULT_LIMIT", "RULES", "SECRETS", "BuiltinScanner", "Finding", "Scanner", "scan"]
 
 DEFAULT_LIMIT = 64 * 1024
 """Characters (code points) of one entry that are scanned by default."""
@@ -58,10 +60,12 @@ class BuiltinScanner:
         """What is suspicious in ``text``, in text order; never fails, whatever the text holds."""
         if self.limit is not None and len(text) > self.limit:
             return [Finding("too-large-to-scan", 0, len(text))]
+        findings = find_secrets(text)
         if text.isascii() and is_plain(text):
-            return []
+            return findings
         folded = Folded.of(text)
-        findings = find_instructions(folded)
+        findings += find_logins(text)
+        findings += find_instructions(folded)
         findings += find_roles(folded)
         findings += find_markup(text)
         findings += find_leaks(folded)

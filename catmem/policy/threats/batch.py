@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from catmem.policy.threats import DEFAULT_LIMIT, BuiltinScanner
 from catmem.policy.threats.gate import is_plain
+from catmem.policy.threats.secrets import find_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,4 +41,4 @@ def is_clear(joined: str, parts: Sequence[str], limit: int | None = DEFAULT_LIMI
     """
     if not joined.isascii() or (limit is not None and any(len(part) > limit for part in parts)):
         return False
-    return is_plain(joined)
+    return is_plain(joined) and not find_secrets(joined)

@@ -9,6 +9,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+SECRETS: Mapping[str, str] = MappingProxyType(
+    {
+        "aws-access-key": "An access key of Amazon Web Services (AKIA..., ASIA...).",
+        "google-key": "A key or token of Google: an API key, an OAuth client secret or an access token.",
+        "azure-key": "A key of Azure storage or of a service bus, or the signature of a shared link.",
+        "github-token": "A token of GitHub: personal, OAuth, app or fine-grained.",
+        "gitlab-token": "A token of GitLab: personal, deploy, runner or trigger.",
+        "slack-token": "A token of Slack.",
+        "webhook-url": "A link that lets everybody who has it post into a channel of Slack or Discord.",
+        "stripe-key": "A live key of Stripe or the secret of its webhooks.",
+        "model-key": "A key of a service that runs models: OpenAI, Anthropic, Hugging Face, Groq, xAI and others.",
+        "package-token": "A token of a package registry: npm, PyPI, Docker Hub or RubyGems.",
+        "service-token": "A token of another service with a known form: Vault, DigitalOcean, SendGrid, Telegram, age.",
+        "private-key": "A private key in PEM form, with its body.",
+        "jwt": "A signed JSON Web Token.",
+        "basic-auth": "A name with a password in a link or in a header of HTTP.",
+        "assigned-secret": "A random text that is called a password, a token, a secret or a key.",
+    }
+)
+"""Detector of secrets to one sentence that says what it finds; they are rules like all others."""
+
 RULES: Mapping[str, str] = MappingProxyType(
     {
         "hidden-character": "A character that does not show, or a private one, where no script or emoji needs it.",
@@ -29,6 +50,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "role-marker": "Text that looks like the frame around a prompt: a chat role, a template token, a system tag.",
         "hidden-markup": "An HTML comment or style that hides words from people and not from a model.",
         "too-large-to-scan": "The text is over the scanner's limit; none of it was scanned, so all of it is blocked.",
+        **SECRETS,
     }
 )
 """Rule name to one sentence that says what the rule finds."""
@@ -61,6 +83,8 @@ class Finding:
             return "Split the text, or give the scanner a higher limit."
         if self.rule in _CHARACTER_RULES:
             return "Delete these characters, or write what they stand for in plain words (U+200B)."
+        if self.rule in SECRETS:
+            return "Say where the secret is kept, not what it is. Take it out with 'catmem purge' and replace it."
         return "Say the same in other words: describe what was said, and do not write it as an order to a model."
 
 

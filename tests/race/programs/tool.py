@@ -28,21 +28,21 @@ REST = 0.002
 FINAL_TRIES = 200
 
 
-def commit(store: Store, token: str, expected: str | None) -> str:
-    """Shorten the text and add a line to it; returns the revision."""
+def commit(store: Store, token: str, expected: str | None) -> None:
+    """Shorten the text and add a line to it."""
 
     def update(current: Current) -> bytes:
         short = shortened(current.data)
         return short + (b"\n" if short and not short.endswith(b"\n") else b"") + line(token)
 
-    return str(store.commit(ENTITY, expected, update, Change(agent="tool", op_id=token, request=token)).revision)
+    store.commit(ENTITY, expected, update, Change(agent="tool", op_id=token, request=token))
 
 
 def main() -> None:
     folder, name, seed = sys.argv[1:]
     chance = random.Random(f"{seed} {name}")  # noqa: S311 - not for secrets
     store = named("files").make(Path(folder))
-    acknowledged: list[tuple[str, str]] = []
+    acknowledged: list[str] = []
     refused: Counter[str] = Counter()
     print("ready", flush=True)
     number, left = 0, FINAL_TRIES
@@ -52,12 +52,12 @@ def main() -> None:
         token = f"{name}-{number:06d}"
         try:
             expected = store.read(ENTITY).digest if chance.random() < 0.3 else None
-            revision = commit(store, token, expected)
+            commit(store, token, expected)
         except CatmemError as error:
             refused[error.code] += 1
             left -= ending
         else:
-            acknowledged.append((token, revision))
+            acknowledged.append(token)
             if ending:
                 break
         if chance.random() < 0.5:

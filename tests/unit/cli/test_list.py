@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -41,11 +42,37 @@ def test_for_people(place):
 
 def test_as_json(place):
     said = json.loads(run("-p", "neo", "--root", place, "--as-of", "2026-11-21", "--format", "json").stdout)
-    assert list(said) == ["profile", "entries"]
+    assert list(said) == ["profile", "files", "entries"]
     assert {tuple(entry) for entry in said["entries"]} == {tuple(KEYS)}
     assert [(entry["target"], entry["line"], entry["state"], entry["date"]) for entry in said["entries"]] == [
         ("user", 2, "stale", "2026-01-01"), ("user", 5, "unverified", None), ("memory", 2, "unverified", None),
     ]  # fmt: skip
+
+
+def test_what_a_write_may_expect_is_in_the_json(place):
+    def files(*choices):
+        return json.loads(run("-p", "neo", "--root", place, "--format", "json", *choices).stdout)["files"]
+
+    user = place / "homes" / "neo" / "USER.md"
+    digest = f"sha256:{hashlib.sha256(user.read_bytes()).hexdigest()}"
+    assert files() == {
+        "user": {"revision": None, "digest": digest},
+        "memory": {"revision": None, "digest": files()["memory"]["digest"]},
+    }
+    assert list(files("-t", "memory")) == ["memory"]
+    written = CliRunner().invoke(
+        group, ["replace", "-p", "neo", "--root", str(place), "two", "three", "--expected", digest]
+    )
+    assert written.exit_code == 0, written.output
+    assert files("-t", "user")["user"]["revision"] == "2"
+
+
+def test_a_history_that_cannot_be_read_hides_nothing_of_the_file(place):
+    put(place / "homes" / "neo" / ".catmem", "no folder\n")
+    result = run("-p", "neo", "--root", place, "--format", "json")
+    said = json.loads(result.stdout)
+    assert (len(said["entries"]), said["files"]["user"]["revision"]) == (3, None)
+    assert result.stderr.startswith("warning: the history of neo/user cannot be read: ")
 
 
 @pytest.mark.parametrize(
@@ -71,3 +98,40 @@ def test_a_category_out_of_sight_is_like_one_that_is_not_there(place, output_for
     assert hidden.exit_code == 0
     if output_format == "text":
         assert hidden.stderr == "No entries that this profile can see.\n"
+
+
+CLOSED = "taxonomy: {closed: true, categories: {talk: {aliases: [speech]}, pay: {}%s}}\n"
+
+
+@pytest.mark.parametrize(
+    ("category", "said"),
+    [
+        ("tlak", "The category 'tlak' is not declared in catmem.yaml. Did you mean 'talk'?"),
+        ("Tlak!", "The category 'Tlak!' is not declared in catmem.yaml. Did you mean 'talk'?"),
+        ("speach", "Did you mean 'speech'?"),
+        ("zebra", "The declared categories are pay, talk."),
+    ],
+)
+def test_a_category_that_a_closed_taxonomy_does_not_declare(place, category, said):
+    put(place / "catmem.yaml", CLOSED % "")
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
+    result = run("-p", "neo", "--root", place, "-c", category)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.endswith(f"{said}\n")
+    assert run("-p", "neo", "--root", place, "-c", category, "--format", "json").stderr == ""
+
+
+@pytest.mark.parametrize("category", ["talk", "speech", "Talk", "pay", "__uncategorized__"])
+def test_a_declared_one_needs_no_hint(place, category):
+    put(place / "catmem.yaml", CLOSED % "")
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
+    assert "declared" not in run("-p", "neo", "--root", place, "-c", category).stderr
+
+
+def test_a_hint_counts_categories_and_no_aliases(place):
+    more = "".join(f", c{number}: {{aliases: [a{number}, b{number}]}}" for number in range(7))
+    put(place / "catmem.yaml", CLOSED % more)
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
+    assert "There are 9 declared categories" in run("-p", "neo", "--root", place, "-c", "zebra").stderr
+    arguments = ["add", "-p", "neo", "--root", str(place), "-c", "zebra", "x"]
+    assert "There are 9 categories to write to" in CliRunner().invoke(group, arguments).stderr

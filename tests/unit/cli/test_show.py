@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -58,6 +59,16 @@ def test_what_a_profile_sees(place):
         assert not any(word in result.output for word in ("Title", "pay", "secret"))
     memory = run("-p", "neo", "-t", "memory", "--root", place)
     assert (memory.exit_code, memory.stdout) == (0, "(no entries)\n")
+
+
+def test_what_a_write_may_expect_is_in_the_json_of_a_profile(place):
+    def said(*choices):
+        return json.loads(run(*choices, "--root", place, "--format", "json").stdout)
+
+    digest = f"sha256:{hashlib.sha256(TEXT.encode()).hexdigest()}"
+    assert said("-p", "neo")["files"] == {"user": {"revision": None, "digest": digest}}
+    assert list(said("-p", "neo", "-t", "memory")["files"]) == ["memory"]
+    assert "files" not in said(place / "homes" / "neo" / "USER.md")
 
 
 def test_standard_input(place):

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from catmem.policy.threats import DEFAULT_LIMIT, RULES, BuiltinScanner, Finding, Scanner, scan
+from catmem.policy.threats import DEFAULT_LIMIT, RULES, SECRETS, BuiltinScanner, Finding, Scanner, scan
 from tests.threats import report
 
 # The least part of each attack class that must be found; docs/security.md lists what is missed.
@@ -27,6 +27,8 @@ FLOORS = {
     "remote-image": 1.0,
     "role-marker": 0.9,
     "hidden-markup": 0.9,
+    **dict.fromkeys(SECRETS, 1.0),
+    "assigned-secret": 0.7,
 }
 
 

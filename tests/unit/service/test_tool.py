@@ -225,12 +225,20 @@ def test_a_bug_is_not_hidden(workspace, monkeypatch):
 def test_several_matches(call):
     answer = call(action="remove", old_text="s")
     assert (answer["reason"], answer["candidates"]) == ("ambiguous", ["short answers", "no calls"])
+    assert [place["id"] for place in answer["places"]] == [entry["id"] for entry in answer["entries"][:2]]
+    assert call(action="remove", old_text=answer["places"][0]["id"])["success"]
 
 
 def test_hidden_matches_are_no_matches(call):
     answer = call(action="remove", old_text="hidden")
     assert answer["reason"] == "no_match"
     assert bodies(answer) == ["short answers", "no calls", "be kind"]
+
+
+@pytest.mark.parametrize("expected", ["latest", "sha256:0", "-1"])
+def test_a_view_that_can_be_none(call, expected):
+    answer = call(action="add", content="x", expected=expected)
+    assert (answer["success"], answer["reason"]) == (False, "bad_expected")
 
 
 def test_over_the_limit(call):

@@ -341,31 +341,60 @@ def test_a_file_over_every_limit_is_not_written_over(tmp_path):
     assert caught.value.code == "too_large"
 
 
-LONG = "long " * 10
+LONG = "long " * 9 + "long"
 LIMITED = "limits: {user: 40}\n"
+NO_MENDING = {
+    "the same size": lambda ws, **how: ws.replace("neo", "long", "x" * len(LONG), **how),
+    "another tag": lambda ws, **how: ws.replace("neo", "long", None, tags={"source": "me"}, **how),
+    "verify": lambda ws, **how: ws.verify("neo", "long", **how),
+    "move": lambda ws, **how: ws.move("neo", "long", "talk", **how),
+}
+MENDING = {
+    "remove": (lambda ws, **how: ws.remove("neo", "long", **how), "short\n"),
+    "shorter": (lambda ws, **how: ws.replace("neo", "long", "x", **how), "x\n§\nshort\n"),
+    "still too long": (lambda ws, **how: ws.replace("neo", "long", LONG[5:], **how), f"{LONG[5:]}\n§\nshort\n"),
+}
 
 
-def test_an_entry_over_the_whole_limit_is_left_to_repair(tmp_path):
-    workspace = make_root(tmp_path, config=LIMITED, profiles=PROFILES, files={"neo/user": f"{LONG}\n§\nshort\n"})
-    for write in (
-        lambda: workspace.remove("neo", "long"),
-        lambda: workspace.replace("neo", "long", "x"),
-        lambda: workspace.verify("neo", "long"),
-    ):
-        with pytest.raises(DriftError) as caught:
-            write()
-        assert caught.value.code == "entry_too_large"
-        assert "catmem repair neo/user" in caught.value.hint
-    assert workspace.remove("neo", "short").changed
+@pytest.fixture
+def with_long_entry(tmp_path):
+    profiles = {"neo": "include_uncategorized: true\nwritable_categories: ['*']\n", "boss": "tier: 1\n"}
+    return make_root(tmp_path, config=LIMITED, profiles=profiles, files={"neo/user": f"{LONG}\n§\nshort\n"})
 
 
-def test_an_entry_over_the_size_of_any_entry_is_left_to_repair(tmp_path):
+@pytest.mark.parametrize("write", NO_MENDING.values(), ids=NO_MENDING)
+def test_an_entry_over_the_whole_limit_is_not_written_to(with_long_entry, write):
+    with pytest.raises(DriftError) as caught:
+        write(with_long_entry)
+    error = caught.value
+    assert error.code == "entry_too_large"
+    assert error.message == "this entry has 49 characters, longer than the whole limit of the file, 40"
+    assert "A person can shorten or remove it, and 'catmem repair neo/user' can split it" in error.hint
+    assert (error.expected, error.found, error.drift_backup) == (None, None, None)
+    assert with_long_entry.remove("neo", "short").changed
+
+
+@pytest.mark.parametrize(("write", "after"), MENDING.values(), ids=MENDING)
+def test_a_person_may_remove_or_shorten_an_entry_over_the_whole_limit(with_long_entry, write, after):
+    assert write(with_long_entry).after == after
+
+
+@pytest.mark.parametrize("actor", ["neo", "boss"])
+@pytest.mark.parametrize(("write", "_"), MENDING.values(), ids=MENDING)
+def test_no_profile_may(with_long_entry, write, _, actor):
+    with pytest.raises(DriftError) as caught:
+        write(with_long_entry, actor=actor)
+    assert caught.value.code == "entry_too_large"
+
+
+def test_an_entry_over_the_size_of_any_entry(tmp_path):
     huge = "y" * ((1 << 20) + 1)
     workspace = make_root(tmp_path, profiles=PROFILES, files={"neo/user": f"{huge}\n§\nshort\n"})
     with pytest.raises(DriftError) as caught:
-        workspace.remove("neo", "yyy")
+        workspace.verify("neo", "yyy")
     assert caught.value.code == "entry_too_large"
-    assert workspace.remove("neo", "short").changed
+    assert caught.value.message.endswith("longer than an entry may be, 1,048,576")
+    assert workspace.remove("neo", "yyy").after == "short\n"
 
 
 @pytest.mark.parametrize("size", [(1 << 20) + 1, 17 << 20])

@@ -1,0 +1,200 @@
+"""``catmem lint``: find what is wrong, fix what is safe to fix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem import __version__
+from catmem.cli.file_diff import file_diff
+from catmem.cli.options import as_of_option, root_option
+from catmem.cli.output import emit, print_error, printable, say, shown_path
+from catmem.errors import CatmemError, UnreadableError
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from catmem.policy.lint.diagnostic import Diagnostic
+    from catmem.policy.lint.fixing import Fixed
+    from catmem.policy.lint.renderers.report import Format
+    from catmem.service.linting import Found, Linter
+
+_BASELINE = "catmem.lint.json"
+
+
+def _codes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    del ctx, param
+    return tuple(code.strip() for value in values for code in value.split(",") if code.strip())
+
+
+def _remember_format(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    del param
+    ctx.meta["catmem.json"] = value == "json"
+    return value
+
+
+@click.command(epilog="Examples: catmem lint   catmem lint --fix homes/   catmem lint --select CM2,CM6 --format sarif")
+@click.argument("paths", nargs=-1)
+@click.option("--fix", is_flag=True, help="Apply safe fixes until nothing changes, then say what is left.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: apply the fixes too that need a second look.")
+@click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change; exit 1 if anything.")
+@click.option("--select", metavar="CODES", multiple=True, callback=_codes, help="Only these rules: CM203, or CM2.")
+@click.option("--ignore", metavar="CODES", multiple=True, callback=_codes, help="Not these rules.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    show_default=True,
+    is_eager=True,
+    callback=_remember_format,
+    help="For people, for programs, for GitHub's checks, or for code scanners.",
+)
+@as_of_option
+@click.option("--baseline", metavar="FILE", help="Findings that do not count. By default what catmem.yaml says.")
+@click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline, so that none of them counts.")
+@click.option("--no-cache", is_flag=True, help="Look at every file anew, and keep nothing for the next run.")
+@click.option("--statistics", is_flag=True, help="With the format text: how often each rule found something.")
+@click.option("--output", metavar="FILE", help="Write the findings to a file and not to standard output.")
+@root_option
+def command(  # noqa: PLR0913 - one parameter an option
+    *,
+    paths: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    form: Format,
+    as_of: date | None,
+    baseline: str | None,
+    output: str | None,
+    root_folder: str | None,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    write_baseline: bool,
+    no_cache: bool,
+    statistics: bool,
+) -> None:
+    """Find what is wrong in memory files, profiles, catmem.yaml and schemas.
+
+    PATHS are files or folders; without any, all that is below the root. Exit status: 0 if there are hints at most, 1
+    with errors or warnings, 2 if the configuration is not right (all other files are looked at all the same).
+    """
+    from catmem.service.linting import Linter
+
+    def opened() -> Linter:
+        return Linter.open(
+            "." if root_folder is None else root_folder,
+            search=root_folder is None,
+            paths=paths,
+            select=select,
+            ignore=ignore,
+            as_of=as_of,
+            keep=not no_cache,
+        )
+
+    linter = opened()
+    as_json = form == "json"
+    status = 0
+    if fix or diff:
+        fixed = linter.fix(unsafe=unsafe_fixes)
+        _say_fighting(fixed)
+        status = int(bool(fixed.fighting))
+        if diff:
+            for name, text in fixed.texts.items():
+                emit(file_diff(_shown(linter, name), linter.text(name) or "", text))
+            raise SystemExit(max(status, int(bool(fixed.texts)), 2 * bool(linter.errors)))
+        status = max(status, _write(linter, fixed, as_json=as_json))
+        linter = opened()
+    found = linter.run()
+    known = _baseline_path(linter, baseline, must_be_there=not write_baseline)
+    if write_baseline:
+        _write_baseline(found, known or linter.root.path(_BASELINE))
+        raise SystemExit(2 * bool(found.errors))
+    if known is not None:
+        found = linter.without_baseline(found, known)
+    _report(linter, found, form, statistics=statistics, output=output)
+    for error in found.errors:
+        print_error(error, as_json=as_json)
+    raise SystemExit(max(status, found.exit_status))
+
+
+def _report(linter: Linter, found: Found, form: Format, *, statistics: bool, output: str | None) -> None:
+    from catmem.policy.lint.renderers.report import Report, render
+
+    names: dict[str, str] = {}
+    diagnostics = [_from_here(linter, diagnostic, names) for diagnostic in found.diagnostics]
+    report = Report(diagnostics, found.files, lambda path: linter.text(names.get(path, path)), __version__)
+    text = render(report, form, statistics=statistics)
+    if output is None:
+        emit(text)
+    else:
+        _write_text(Path(output), text)
+    for note in found.notes:
+        say(f"note: {printable(note)}")
+    if form == "text":
+        said = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in report.severities().items() if count)
+        hidden = len(report.diagnostics) - len(report.counting)
+        extra = f", {hidden} suppressed" if hidden else ""
+        say(f"{found.files} file{'s' * (found.files != 1)}: {said or 'nothing found'}{extra}")
+
+
+def _from_here(linter: Linter, diagnostic: Diagnostic, names: dict[str, str]) -> Diagnostic:
+    """The diagnostic with its paths as they are from the working folder; ``names`` learns what they stand for."""
+    path = _shown(linter, diagnostic.path)
+    names[path] = diagnostic.path
+    related = tuple(replace(one, path=_shown(linter, one.path) if one.path else "") for one in diagnostic.related)
+    return replace(diagnostic, path=path, related=related)
+
+
+def _shown(linter: Linter, name: str) -> str:
+    return shown_path(linter.root.path(name))
+
+
+def _say_fighting(fixed: Fixed) -> None:
+    for name, codes in fixed.fighting.items():
+        say(f"error: {printable(name)}: fixes of {', '.join(codes)} undo each other or never end, so none was made")
+
+
+def _write(linter: Linter, fixed: Fixed, *, as_json: bool) -> int:
+    """Write the fixed texts; the worst exit status of what could not be written."""
+    status, written = 0, 0
+    for name, text in fixed.texts.items():
+        try:
+            linter.write(name, linter.text(name) or "", text)
+            written += 1
+        except CatmemError as error:
+            print_error(error, as_json=as_json)
+            status = max(status, error.exit_status)
+    if fixed.applied:
+        say(
+            f"fixed {len(fixed.applied)} finding{'s' * (len(fixed.applied) != 1)} in {written} "
+            f"file{'s' * (written != 1)}"
+        )
+    return status
+
+
+def _baseline_path(linter: Linter, given: str | None, *, must_be_there: bool) -> Path | None:
+    if given is not None:
+        path = Path(given)
+        if must_be_there and not path.exists():
+            raise UnreadableError("no such baseline", code="missing", path=path, hint="--write-baseline makes one.")
+        return path
+    return None if linter.settings.baseline is None else linter.root.path(linter.settings.baseline)
+
+
+def _write_baseline(found: Found, path: Path) -> None:
+    from catmem.policy.lint.baseline import write_baseline
+
+    _write_text(path, write_baseline(found.diagnostics))
+    say(f"wrote {printable(shown_path(path))}; name it as 'baseline' under 'lint' in catmem.yaml, or with --baseline")
+
+
+def _write_text(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+    except OSError as error:
+        message = f"cannot be written: {error.strerror or error}"
+        raise UnreadableError(message, code="not_writable", path=path, hint="Name another file.") from error

@@ -1,0 +1,165 @@
+"""What lint says: a ``Finding`` is what a rule yields, a ``Diagnostic`` a finding with its rule and its place.
+
+Offsets are in code points of the text of the file (a BOM is its first character); lines and columns count from 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from catmem.model.edit import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Severity = Literal["error", "warning", "hint"]
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "hint")
+"""From the worst to the mildest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits of the file of the finding, in file order and without overlap, that take the finding away.
+
+    A *safe* fix changes no words and loses nothing; an unsafe one is a good guess that a person looks at.
+    """
+
+    edits: tuple[TextEdit, ...]
+    safe: bool
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        edits = [{"start": edit.start, "end": edit.end, "text": edit.text} for edit in self.edits]
+        return {"message": self.message, "safe": self.safe, "edits": edits}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Fix:
+        """The fix that ``to_dict`` gave this form of."""
+        edits = tuple(TextEdit(edit["start"], edit["end"], edit["text"]) for edit in data["edits"])
+        return cls(edits, data["safe"], data["message"])
+
+
+class Region(NamedTuple):
+    """Where a span begins and ends, in lines and columns from 1; the end is behind the last character."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+NOWHERE = Region(1, 1, 1, 1)
+"""For a file without text: one that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a finding speaks of, such as the first of two duplicates. ``path`` is from the root.
+
+    A rule gives path and span; the engine fills in line and column.
+    """
+
+    path: str
+    start: int
+    end: int
+    message: str
+    line: int = 1
+    column: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {name: getattr(self, name) for name in ("path", "start", "end", "message", "line", "column")}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule yields: a span of the file that the rule looks at, and what is wrong there.
+
+    ``message`` is one sentence without a final full stop; ``hint`` says what to do. ``path`` (from the root) names the
+    file where a rule looks at several; otherwise it stays empty.
+    """
+
+    start: int
+    end: int
+    message: str
+    hint: str = ""
+    fix: Fix | None = None
+    related: tuple[Related, ...] = ()
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A finding with its rule, its severity and its place; ``path`` is from the root, with ``/``.
+
+    ``fingerprint`` names what the finding is about (an entry's id, else a digest of the words), so that a baseline
+    knows it again after lines have moved. ``suppressed`` is ``inline`` or ``baseline`` for one that does not count.
+    """
+
+    path: str
+    start: int
+    end: int
+    region: Region
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    hint: str = ""
+    fix: Fix | None = None
+    related: tuple[Related, ...] = ()
+    fingerprint: str = ""
+    suppressed: Literal["", "inline", "baseline"] = ""
+
+    @property
+    def line(self) -> int:
+        """The line, from 1, where it begins."""
+        return self.region.line
+
+    @property
+    def column(self) -> int:
+        """The column, in code points from 1, where it begins."""
+        return self.region.column
+
+    @property
+    def sort_key(self) -> tuple[str, int, str, int, str]:
+        """The order of all output: by path, place and code."""
+        return self.path, self.start, self.code, self.end, self.message
+
+    def __str__(self) -> str:
+        """``path:line:column: CODE message``."""
+        return f"{self.path}:{self.line}:{self.column}: {self.code} {self.message}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; ``from_dict`` reads it."""
+        return {
+            "path": self.path,
+            "line": self.region.line,
+            "column": self.region.column,
+            "end_line": self.region.end_line,
+            "end_column": self.region.end_column,
+            "start": self.start,
+            "end": self.end,
+            "code": self.code,
+            "name": self.name,
+            "severity": self.severity,
+            "message": self.message,
+            "hint": self.hint,
+            "fix": None if self.fix is None else self.fix.to_dict(),
+            "related": [other.to_dict() for other in self.related],
+            "fingerprint": self.fingerprint,
+            "suppressed": self.suppressed,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Diagnostic:
+        """The diagnostic that ``to_dict`` gave this form of. Raises ``KeyError`` or ``TypeError`` for another."""
+        plain = ("path", "start", "end", "code", "name", "severity", "message", "hint", "fingerprint", "suppressed")
+        return cls(
+            region=Region(data["line"], data["column"], data["end_line"], data["end_column"]),
+            fix=None if data["fix"] is None else Fix.from_dict(data["fix"]),
+            related=tuple(Related(**other) for other in data["related"]),
+            **{name: data[name] for name in plain},
+        )

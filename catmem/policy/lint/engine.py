@@ -1,0 +1,217 @@
+"""Running the rules: on one file, on what is known of all files, and bringing the two together.
+
+::
+
+    file ── lint_file ──> FileResult ─┐ (kept by content)
+    facts of all ── lint_root ────────┴── finished ──> diagnostics, in order
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from catmem.digest import content_digest
+from catmem.policy.lint.diagnostic import NOWHERE, Diagnostic, Region
+from catmem.policy.lint.facts import FileFacts, facts_of
+from catmem.policy.lint.linted import LintedFile, LintedYaml
+from catmem.policy.lint.rule import all_rules
+from catmem.policy.lint.suppress import Mark, covering, is_only_marks, marks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from catmem.policy.lint.diagnostic import Finding
+    from catmem.policy.lint.linted import Context, LintedStore, RootFacts
+    from catmem.policy.lint.rule import Rule
+    from catmem.policy.lint.settings import Settings
+
+NEEDLESS = "CM190"
+"""The rule for marks that suppress nothing: only known once every other rule has run."""
+
+_DIGESTED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What one file comes to by itself: its findings, its marks, and what rules across files need of it."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    facts: FileFacts | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, but the facts."""
+        return {
+            "diagnostics": [diagnostic.to_dict() for diagnostic in self.diagnostics],
+            "marks": [mark.to_dict() for mark in self.marks],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], facts: FileFacts | None) -> FileResult:
+        """The result that ``to_dict`` gave this form of. Raises ``KeyError`` or ``TypeError`` for another."""
+        diagnostics = tuple(Diagnostic.from_dict(each) for each in data["diagnostics"])
+        return cls(diagnostics, tuple(Mark.from_dict(each) for each in data["marks"]), facts)
+
+
+def lint_file(file: LintedFile, context: Context, settings: Settings) -> FileResult:
+    """Run the rules of scope ``file`` on a memory file. Marks are read here and counted by ``finished``."""
+    found = _run(file, "file", context, settings)
+    if file.document is None:
+        return FileResult(tuple(found))
+    return FileResult(tuple(found), marks(file.document), file_facts(file))
+
+
+def file_facts(file: LintedFile) -> FileFacts:
+    """What rules across files need of a file; no entry of one that is not text."""
+    if file.document is None:
+        return FileFacts(file.path, file.owner, file.target)
+    facts = facts_of(file.document, path=file.path, owner=file.owner, target=file.target)
+    if len(facts.entries) == len(file.entries):
+        return facts
+    # An entry of marks alone is no entry to any rule, and two of them are no duplicates.
+    spoken = {entry.start for entry in file.document.entries if is_only_marks(entry)}
+    return facts._replace(entries=tuple(entry for entry in facts.entries if entry.start not in spoken))
+
+
+def lint_yaml(file: LintedYaml, context: Context, settings: Settings) -> FileResult:
+    """Run the rules of a configuration file, a schema (scope ``config``) or a profile (scope ``profile``)."""
+    scope = "profile" if file.kind == "profile" else "config"
+    return FileResult(tuple(_run(file, scope, context, settings)))
+
+
+def lint_root(
+    facts: RootFacts, context: Context, settings: Settings, source: Callable[[str], LintedFile | LintedYaml]
+) -> list[Diagnostic]:
+    """Run the rules that look across files; ``source`` gives a file that one of them found something in."""
+    found: list[Diagnostic] = []
+    for rule in all_rules().values():
+        if rule.scope == "root":
+            found += [
+                _diagnostic(source(finding.path), rule, finding, settings, source)
+                for finding in rule.check(facts, context)
+                if rule in settings.rules(finding.path)
+            ]
+    return found
+
+
+def lint_store(store: LintedStore, context: Context, settings: Settings) -> list[Diagnostic]:
+    """Run the rules of scope ``store`` on what was found in a store. Such findings have a file and no place in it."""
+    found: list[Diagnostic] = []
+    for rule in all_rules().values():
+        if rule.scope == "store":
+            for finding in rule.check(store, context):
+                path = finding.path or store.path
+                if rule in settings.rules(path):
+                    place = LintedYaml(path)
+                    found.append(_diagnostic(place, rule, replace(finding, path=path), settings, None))
+    return found
+
+
+def finished(results: Mapping[str, FileResult], others: Iterable[Diagnostic], settings: Settings) -> list[Diagnostic]:
+    """All diagnostics in order, those that a mark covers as suppressed, with one for each mark that is needless."""
+    known = all_rules()
+    done: list[Diagnostic] = []
+    used: set[tuple[str, int, str]] = set()
+    for diagnostic in (*(each for result in results.values() for each in result.diagnostics), *others):
+        result = results.get(diagnostic.path)
+        mark = None
+        if result is not None and result.marks and known[diagnostic.code].suppressible:
+            mark = covering(result.marks, diagnostic.code, diagnostic.start)
+        if mark is None:
+            done.append(diagnostic)
+        else:
+            used.add((diagnostic.path, mark.start, diagnostic.code))
+            done.append(replace(diagnostic, suppressed="inline"))
+    for path, result in results.items():
+        if result.marks:
+            done += _needless(path, result.marks, used, settings)
+    return sorted(done, key=lambda diagnostic: diagnostic.sort_key)
+
+
+def _needless(
+    path: str, found: Iterable[Mark], used: set[tuple[str, int, str]], settings: Settings
+) -> Iterator[Diagnostic]:
+    # A code whose rule does not look at this file says nothing: switch the rule on, and the mark may be needed.
+    on = {rule.code: rule for rule in settings.rules(path)}
+    rule = on.get(NEEDLESS)
+    if rule is None:
+        return
+    for mark in found:
+        for code in mark.codes:
+            if code in on and on[code].suppressible and (path, mark.start, code) not in used:
+                yield Diagnostic(
+                    path=path,
+                    start=mark.start,
+                    end=mark.end,
+                    region=mark.region,
+                    code=rule.code,
+                    name=rule.name,
+                    severity=settings.severity_of(rule),
+                    message=f"this mark suppresses {code}, and {code} finds nothing here",
+                    hint="Remove the code from the mark, or the mark.",
+                    fingerprint=content_digest([code]),
+                )
+
+
+def _run(file: LintedFile | LintedYaml, scope: str, context: Context, settings: Settings) -> list[Diagnostic]:
+    return [
+        _diagnostic(file, rule, finding, settings, None)
+        for rule in settings.rules(file.path)
+        if rule.scope == scope
+        for finding in rule.check(file, context)
+    ]
+
+
+def _diagnostic(
+    file: LintedFile | LintedYaml,
+    rule: Rule,
+    finding: Finding,
+    settings: Settings,
+    source: Callable[[str], LintedFile | LintedYaml] | None,
+) -> Diagnostic:
+    related = finding.related
+    if related:
+        related = tuple(
+            replace(other, line=region.line, column=region.column)
+            for other in related
+            for region in (_related_region(file, other.path, other.start, other.end, source),)
+        )
+    return Diagnostic(
+        path=file.path,
+        start=finding.start,
+        end=finding.end,
+        region=file.region(finding.start, finding.end),
+        code=rule.code,
+        name=rule.name,
+        severity=settings.severity_of(rule),
+        message=finding.message,
+        hint=finding.hint,
+        fix=finding.fix,
+        related=related,
+        fingerprint=_fingerprint(file, finding),
+    )
+
+
+def _related_region(
+    file: LintedFile | LintedYaml,
+    path: str,
+    start: int,
+    end: int,
+    source: Callable[[str], LintedFile | LintedYaml] | None,
+) -> Region:
+    if path in {"", file.path}:
+        return file.region(start, end)
+    return source(path).region(start, end) if source is not None else NOWHERE
+
+
+def _fingerprint(file: LintedFile | LintedYaml, finding: Finding) -> str:
+    """The id of the entry that the finding is about, else a digest of the words that it spans, else of its message."""
+    if isinstance(file, LintedFile) and file.document is not None:
+        entries = file.entries
+        index = bisect_right(entries, finding.start, key=lambda entry: entry.start) - 1
+        if index >= 0 and finding.start < entries[index].end:
+            return entries[index].id
+    words = file.text[finding.start : min(finding.end, finding.start + _DIGESTED)]
+    return content_digest([words or finding.message])

@@ -1,0 +1,224 @@
+"""What rules look at: files that were read already, and what they may know about the root around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from catmem.errors import CatmemError
+from catmem.model.document import Document, Entry, TagValue, parse
+from catmem.policy.lint.diagnostic import NOWHERE, Region
+from catmem.policy.lint.suppress import is_only_marks
+from catmem.policy.threats import BuiltinScanner
+from catmem.text import LineIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date
+
+    from catmem.policy.config import Config, Taxonomy
+    from catmem.policy.lint.facts import FileFacts
+    from catmem.policy.profile import Profile
+    from catmem.policy.threats import Scanner
+    from catmem.policy.yamlfile import KeyPath
+
+Target = Literal["user", "memory"]
+
+
+class LintedEntry:
+    """An entry whose body, tags and id are worked out once, however many rules ask for them."""
+
+    __slots__ = ("_body", "_id", "_tags", "category", "end", "entry", "raw", "start")
+
+    def __init__(self, entry: Entry) -> None:
+        """``start`` and ``end`` are the entry's span in the file, ``raw`` the text that stands there."""
+        self.entry = entry
+        self.category, self.start, self.end, self.raw = entry.category, entry.start, entry.end, entry.raw
+        self._body: str | None = None
+        self._tags: dict[str, TagValue] | None = None
+        self._id: str | None = None
+
+    @property
+    def body(self) -> str:
+        """The text without tags, escapes undone, lines ending in LF."""
+        if self._body is None:
+            self._body = self.entry.body
+        return self._body
+
+    @property
+    def tags(self) -> Mapping[str, TagValue]:
+        """The tags, of a repeated key the first."""
+        if self._tags is None:
+            self._tags = self.entry.tags
+        return self._tags
+
+    @property
+    def id(self) -> str:
+        """The digest of body and tags."""
+        if self._id is None:
+            self._id = self.entry.id
+        return self._id
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A file with a path from the root (with ``/``), the text that was read, and offsets as lines and columns."""
+
+    path: str
+    data: bytes = field(default=b"", repr=False)
+    error: CatmemError | None = None
+    """Why the file could not be read or understood. A file that could not be opened has no ``data``."""
+    _text: str | None = field(default=None, init=False, repr=False, compare=False)
+    _lines: LineIndex | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The text; U+FFFD stands for bytes that are not UTF-8."""
+        if self._text is None:
+            object.__setattr__(self, "_text", self.data.decode("utf-8", "replace"))
+        return self._text  # type: ignore[return-value]
+
+    @property
+    def line_index(self) -> LineIndex:
+        """Offsets to lines and columns."""
+        if self._lines is None:
+            object.__setattr__(self, "_lines", LineIndex(self.text))
+        return self._lines  # type: ignore[return-value]
+
+    def line(self, offset: int) -> int:
+        """The line, from 1, of the character at ``offset``."""
+        return self.line_index.line(offset)
+
+    def region(self, start: int, end: int) -> Region:
+        """A span in lines and columns."""
+        if not self.data:
+            return NOWHERE
+        position = self.line_index.position
+        return Region(*position(start), *position(end))
+
+    def span_at(self, line: int | None, column: int | None = None) -> tuple[int, int]:
+        """The span from a line and column (from 1, as YAML's errors and positions give them) to the line's end.
+
+        Without a line, the first line.
+        """
+        lines = self.text.split("\n")
+        line = min(max(line or 1, 1), len(lines))
+        start = sum(len(before) + 1 for before in lines[: line - 1])
+        end = start + len(lines[line - 1].rstrip("\r"))
+        return min(start + max((column or 1) - 1, 0), end), end
+
+
+@dataclass(frozen=True, slots=True)
+class LintedFile(_Text):
+    """A memory file. ``document`` is ``None`` for one that is not UTF-8, too large, or could not be read (``error``).
+
+    ``owner`` and ``target`` are the profile whose file it is, and which of the two; ``None`` for another file.
+    """
+
+    document: Document | None = field(default=None, repr=False)
+    owner: str | None = None
+    target: Target | None = None
+    _entries: tuple[LintedEntry, ...] | None = field(default=None, init=False, repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls, path: str, data: bytes, config: Config, *, owner: str | None = None, target: Target | None = None
+    ) -> LintedFile:
+        """Parse the bytes of a memory file as a root of this configuration reads it; never raises for what they are."""
+        taxonomy = config.taxonomy
+        declared = taxonomy.declared() if taxonomy.card_titles else None
+        try:
+            document = parse(data, declared, aliases=taxonomy.aliases)
+        except CatmemError as error:
+            return cls(path, data, error, None, owner, target)
+        return cls(path, data, None, document, owner, target)
+
+    @property
+    def text(self) -> str:
+        """The text; U+FFFD stands for bytes that are not UTF-8."""
+        return super(LintedFile, self).text if self.document is None else self.document.text
+
+    @property
+    def entries(self) -> tuple[LintedEntry, ...]:
+        """The entries, in file order, but those that hold only marks of lint; none where there is no document."""
+        if self._entries is None:
+            entries = () if self.document is None else self.document.entries
+            found = tuple(LintedEntry(entry) for entry in entries if not is_only_marks(entry))
+            object.__setattr__(self, "_entries", found)
+        return self._entries  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class LintedYaml(_Text):
+    """A YAML file of the root: its ``catmem.yaml`` (``config``), a ``profile`` or a ``schema`` of entries.
+
+    ``values`` is what stands in it (``None`` if it could not be read as YAML), ``positions`` the line and column of
+    each key, ``profile`` the profile of a profile file that is right. ``error`` is why loading it failed.
+    """
+
+    kind: Literal["config", "profile", "schema"] = "config"
+    values: Any = None
+    positions: Mapping[KeyPath, tuple[int, int]] = field(default_factory=dict, repr=False)
+    profile: Profile | None = None
+
+    def span_of(self, key: KeyPath) -> tuple[int, int]:
+        """The span from a key's place to the end of its line; of the nearest key above it that has a place."""
+        while key and key not in self.positions:
+            key = key[:-1]
+        return self.span_at(*self.positions.get(key, (1, 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFault:
+    """One thing that is wrong in a store. ``kind`` is the store's own name for it; ``path`` is from the root."""
+
+    kind: str
+    path: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LintedStore:
+    """What the service found in a store: its faults (journal, backups, branches, changes from outside)."""
+
+    path: str
+    faults: tuple[StoreFault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RootFacts:
+    """The facts of every memory file by path, in order of the paths."""
+
+    files: Mapping[str, FileFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a rule may know besides the file. ``profiles`` are those of the root that are right, by name.
+
+    Only a rule that is ``dated`` may look at ``as_of``. ``rule_options`` are what ``catmem.yaml`` sets, by code, laid
+    over the rule's own defaults.
+    """
+
+    config: Config
+    as_of: date
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    scanner: Scanner = field(default_factory=BuiltinScanner)
+    rule_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    schemas: Mapping[str, Any] = field(default_factory=dict)
+    """The files of the root's folder ``schemas``, read, by name (``rules.yaml``)."""
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The declared categories."""
+        return self.config.taxonomy
+
+    def options(self, code: str) -> Mapping[str, Any]:
+        """The options of a rule: its defaults, and over them what the root sets."""
+        options = self.rule_options.get(code)
+        if options is None:
+            from catmem.policy.lint.rule import all_rules
+
+            return all_rules()[code].options
+        return options

@@ -1,0 +1,176 @@
+"""Rules on how much fits: into a file, and into a profile's prompt."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+from catmem.policy.lint.diagnostic import Finding
+from catmem.policy.lint.rule import rule
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.policy.lint.facts import EntryFact, FileFacts
+    from catmem.policy.lint.linted import Context, LintedFile, RootFacts
+    from catmem.policy.profile import Profile
+
+HERMES_LIMITS = {"user": 1375, "memory": 2200}
+"""Characters that stock Hermes Agent lets its two files have."""
+
+_TARGETS = {"USER.md": "user", "MEMORY.md": "memory"}
+_HERMES_HOME = ".hermes"
+
+
+def _limit(file: LintedFile, context: Context) -> tuple[int, str] | None:
+    """The limit of a file in characters, and who sets it: its profile, the root, or Hermes Agent in its home."""
+    target = file.target or _TARGETS.get(file.path.rpartition("/")[2])
+    if target is None:
+        return None
+    owner = context.profiles.get(file.owner or "")
+    if owner is not None and target in owner.limits:
+        return owner.limits[target], f"the profile {owner.name}"
+    if target in context.config.limits:
+        return context.config.limits[target], "catmem.yaml"
+    # As written: where a profile's files are, its own folder, or the template for all, or else the path says.
+    folder = (owner.memory_dir or context.config.homes) if owner is not None else file.path
+    parts = (*context.config.root.parts, *folder.split("/"))
+    return (HERMES_LIMITS[target], "Hermes Agent") if _HERMES_HOME in parts else None
+
+
+def _size(text: str) -> int:
+    """What counts of a file: as Hermes Agent counts, so without the newlines at its end."""
+    return len(text.rstrip("\r\n"))
+
+
+def _last_line(text: str) -> tuple[int, int]:
+    end = _size(text)
+    return text.rfind("\n", 0, end) + 1, end
+
+
+@rule("CM501", "file-over-limit", severity="error")
+def file_over_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find memory files that are longer than they may be.
+
+    ## Why
+    No write that leaves a file over its limit is accepted, so until something is removed an agent can add nothing.
+    The limit is `limits` of the profile, else of `catmem.yaml`, else, for files in a Hermes home (`.hermes`), Hermes
+    Agent's own: 1,375 characters for USER.md and 2,200 for MEMORY.md. Without any, files have no limit.
+
+    ## Example
+    Bad: a USER.md of 1,500 characters, with `limits: {user: 1375}`.
+
+    Good: the same file after what is expired or stale was removed.
+
+    ## Fix
+    Remove or shorten entries; `catmem lint` names stale, expired and repeated ones. There is no fix.
+    """
+    limit = _limit(file, context)
+    if limit is not None and file.document is not None and (size := _size(file.text)) > limit[0]:
+        message = f"the file has {size:,} characters, {size - limit[0]:,} over its limit of {limit[0]:,} ({limit[1]})"
+        yield Finding(*_last_line(file.text), message, "Remove or shorten entries; the first to go are expired ones.")
+
+
+@rule("CM502", "near-limit", severity="hint", options={"percent": 90})
+def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find memory files that are nearly full.
+
+    ## Why
+    At the limit an agent that wants to add a fact has to remove another one in the middle of its work, and takes
+    whichever comes first. Before that, somebody can choose.
+
+    ## Example
+    Bad: a USER.md of 1,300 characters, with `limits: {user: 1375}`.
+
+    Good: one of 1,000.
+
+    ## Fix
+    Remove what is stale, expired or repeated, or raise the limit. There is no fix.
+
+    ## Options
+    - `percent`: from which part of the limit on a file counts as nearly full (90).
+    """
+    limit = _limit(file, context)
+    if limit is None or file.document is None:
+        return
+    size = _size(file.text)
+    percent = context.options("CM502")["percent"]
+    if size <= limit[0] and 100 * size >= percent * limit[0]:
+        message = f"the file has {size:,} of {limit[0]:,} characters ({100 * size // limit[0]} %; {limit[1]})"
+        yield Finding(*_last_line(file.text), message, "Remove what is stale, expired or repeated.")
+
+
+@rule("CM503", "prompt-over-budget", scope="root", dated=True)
+def prompt_over_budget(root: RootFacts, context: Context) -> Iterator[Finding]:
+    """Find profiles whose own files say more than the budget of their prompt holds.
+
+    ## Why
+    Over the budget whole entries leave the prompt: expired ones, stale ones, those without a category, then the last in
+    the profile's order. The agent works without them and does not know.
+
+    Counted are the texts of the entries that the profile selects and that have not expired. Headings, notes and marks
+    of the prompt's style come on top, so a prompt may be over its budget without this finding; `catmem prompt PROFILE
+    --explain` shows it exactly.
+
+    ## Example
+    Bad: `prompt: {budget: {user: 1375}}`, and selected entries of 1,600 characters in USER.md.
+
+    Good: a budget that holds them, or a selection of fewer categories.
+
+    ## Fix
+    Raise the budget, select fewer categories, or shorten entries. There is no fix.
+    """
+    owned: dict[str, dict[str, FileFacts]] = {}
+    for facts in root.files.values():
+        if facts.owner is not None and facts.target is not None:
+            owned.setdefault(facts.owner, {})[facts.target] = facts
+    for name, files in owned.items():
+        profile = context.profiles.get(name)
+        if profile is None or not profile.prompt.budget:
+            continue
+        shown = {target: _shown(facts, target, profile, context) for target, facts in files.items()}
+        for target, budget in profile.prompt.budget.items():
+            among = [(files[each].path, entry) for each in sorted(shown, reverse=True) for entry in shown[each]]
+            if target != "total":
+                among = [(files[target].path, entry) for entry in shown.get(target, ())]
+            size = sum(entry.size for _, entry in among)
+            if size > budget:
+                path, first = _first_over([*among], budget)
+                message = (
+                    f"the entries that {name} selects have {size:,} characters, {size - budget:,} over the {target} "
+                    f"budget of {budget:,} of its prompt, so some are left out"
+                )
+                hint = f"catmem prompt {name} --explain shows which; shorten some, or raise prompt.budget.{target}."
+                yield Finding(first.start, first.end, message, hint, path=path)
+
+
+def _first_over(among: list[tuple[str, EntryFact]], budget: int) -> tuple[str, EntryFact]:
+    """The first entry that no longer fits when they are taken in order."""
+    size = 0
+    for path, entry in among:
+        size += entry.size
+        if size > budget:
+            return path, entry
+    return among[-1]
+
+
+def _shown(facts: FileFacts, target: str, profile: Profile, context: Context) -> list[EntryFact]:
+    """What the profile selects of its own file, in the profile's order, but what has expired and is not shown then."""
+    selectors = profile.selectors(target, context.taxonomy)
+    uncategorized = profile.include_uncategorized
+    if uncategorized is None:
+        uncategorized = not facts.sections
+    positions = {category: selectors.position(category) for category in {entry.category for entry in facts.entries}}
+    ranked: list[tuple[bool, int, int, EntryFact]] = []
+    for entry in facts.entries:
+        position = positions[entry.category]
+        if position is None:
+            if entry.category != UNCATEGORIZED or not uncategorized or selectors.takes_away(entry.category):
+                continue
+            position = len(selectors.patterns)
+        last_day = entry.expires and date.fromisoformat(entry.expires)
+        if last_day and context.as_of > last_day and profile.prompt.expired == "drop":
+            continue
+        ranked.append((entry.category == UNCATEGORIZED, position, entry.start, entry))
+    return [row[-1] for row in sorted(ranked, key=lambda row: row[:3])]

@@ -1,0 +1,149 @@
+"""Rules on the store of a root: what ``catmem fsck`` finds, copies that are left over, branches nobody merged.
+
+The service gives each thing a ``kind``: the store's own code for a fault (``journal_tail``), ``backup`` for a copy
+beside a file and ``branch`` for a branch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catmem.policy.lint.diagnostic import Finding
+from catmem.policy.lint.rule import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from catmem.policy.lint.linted import Context, LintedStore
+
+_BACKUP = "backup"
+_BRANCH = "branch"
+_OUTSIDE = "changed_outside"
+_OPEN = "open_sidecar"
+_UNFINISHED = frozenset({"unfinished", "leftover", "late_write", "journal_leftover", "journal_stranger"})
+_NO_DAMAGE = _UNFINISHED | {_BACKUP, _BRANCH, _OUTSIDE, _OPEN, "anchor_too_old"}
+
+
+@rule("CM901", "store-damage", severity="error", scope="store")
+def store_damage(store: LintedStore, context: Context) -> Iterator[Finding]:
+    """Find damage in the history of a memory file.
+
+    ## Why
+    The journal holds every revision and who wrote it. With a damaged one some of them cannot be shown or restored, and
+    what somebody changed on purpose cannot be told from an accident.
+
+    ## Example
+    Bad: a record in `.catmem/journal` does not have the digest that the next one names.
+
+    Good: `catmem fsck` finds nothing.
+
+    ## Fix
+    Copy the folder first. `catmem fsck` says more; `catmem fsck --repair` keeps the damaged journal aside and begins a
+    new one. The memory files themselves are not touched.
+    """
+    del context
+    yield from _of(store, lambda kind: kind not in _NO_DAMAGE)
+
+
+@rule("CM902", "left-over-backup", severity="hint", scope="store")
+def left_over_backup(store: LintedStore, context: Context) -> Iterator[Finding]:
+    """Find backups beside memory files.
+
+    ## Why
+    catmem keeps such a copy when it refuses a write because somebody else changed the file. Whoever was refused may
+    never have looked at it, and a copy may hold what was meant to be removed.
+
+    ## Example
+    Bad: `homes/neo/MEMORY.md.bak.20261121T120000Z` stands beside `MEMORY.md`.
+
+    Good: nothing but the memory files stands there.
+
+    ## Fix
+    Compare it with the file, take over what is missing, and remove it. `catmem purge` removes a text from backups too.
+    """
+    del context
+    yield from _of(store, lambda kind: kind == _BACKUP)
+
+
+@rule("CM903", "unmerged-branch", scope="store")
+def unmerged_branch(store: LintedStore, context: Context) -> Iterator[Finding]:
+    """Find branches that nobody has merged.
+
+    ## Why
+    A branch is what a writer wrote on an old revision. It was acknowledged and is in no prompt until it is merged.
+
+    ## Example
+    Bad: `trinity/user` is at revision 9 and has the branch 8a.
+
+    Good: `catmem branches trinity/user` lists none.
+
+    ## Fix
+    Look at it with `catmem branches`, then run `catmem merge`.
+    """
+    del context
+    yield from _of(store, lambda kind: kind == _BRANCH)
+
+
+@rule("CM904", "changed-outside", severity="hint", scope="store")
+def changed_outside(store: LintedStore, context: Context) -> Iterator[Finding]:
+    """Find memory files that were changed since the journal last saw them.
+
+    ## Why
+    An editor may change a memory file at any time; the next write through catmem takes the change into the history.
+    Until then it has no author and no date there.
+
+    ## Example
+    Bad: somebody added a line to `USER.md` with an editor, and nothing was written through catmem since.
+
+    Good: the file is as the newest revision of the journal says.
+
+    ## Fix
+    Nothing has to be done. Any write through catmem records the change.
+    """
+    del context
+    yield from _of(store, lambda kind: kind == _OUTSIDE)
+
+
+@rule("CM905", "unfinished-write", scope="store")
+def unfinished_write(store: LintedStore, context: Context) -> Iterator[Finding]:
+    """Find writes that were stopped half-way, and what they left behind.
+
+    ## Why
+    A process that was killed leaves files in the sidecar. Nothing is lost by it, but what they hold may be newer than
+    the memory file.
+
+    ## Example
+    Bad: there is a file in `.catmem/tmp` while nobody writes.
+
+    Good: `.catmem/tmp` is empty.
+
+    ## Fix
+    The next write sees to it, and so does `catmem fsck --repair`.
+    """
+    del context
+    yield from _of(store, _UNFINISHED.__contains__)
+
+
+@rule("CM906", "open-sidecar", scope="store")
+def open_sidecar(store: LintedStore, context: Context) -> Iterator[Finding]:
+    """Find sidecar folders that others on the machine may look into.
+
+    ## Why
+    `.catmem` holds all that the files ever said, removed entries too.
+
+    ## Example
+    Bad: the mode of `homes/neo/.catmem` is 0755.
+
+    Good: it is 0700.
+
+    ## Fix
+    Run `chmod 700` on the folder, or `catmem fsck --repair`.
+    """
+    del context
+    yield from _of(store, lambda kind: kind == _OPEN)
+
+
+def _of(store: LintedStore, wanted: Callable[[str], bool]) -> Iterator[Finding]:
+    for fault in store.faults:
+        if wanted(fault.kind):
+            yield Finding(0, 0, fault.message, fault.hint, path=fault.path)

@@ -1,0 +1,87 @@
+"""Entries that say nearly the same, found without comparing each with each.
+
+Two entries are as similar as the share of words that they have in common (Jaccard). Entries that reach a similarity
+share at least one of their few rarest words ("prefix filtering"; Chaudhuri, Ganti and Kaushik, 2006), so only those
+that do are compared. A word that very many entries hold leads from each to its nearest few alone, those whose other
+rare words sort next to its own. So the time grows with the number of entries and no faster, whatever they hold; what
+that can miss are some of the pairs among very many entries made from one pattern.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.policy.lint.facts import SKETCH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+_NEAREST = 8
+"""How many entries of one rare word each entry is compared with."""
+
+
+class Pair(NamedTuple):
+    """The places of two similar entries in the sequence that was searched, ``first`` < ``second``."""
+
+    first: int
+    second: int
+    similarity: float
+
+
+def similarity(one: AbstractSet[int], other: AbstractSet[int]) -> float:
+    """The share of words in common, 0 to 1, of two entries by their ``EntryFact.words``.
+
+    Exact where both have fewer than ``SKETCH`` distinct words; else an estimate from the smallest hashes of both.
+    """
+    full = [max(words) for words in (one, other) if len(words) >= SKETCH]
+    shared, union = one & other, one | other
+    if full:
+        # Only as far as a full sample reaches is a hash that it lacks really lacking.
+        reach = min(full)
+        shared, union = {value for value in shared if value <= reach}, {value for value in union if value <= reach}
+    return len(shared) / len(union) if union else 0.0
+
+
+def similar_pairs(words: Sequence[Sequence[int]], at_least: float) -> list[Pair]:
+    """Pairs of entries, by their words, whose similarity is ``at_least`` (over 0), in the order of the second place."""
+    sets = [frozenset(each) for each in words]
+    found = [
+        Pair(first, second, score)
+        for first, second in _candidates(sets, at_least)
+        if (score := similarity(sets[first], sets[second])) >= at_least
+    ]
+    return sorted(found, key=lambda pair: (pair.second, pair.first))
+
+
+def _candidates(sets: Sequence[frozenset[int]], at_least: float) -> Iterator[tuple[int, int]]:
+    """Pairs, smaller place first and each once, that have a rare word and enough of their words in common."""
+    compared: set[tuple[int, int]] = set()
+    for places in _sharing(sets, at_least):
+        for index, place in enumerate(places):
+            mine = sets[place]
+            for other in places[max(0, index - _NEAREST) : index]:
+                pair = (place, other) if place < other else (other, place)
+                if pair not in compared:
+                    compared.add(pair)
+                    # In any case no fewer than this; it settles nearly all of them.
+                    if len(mine & sets[other]) >= at_least * max(len(mine), len(sets[other])):
+                        yield pair
+
+
+def _sharing(sets: Sequence[frozenset[int]], at_least: float) -> Iterable[list[int]]:
+    """For each word that is among the few rarest of several entries, their places, similar ones side by side."""
+    held_by = Counter(chain.from_iterable(sets))
+    order = {value: rank for rank, (value, _) in enumerate(sorted(held_by.items(), key=lambda one: one[::-1]))}
+    rarest = [sorted(map(order.__getitem__, words)) for words in sets]
+    alone = sum(1 for count in held_by.values() if count == 1)
+    sharing: dict[int, list[int]] = {}
+    for place in sorted(range(len(sets)), key=rarest.__getitem__):
+        ranks = rarest[place]
+        for rank in ranks[: len(ranks) - ceil(at_least * len(ranks)) + 1]:
+            if rank >= alone:  # the words that one entry alone holds come first
+                sharing.setdefault(rank, []).append(place)
+    return sharing.values()

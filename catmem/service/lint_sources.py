@@ -1,0 +1,219 @@
+"""Which files lint looks at: memory files, profiles, ``catmem.yaml`` and schemas of a root, or what it is told."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from catmem.errors import CatmemError, UnreadableError
+from catmem.policy.config import CONFIG_NAME
+from catmem.policy.lint.linted import LintedYaml
+from catmem.policy.profile import load_profile, memory_dir
+from catmem.policy.yamlfile import YAML_LIMIT, parse_yaml
+from catmem.reading import read_bounded
+from catmem.service.stores import FILE_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from catmem.policy.config import Config
+    from catmem.policy.lint.linted import Target
+    from catmem.policy.profile import Profile
+    from catmem.policy.yamlfile import KeyPath
+
+SCHEMAS = "schemas"
+"""The folder of the root for schemas of categories."""
+
+_MARKDOWN = (".md", ".markdown")
+_YAML = (".yaml", ".yml")
+_NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to look at. ``name`` is its path from the root, with ``/``; absolute for a file outside of it.
+
+    ``may_be_link`` is whether the file may be reached by a symbolic link: only where somebody named it.
+    """
+
+    name: str
+    path: Path
+    kind: Literal["memory", "config", "profile", "schema"]
+    owner: str | None = None
+    target: Target | None = None
+    may_be_link: bool = False
+
+
+class Root:
+    """A root as lint finds it: its YAML files, read, and the profiles that are right.
+
+    ``config`` are the defaults where ``catmem.yaml`` is broken; ``failed`` is the error then.
+    """
+
+    def __init__(self, config: Config, failed: CatmemError | None = None) -> None:
+        """Read every YAML file of the root once."""
+        self.config = config
+        self.real = os.path.realpath(config.root)
+        self.failed = failed
+        self.profiles: dict[str, Profile] = {}
+        self.schemas: dict[str, object] = {}
+        self.yaml: dict[str, LintedYaml] = {}
+        self._owners: dict[str, tuple[Profile, Target]] = {}
+        path = config.root / CONFIG_NAME
+        if os.path.lexists(path):
+            self._add("config", path)
+        for path in _children(config.profiles_dir, _YAML):
+            self._add("profile", path)
+        for path in _children(config.root / SCHEMAS, (".json", *_YAML)) if config.path is not None else ():
+            self._add("schema", path)
+
+    @property
+    def config_positions(self) -> Mapping[KeyPath, tuple[int, int]]:
+        """The line and column of each key of ``catmem.yaml``."""
+        file = self.yaml.get(CONFIG_NAME)
+        return {} if file is None else file.positions
+
+    def blame(self, error: CatmemError) -> None:
+        """Note what is wrong in ``catmem.yaml`` that only showed after it was read."""
+        if CONFIG_NAME in self.yaml:
+            self.yaml[CONFIG_NAME] = replace(self.yaml[CONFIG_NAME], error=error)
+
+    @staticmethod
+    def absolute(path: str | Path) -> Path:
+        """The path from the top, links kept."""
+        return Path(os.path.abspath(path))  # noqa: PTH100 - as the user names it
+
+    def name(self, path: str | Path) -> str:
+        """The path from the root, with ``/``; absolute if it lies outside."""
+        absolute = os.fspath(self.absolute(path))
+        for root in (os.fspath(self.config.root), self.real):
+            if absolute.startswith(root + os.sep):
+                return absolute[len(root) + 1 :].replace(os.sep, "/")
+        return absolute.replace(os.sep, "/")
+
+    def path(self, name: str) -> Path:
+        """The path of a name."""
+        return self.config.root / name
+
+    def memory(self, path: Path, *, named: bool = False) -> Source:
+        """The memory file at a path, with whose it is."""
+        name = self.name(path)
+        found = self._owners.get(os.path.join(self.real, name))  # noqa: PTH118 - text in, text out
+        if found is None:
+            found = self._owners.get(os.path.realpath(path)) if named else None
+        if found is None:
+            return Source(name, path, "memory", may_be_link=named)
+        profile, target = found
+        return Source(name, path, "memory", profile.name, target, may_be_link=named or profile.allow_outside)
+
+    def sources(self) -> dict[str, Source]:
+        """Every file of the root, by name, in order."""
+        found = {name: self._yaml_source(name) for name in self.yaml}
+        for path in self._below(self.config.root):
+            source = self.memory(path)
+            found[source.name] = source
+        for real in self._owners:
+            if os.path.lexists(real):
+                source = self.memory(Path(real))
+                found[source.name] = source
+        return dict(sorted(found.items()))
+
+    def named(self, paths: Iterable[str | Path]) -> dict[str, Source]:
+        """The files that paths name, those of folders included.
+
+        Raises ``UnreadableError``: ``missing``, and ``not_markdown`` for a file that lint knows nothing of.
+        """
+        found: dict[str, Source] = {}
+        for given in paths:
+            path = Path(given)
+            if not os.fspath(given) or not os.path.lexists(path):
+                message = "no such file or folder" if os.fspath(given) else "the path is empty"
+                raise UnreadableError(message, code="missing", path=given, hint="Check the path.")
+            name = self.name(path)
+            if path.is_dir():
+                inside = "" if path.resolve() == Path(self.real) else f"{name}/"
+                yaml = [each for each in self.yaml if each.startswith(inside)]
+                found.update((each, self._yaml_source(each)) for each in yaml)
+                found.update((source.name, source) for source in map(self.memory, self._below(path)))
+            elif name in self.yaml:
+                found[name] = self._yaml_source(name)
+            elif path.suffix.lower() in _MARKDOWN:
+                found[name] = self.memory(path, named=True)
+            else:
+                raise UnreadableError(
+                    "is neither Markdown by its name nor a profile, schema or catmem.yaml of this root",
+                    code="not_markdown",
+                    path=given,
+                    hint="Name memory files, folders, or YAML files of the root (--root says which).",
+                )
+        return dict(sorted(found.items()))
+
+    def _yaml_source(self, name: str) -> Source:
+        return Source(name, self.path(name), self.yaml[name].kind)
+
+    def _below(self, folder: Path) -> Iterator[Path]:
+        """Whatever is called as a memory file is, and the folders that cannot be listed; other roots are left out."""
+        closed: list[Path] = []
+        names = set(FILE_NAMES.values())
+        for where, folders, files in os.walk(folder, onerror=lambda error: closed.append(Path(error.filename))):
+            if CONFIG_NAME in files and Path(where) not in {folder, self.config.root}:
+                folders.clear()
+                continue
+            odd = [name for name in folders if name in names]
+            folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_OURS)
+            yield from (Path(where, name) for name in (*odd, *files) if name in names)
+        yield from closed
+
+    def _add(self, kind: Literal["config", "profile", "schema"], path: Path) -> None:
+        name = self.name(path)
+        data, values, positions, error = b"", None, {}, None
+        try:
+            data = read_bounded(path, YAML_LIMIT)
+            file = parse_yaml(data, path)
+            values, positions = file.data, dict(file.positions)
+        except CatmemError as wrong:
+            error = wrong
+        profile = None
+        if kind == "config":
+            error = self.failed or error
+        elif kind == "schema" and error is None:
+            self.schemas[path.name] = values
+        elif kind == "profile" and error is None:
+            profile, error = self._profile(path)
+        self.yaml[name] = LintedYaml(name, data, error, kind=kind, values=values, positions=positions, profile=profile)
+
+    def _profile(self, path: Path) -> tuple[Profile | None, CatmemError | None]:
+        try:
+            profile = load_profile(path, config=self.config)
+        except CatmemError as error:
+            return None, error
+        self.profiles[profile.name] = profile
+        try:
+            folder = memory_dir(profile, self.config)
+        except CatmemError as error:
+            return profile, error
+        for target, file in FILE_NAMES.items():
+            self._owners[os.fspath(folder / file)] = (profile, _target(target))
+        return profile, None
+
+    def homes(self) -> Mapping[str, str]:
+        """The folder of the memory files of each profile that has one."""
+        return {profile.name: os.path.dirname(path) for path, (profile, _) in self._owners.items()}  # noqa: PTH120
+
+
+def _target(name: str) -> Target:
+    return "user" if name == "user" else "memory"
+
+
+def _children(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    """The files of a folder with these suffixes, sorted; hidden ones left out. Raises ``UnreadableError``."""
+    try:
+        found = [path for path in folder.iterdir() if path.suffix in suffixes and not path.name.startswith(".")]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        message = f"the folder cannot be read: {error.strerror or error}"
+        raise UnreadableError(message, code="io", path=folder, hint="Check its rights.") from error
+    return sorted(found)

@@ -1,0 +1,71 @@
+"""What to know of a change that is made all the same: it stands in the notes and warnings of the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catmem.policy.staleness import freshness, read_date
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.model.document import Document, TagValue
+    from catmem.service.terms import Terms
+
+FIRST_REVISION = "1"
+
+
+def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue]) -> str:
+    """Why a text was not added again, to an entry with the tags ``old``; tags that were ``given`` need another verb."""
+    said = "is already there, so no second copy was made"
+    if any(old.get(key) != value for key, value in given.items()):
+        said += "; to give it these tags, use replace OLD --tag KEY=VALUE"
+    return said
+
+
+def on_verification(tags: Mapping[str, TagValue]) -> str | None:
+    """What to know of an entry whose words were changed, where its tags say that it was verified."""
+    day = read_date(tags.get("verified_date"))
+    return None if day is None else f"was changed, and its last verification ({day}) is older than these words"
+
+
+def on_double(category: str) -> str:
+    """What to know of an entry whose words its category had already."""
+    return f"is in {category} twice now"
+
+
+def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:
+    """What to know of an entry that is expired today and is verified."""
+    found = freshness(tags, as_of=terms.today, stale_after=0)
+    if found.state != "expired":
+        return None
+    kept_out = terms.owner.prompt.expired == "drop"
+    effect = "stays out of prompts until its tag expires is changed" if kept_out else "prompts say so"
+    return f"expired on {found.day}, and {effect}"
+
+
+def on_unread(category: str, document: Document, terms: Terms) -> str | None:
+    """What a person should know who wrote into a category of which its owner's prompt has nothing."""
+    if terms.to_agent or _is_read(category, document, terms):
+        return None
+    where = "entries without a category" if category == UNCATEGORIZED else f"the category {category}"
+    return f"the profile {terms.owner.name} does not read {where} ({terms.target}), so this will not be in its prompt"
+
+
+def _is_read(category: str, document: Document, terms: Terms) -> bool:
+    """What ``policy.access.visible`` says of one category, without a look at every entry of a large file."""
+    selectors = terms.owner.selectors(terms.target, terms.config.taxonomy)
+    if selectors.position(category) is not None:
+        return True
+    if category != UNCATEGORIZED or selectors.takes_away(category):
+        return False
+    included = terms.owner.include_uncategorized
+    return not document.scan.headers if included is None else included
+
+
+def on_adoption(revision: str) -> str:
+    """What to know of a write before which the store took in what others had written, as that revision."""
+    if revision == FIRST_REVISION:
+        return "what the file held before is kept as revision 1 of its history"
+    return f"the file had been changed by other means; that is revision {revision} of its history"

@@ -1,0 +1,113 @@
+"""docs/rules.md, made from the rules themselves: a table of all, what they find in real files, and each rule's page.
+
+`python -m tests.docs.rules_page` writes the page anew, and test_rules_page.py compares it.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.policy.config import Config
+from catmem.policy.lint.facts import facts_of
+from catmem.policy.lint.linted import Context, LintedFile, RootFacts
+from catmem.policy.lint.rule import FAMILIES, all_rules
+from tests.docs.pages import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.policy.lint.rule import Rule
+
+PAGE = ROOT / "docs" / "rules.md"
+SAMPLES = ROOT / "tests" / "samples"
+AS_OF = date(2026, 11, 21)
+
+_INTRO = """\
+# Rules of lint
+
+<!-- This page is made from the rules by `python -m tests.docs.rules_page`; what to change is their docstrings. -->
+
+Every rule has a code that is never used for another one, a name, and a severity that
+`lint.severity` of `catmem.yaml` may change. `catmem rule CM203` prints a rule's page. Errors and warnings make
+`catmem lint` end with status 1, hints do not.
+
+A *safe* fix changes no words and loses nothing; `catmem lint --fix` applies it. An *unsafe* one is a good guess:
+`--unsafe-fixes` applies it too, and a person should look at the result.
+
+The last two columns say what each rule finds in {files} memory files that people and agents really keep in Hermes
+Agent, without a `catmem.yaml` around them: in how many of the files it finds something, and how many findings that
+makes. A rule that fires on more than a third of them has to be a hint. The words of these files are masked (each letter
+is an `x`, each digit a `0`), so rules that look for words find less in them than in the originals, and rules that
+compare words may find more.
+"""
+
+
+class Count(NamedTuple):
+    """In how many files a rule finds something, and how much in all."""
+
+    files: int
+    findings: int
+
+
+def counts() -> tuple[int, Mapping[str, Count]]:
+    """How many sample files there are, and what each rule that looks at memory files finds in them, by code."""
+    rules = all_rules()
+    config = Config(SAMPLES)
+    context = Context(config, AS_OF, rule_options={code: rule.options for code, rule in rules.items()})
+    files = [LintedFile.of(path.name, path.read_bytes(), config) for path in sorted(SAMPLES.glob("sample-*.md"))]
+    facts = RootFacts({file.path: facts_of(file.document, path=file.path) for file in files if file.document})
+    found: dict[str, Count] = {}
+    for code, rule in rules.items():
+        if rule.scope == "file":
+            each = [len(list(rule.check(file, context))) for file in files]
+            found[code] = Count(sum(1 for number in each if number), sum(each))
+        elif rule.scope == "root":
+            paths = [finding.path for finding in rule.check(facts, context)]
+            # What is wrong with the root around the files is no finding in one of them.
+            paths = [path for path in paths if path in facts.files]
+            found[code] = Count(len(set(paths)), len(paths))
+    return len(files), found
+
+
+def page() -> str:
+    """The whole page."""
+    files, found = counts()
+    parts = [_INTRO.format(files=files), *_table(found)]
+    for family, subject in FAMILIES.items():
+        rules = [rule for code, rule in all_rules().items() if code.startswith(family)]
+        if rules:
+            parts += [f"## {family}xx {subject}\n", *map(_rule, rules)]
+    return "\n".join(parts)
+
+
+def _table(found: Mapping[str, Count]) -> list[str]:
+    rows = ["| code | name | severity | fix | finds | files | findings |", "|---|---|---|---|---|--:|--:|"]
+    for code, rule in all_rules().items():
+        count = found.get(code)
+        numbers = f"{count.files} | {count.findings}" if count else " | "
+        summary = rule.summary.removeprefix("Find ").rstrip(".").replace("|", "\\|")
+        link = f"[{code}](#{_anchor(rule)})"
+        rows.append(f"| {link} | `{rule.name}` | {rule.severity} | {rule.fixes} | {summary} | {numbers} |")
+    return ["\n".join(rows) + "\n"]
+
+
+def _anchor(rule: Rule) -> str:
+    return f"{rule.code.lower()}-{rule.name}"
+
+
+def _rule(rule: Rule) -> str:
+    """A rule's page, its headings two levels further down."""
+    lines: list[str] = []
+    fence = ""
+    for line in rule.page.split("\n"):
+        opening = re.match(r"`{3,}|~{3,}", line)
+        if opening and (not fence or line.strip() == fence):
+            fence = "" if fence else opening[0]
+        lines.append(f"##{line}" if not fence and line.startswith("## ") else line)
+    return f"### {rule.code} {rule.name}\n\n" + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,51 @@
+"""docs/rules.md is what the rules say of themselves, they say enough, and none of them cries wolf."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from catmem.policy.lint.rule import all_rules
+from tests.docs import rules_page
+
+RULES = all_rules()
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return rules_page.counts()
+
+
+def test_the_page_is_up_to_date():
+    written = rules_page.PAGE.read_text(encoding="utf-8")
+    assert written == rules_page.page(), "run `python -m tests.docs.rules_page`"
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_every_page_says_why_shows_an_example_and_what_to_do(code):
+    rule = RULES[code]
+    headings = re.findall(r"^## (.+)$", re.sub(r"(?ms)^(`{3,})\w*$.*?^\1$", "", rule.page), re.MULTILINE)
+    assert headings == ["Why", "Example", "Fix"] + (["Options"] if rule.options else [])
+    assert rule.summary.endswith(".")
+    assert rule.page.split("\n")[1] == ""
+    for option in rule.options:
+        assert f"- `{option}`: " in rule.page
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_page_that_shows_bad_and_good_names_both(code):
+    example = RULES[code].page.partition("## Example")[2].partition("## Fix")[0]
+    assert "Bad" in example
+    assert "Good" in example
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_what_fires_on_more_than_a_third_of_real_files_is_a_hint(code, counts):
+    files, found = counts
+    if code in found and 3 * found[code].files > files:
+        assert RULES[code].severity == "hint"
+
+
+def test_the_samples_are_there(counts):
+    assert counts[0] == 34

@@ -1,0 +1,109 @@
+"""Kill writers at random moments, start them again, and look at what became of what they wrote."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.store.contract import Change
+from tests.race.texts import line, shortened
+from tests.store.stores import named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ROOT = Path(__file__).parent.parent.parent
+ENTITY = "trinity/user"
+WRITERS = ("ann", "bob", "cyd")
+
+LAST = "last"
+LONGEST = 0.03
+"""Seconds that pass at most between two kills."""
+
+
+class Killed(NamedTuple):
+    """What came of it: how many were killed, how many writes were acknowledged, and what is wrong."""
+
+    kills: int
+    acknowledged: int
+    repeated: int
+    wrong: list[str]
+
+
+def kill_writers(folder: Path, kills: int, *, seed: int = 0, more: Callable[[], bool] = lambda: True) -> Killed:
+    """Have three writers write in ``folder``, and kill so many times one of them, as long as there is ``more`` time."""
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    done = 0
+    program = subprocess.Popen(
+        [sys.executable, "-m", "tests.race.programs.writers", str(folder)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        running = dict(_start(program, name) for name in WRITERS)
+        while done < kills and more():
+            # Half of them die in their first moments, while they open the store and mend what the last one left.
+            time.sleep(chance.random() * LONGEST if chance.random() < 0.5 else chance.random() * LONGEST / 10)
+            name = chance.choice(WRITERS)
+            os.kill(running[name], signal.SIGKILL)
+            done += 1
+            running[name] = _start(program, name)[1]
+    finally:
+        program.communicate(timeout=60)
+    return _found(folder, done)
+
+
+def _start(program: subprocess.Popen[str], name: str) -> tuple[str, int]:
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdin.write(f"{name}\n")
+    program.stdin.flush()
+    said, process = program.stdout.readline().split()
+    assert said == name
+    return name, int(process)
+
+
+def _found(folder: Path, kills: int) -> Killed:
+    """Look at the replay, the file and what the writers said, after one more write that mends what was left."""
+    words = [word for name in WRITERS for word in (folder / f"{name}.said").read_text(encoding="utf-8").split()]
+    asked = Counter(word[1:] for word in words if word.startswith("?"))
+    acknowledged = Counter(word[1:] for word in words if word.startswith("!"))
+    kind = named("files")
+    assert kind.file is not None
+    store = kind.make(folder)
+    store.commit(ENTITY, None, lambda current: shortened(current.data) + line(LAST), Change(op_id=LAST))
+    replay = [(recorded.op_id, data) for recorded, data in store.replay(ENTITY)]
+    faults = [fault.message for fault in store.verify()]
+    store.close()
+    wrong = judge(replay, asked, acknowledged)
+    wrong += [f"verify: {fault}" for fault in faults]
+    if kind.file(folder, ENTITY).read_bytes() != replay[-1][1]:
+        wrong.append("the file is not what the replay ends with")
+    repeated = sum(times > 1 for times in asked.values())
+    return Killed(kills, len(acknowledged), repeated, wrong)
+
+
+def judge(replay: Sequence[tuple[str, bytes]], asked: Counter[str], acknowledged: Counter[str]) -> list[str]:
+    """What is wrong with a replay of ``(op_id, bytes)``: each acknowledged token is made once, and no half of anything."""
+    wrong: list[str] = []
+    made = Counter(token for token, _ in replay)
+    wrong += [f"{token} was acknowledged and is not there" for token in acknowledged if not made[token]]
+    wrong += [f"{token} is there {times} times" for token, times in made.items() if times > 1]
+    wrong += [f"{token} was acknowledged {times} times" for token, times in acknowledged.items() if times > 1]
+    before = b""
+    for op_id, data in replay:
+        if op_id not in {*asked, LAST}:
+            wrong.append(f"{op_id} was never asked for")
+        if data != shortened(before) + line(op_id):
+            wrong.append(f"the revision of {op_id} is not the one before it and its line")
+        before = data
+    return wrong

@@ -1,0 +1,81 @@
+"""Writers that may be killed at any moment: ``python -m tests.race.programs.writers FOLDER``.
+
+Reads names on standard input, one a line. For each it forks a writer, and prints the writer's name and process id. A
+writer commits, one line after the other, until it is killed; it appends to ``FOLDER/NAME.said`` the token of each line
+before the commit (``?``) and after it has returned (``!``). Started again, a writer first repeats its last commit if no
+answer to that is noted, under the same ``op_id``, as a client does that lost its connection.
+
+Forking, since starting Python anew takes longer than most writers live. At the end of standard input all writers end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catmem.errors import BusyError
+from catmem.store.contract import Change
+from tests.race.texts import line, shortened
+from tests.store.stores import named
+
+if TYPE_CHECKING:
+    from catmem.store.contract import Current, Store
+
+ENTITY = "trinity/user"
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    named("files").make(folder).close()  # everything is imported before the first fork
+    children: set[int] = set()
+    for name in map(str.strip, sys.stdin):
+        child = os.fork()
+        if not child:
+            write(folder, name)
+        children.add(child)
+        print(name, child, flush=True)
+        children -= ended(children)
+    for child in children - ended(children):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def ended(children: set[int]) -> set[int]:
+    """Those that are no more."""
+    return {child for child in children if os.waitpid(child, os.WNOHANG)[0]}
+
+
+def write(folder: Path, name: str) -> None:
+    """The life of a writer."""
+    said = os.open(folder / f"{name}.said", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    words = os.pread(said, 1 << 24, 0).decode().split()
+    number = int(words[-1].rsplit("-", 1)[1]) if words else 0
+    if words and words[-1].startswith("!"):
+        number += 1
+    store = named("files").make(folder)
+    while True:
+        token = f"{name}-{number:06d}"
+        os.write(said, f"?{token}\n".encode())
+        if commit(store, token):
+            os.write(said, f"!{token}\n".encode())
+            number += 1
+
+
+def commit(store: Store, token: str) -> bool:
+    """Add one line; ``False`` if another writer kept the lock too long."""
+
+    def update(current: Current) -> bytes:
+        return shortened(current.data) + line(token)
+
+    try:
+        store.commit(ENTITY, None, update, Change(agent="writer", op_id=token, request=token))
+    except BusyError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""``catmem lint`` and ``catmem rule``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from tests.golden.case import put
+from tests.unit.policy.lint.rules_for_tests import registered, word_rule
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, [str(argument) for argument in arguments])
+
+
+def lint(*arguments):
+    return run("lint", "--select", "CM299,CM298", "--select", "CM297", *arguments)
+
+
+@pytest.fixture(autouse=True)
+def rules():
+    with registered(
+        word_rule("CM299", "todo", "done", fixes="safe", options={"words": ("a", "b")}),
+        word_rule("CM298", "draft", "", safe=False, fixes="unsafe"),
+        word_rule("CM297", "later", severity="hint"),
+    ):
+        yield
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "{}")
+    put(tmp_path / "homes" / "neo" / "USER.md", "todo this\n§\nlater\n")
+    put(tmp_path / "homes" / "neo" / "MEMORY.md", "a draft note\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def user(place):
+    return place / "homes" / "neo" / "USER.md"
+
+
+def test_findings_go_to_stdout_and_the_count_to_stderr(place):
+    result = lint()
+    assert result.exit_code == 1
+    assert [line for line in result.stdout.splitlines() if line.startswith("homes")] == [
+        "homes/neo/MEMORY.md:1:3: warning CM298 draft stands here (no-draft)",
+        "homes/neo/USER.md:1:1: warning CM299 todo stands here (no-todo)",
+        "homes/neo/USER.md:3:1: hint CM297 later stands here (no-later)",
+    ]
+    assert result.stderr == "4 files: 2 warnings, 1 hint\n"
+
+
+def test_paths_are_shown_from_the_working_folder(place, monkeypatch):
+    monkeypatch.chdir(place / "homes")
+    result = lint("--statistics", "neo/USER.md")
+    assert result.stdout.startswith("neo/USER.md:1:1: warning CM299")
+    assert result.stdout.endswith("     1  CM297\n     1  CM299\n")
+    assert result.stderr.startswith("1 file: ")
+
+
+def test_nothing_found(user):
+    user.write_text("fine")
+    result = lint(user)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "1 file: nothing found\n")
+
+
+def test_json(place):
+    result = lint("--format", "json")
+    said = json.loads(result.stdout)
+    assert (said["version"], said["files"]) == (1, 4)
+    assert said["statistics"] == {"CM297": 1, "CM298": 1, "CM299": 1}
+    assert [each["path"] for each in said["diagnostics"]] == ["homes/neo/MEMORY.md"] + ["homes/neo/USER.md"] * 2
+
+
+@pytest.mark.parametrize(("form", "beginning"), [("github", "::warning file=homes/neo/MEMORY.md"), ("sarif", "{")])
+def test_forms_for_machines(place, form, beginning):
+    assert lint("--format", form).stdout.startswith(beginning)
+
+
+def test_output_to_a_file(place):
+    result = lint("--format", "sarif", "--output", "out.sarif")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert json.loads((place / "out.sarif").read_text())["version"] == "2.1.0"
+    assert lint("--output", "no/such/folder").exit_code == 2
+
+
+def test_diff_writes_nothing(user):
+    result = lint("--diff")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[:2] == ["--- a/homes/neo/USER.md", "+++ b/homes/neo/USER.md"]
+    assert "-todo this\n+done this\n" in result.stdout
+    assert user.read_text() == "todo this\n§\nlater\n"
+    assert not (user.parent / ".catmem").exists()
+
+
+def test_fix_says_what_is_left(user):
+    result = lint("--fix")
+    assert result.exit_code == 1
+    assert user.read_text() == "done this\n§\nlater\n"
+    assert "CM299" not in result.stdout
+    assert result.stderr == "fixed 1 finding in 1 file\n4 files: 1 warning, 1 hint\n"
+    again = lint("--fix")
+    assert "fixed" not in again.stderr
+
+
+def test_unsafe_fixes(place):
+    assert lint("--fix", "--unsafe-fixes").exit_code == 0
+    assert (place / "homes" / "neo" / "MEMORY.md").read_text() == "a  note\n"
+
+
+def test_rules_that_fight_are_named(user):
+    with registered(word_rule("CM296", "done", "todo", fixes="safe", name="no-done")):
+        result = run("lint", "--select", "CM299,CM296", "--fix", user)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: homes/neo/USER.md: fixes of CM296, CM299 undo each other")
+    assert user.read_text() == "todo this\n§\nlater\n"
+
+
+def test_a_file_that_cannot_be_written_is_an_error_and_others_are_fixed(place, user):
+    other = place / "notes" / "USER.md"
+    put(other, "todo")
+    put(user.parent / ".catmem", "a file where the store should be")
+    result = lint("--fix")
+    assert result.exit_code == 4
+    assert other.read_text() == "done"
+    assert user.read_text().startswith("todo")
+
+
+def test_a_baseline(place, user):
+    assert lint("--write-baseline").exit_code == 0
+    put(place / "catmem.yaml", "lint: {baseline: catmem.lint.json}\n")
+    result = lint()
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "4 files: nothing found, 3 suppressed\n")
+    user.write_text("todo this\n§\nlater\n§\ntodo that\n")
+    assert lint().stdout.startswith("homes/neo/USER.md:5:1: warning CM299")
+
+
+def test_a_baseline_by_option(place):
+    assert lint("--write-baseline", "--baseline", "old.json").exit_code == 0
+    assert lint("--baseline", "old.json").exit_code == 0
+    missing = lint("--baseline", "none.json")
+    assert (missing.exit_code, "no such baseline" in missing.stderr) == (2, True)
+    put(place / "old.json", '{"version": 7}')
+    broken = lint("--baseline", "old.json")
+    assert broken.exit_code == 2
+    assert "CM299" in broken.stdout
+    assert "error[bad_baseline]" in broken.stderr
+
+
+@pytest.mark.parametrize(
+    ("config", "code"), [("version: [", "yaml_syntax"), ("lint: {ignore: [CM295]}\n", "unknown_rule")]
+)
+def test_configuration_that_is_not_right_is_status_2_after_the_findings(place, config, code):
+    put(place / "catmem.yaml", config)
+    result = lint()
+    assert result.exit_code == 2
+    assert "CM299" in result.stdout
+    assert f"error[{code}]: catmem.yaml" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--select", "CM7"], ["--ignore", "CM295"], ["nowhere"], ["--as-of", "soon"], ["--format", "xml"]]
+)
+def test_usage_errors_are_status_2(place, arguments):
+    result = run("lint", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_ignore(place):
+    assert lint("--ignore", "CM298,CM299").exit_code == 0
+
+
+def test_no_cache(place):
+    lint("--no-cache")
+    assert not (place / ".catmem").exists()
+    lint()
+    assert (place / ".catmem" / "lint.json").exists()
+
+
+# --- rule ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["CM299", "cm299", "no-todo"])
+def test_the_page_of_a_rule(name):
+    result = run("rule", name)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("# CM299 no-todo\n\nSeverity: warning, safe fix.\n\nFind a word.\n\n## Why\n")
+
+
+def test_all_rules_one_a_line():
+    lines = run("rule", "--all").stdout.splitlines()
+    assert next(line for line in lines if line.startswith("CM297")).split() == [
+        "CM297",
+        "no-later",
+        "hint",
+        "Find",
+        "a",
+        "word.",
+    ]
+    assert len(json.loads(run("rule", "--all", "--format", "json").stdout)["rules"]) == len(lines)
+
+
+def test_a_rule_as_json():
+    said = json.loads(run("rule", "CM299", "--format", "json").stdout)
+    assert (said["code"], said["options"], said["suppressible"]) == ("CM299", {"words": ["a", "b"]}, True)
+
+
+@pytest.mark.parametrize("arguments", [[], ["CM299", "--all"]])
+def test_one_rule_or_all(arguments):
+    assert run("rule", *arguments).exit_code == 2
+
+
+def test_an_unknown_rule_has_a_hint():
+    result = run("rule", "CM29")
+    assert result.exit_code == 2
+    assert "Did you mean 'CM29" in result.stderr

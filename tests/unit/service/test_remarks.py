@@ -1,0 +1,178 @@
+"""What the answer to a write says beside what was done: its notes and warnings."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from tests.roots import make_root, put_bytes
+
+DAY = date(2026, 5, 1)
+TEXT = """\
+## Talk
+[verified_date: 2026-01-02, domain: a] short answers
+§
+no calls
+
+## Pay
+secret
+"""
+READS_TALK = "user_memory_categories: [talk]\nwritable_categories: ['*']\n"
+
+
+@pytest.fixture(autouse=True)
+def today(monkeypatch):
+    monkeypatch.setattr("catmem.service.workspace.today", lambda: DAY)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    profiles = {"neo": READS_TALK, "boss": "tier: 1\n"}
+    return make_root(tmp_path, profiles=profiles, files={"neo/user": TEXT})
+
+
+# --- other words for what was verified ---
+
+
+@pytest.mark.parametrize("tags", [None, {}, {"domain": "b"}])
+def test_new_words_for_a_verified_entry_are_noted(workspace, tags):
+    written = workspace.replace("neo", "short", "long answers", tags=tags)
+    assert written.notes == (
+        "'long answers' was changed, and its last verification (2026-01-02) is older than these words",
+    )
+    assert written.entries[0].tags["verified_date"] == "2026-01-02"
+
+
+@pytest.mark.parametrize(
+    ("old_text", "content", "tags"),
+    [
+        ("short", None, {"domain": "b"}),
+        ("short", "short answers", {"domain": "b"}),
+        ("short", "long answers", {"verified_date": "2026-05-01"}),
+        ("short", "long answers", {"verified_date": None}),
+        ("no calls", "calls", None),
+    ],
+    ids=["tags alone", "the same words", "verified with it", "no longer verified", "never verified"],
+)
+def test_without_new_words_or_a_verification_there_is_nothing_to_note(workspace, old_text, content, tags):
+    written = workspace.replace("neo", old_text, content, tags=tags)
+    assert (written.changed, written.notes) == (True, ())
+
+
+# --- what is there already ---
+
+
+@pytest.mark.parametrize(
+    "tags", [{"domain": "b"}, {"domain": ["a"]}, {"source": "me"}, {"domain": "a", "source": "me"}]
+)
+def test_tags_for_a_text_that_is_there_need_a_replace(workspace, tags):
+    written = workspace.add("neo", "short answers", category="talk", tags=tags)
+    (note,) = written.notes
+    assert note.endswith("so no second copy was made; to give it these tags, use replace OLD --tag KEY=VALUE")
+    assert not written.changed
+
+
+@pytest.mark.parametrize("tags", [None, {}, {"domain": "a"}])
+def test_tags_that_it_has_do_not(workspace, tags):
+    (note,) = workspace.add("neo", "short answers", category="talk", tags=tags).notes
+    assert note.endswith("so no second copy was made")
+
+
+def test_a_replacement_that_doubles_an_entry_is_made_and_noted(workspace):
+    written = workspace.replace("neo", "no calls", "short answers")
+    assert (written.changed, written.notes) == (True, ("'short answers' is in talk twice now",))
+
+
+def test_a_move_that_doubles_an_entry_is_made_and_noted(workspace):
+    put_bytes(workspace, "neo/user", TEXT.replace("secret", "no calls"))
+    written = workspace.move("neo", "no calls", "talk", category="pay")
+    assert (written.changed, written.notes) == (True, ("'no calls' is in talk twice now",))
+
+
+def test_the_same_words_in_another_category_are_no_double(workspace):
+    assert workspace.replace("neo", "no calls", "secret").notes == ()
+
+
+def test_a_hidden_double_is_not_told(workspace):
+    written = workspace.move("neo", "no calls", "pay", actor="neo")
+    put_bytes(workspace, "neo/user", TEXT.replace("secret", "no calls"))
+    again = workspace.move("neo", "no calls", "pay", actor="neo")
+    assert (written.notes, again.notes) == ((), ())
+
+
+# --- what is verified and expired ---
+
+
+@pytest.mark.parametrize(
+    ("profile", "effect"),
+    [
+        (READS_TALK, "stays out of prompts until its tag expires is changed"),
+        (f"{READS_TALK}prompt: {{expired: note}}\n", "prompts say so"),
+    ],
+)
+@pytest.mark.parametrize("verified", ["", "verified_date: 2026-05-01, "], ids=["now", "already"])
+def test_an_expired_entry_that_is_verified_is_noted(tmp_path, profile, effect, verified):
+    text = f"## Talk\n[{verified}expires: 2026-04-30] x\n"
+    workspace = make_root(tmp_path, profiles={"neo": profile}, files={"neo/user": text})
+    assert workspace.verify("neo", "x", as_of=DAY).notes[-1] == f"'x' expired on 2026-04-30, and {effect}"
+
+
+@pytest.mark.parametrize("tags", ["", "[expires: 2026-05-01] ", "[expires: soon] "])
+def test_one_that_is_not_expired_is_not(workspace, tags):
+    put_bytes(workspace, "neo/user", f"## Talk\n{tags}x\n")
+    assert workspace.verify("neo", "x").notes == ()
+
+
+# --- what its owner does not read ---
+
+UNREAD = "the profile neo does not read the category pay (user), so this will not be in its prompt"
+WRITES = {
+    "add": lambda ws, category, **how: ws.add("neo", "x", category=category, **how),
+    "move": lambda ws, category, **how: ws.move("neo", "no calls", category, **how),
+    "replace": lambda ws, category, **how: ws.replace("neo", "s", "x", category=category, **how),
+}
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_person_is_warned_of_what_the_owner_does_not_read(workspace, write, dry_run):
+    assert write(workspace, "pay", dry_run=dry_run).warnings == (UNREAD,)
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_profile_is_not(workspace, write):
+    put_bytes(workspace, "neo/user", "## Rest\nno calls\n\n## Pay\ns\n")
+    assert write(workspace, "pay", actor="boss").warnings == ()
+
+
+def test_what_the_owner_reads_needs_no_warning(workspace):
+    assert workspace.add("neo", "x", category="talk").warnings == ()
+    assert workspace.add("neo", "secret", category="pay").warnings == ()
+    assert workspace.verify("neo", "secret").warnings == ()
+    assert workspace.remove("neo", "secret").warnings == ()
+
+
+def test_each_target_is_read_by_its_own_selectors(workspace):
+    (warning,) = workspace.add("neo", "x", category="talk", target="memory").warnings
+    assert "talk (memory)" in warning
+
+
+def test_what_the_owner_does_not_read_is_not_in_its_prompt(workspace):
+    workspace.add("neo", "told", category="talk")
+    workspace.add("neo", "untold", category="pay")
+    text = workspace.prompt("neo").text
+    assert "told" in text
+    assert "untold" not in text
+
+
+@pytest.mark.parametrize("include", [None, True, False])
+@pytest.mark.parametrize("selectors", ["[talk]", "['*']", "[talk, '!__uncategorized__']"])
+@pytest.mark.parametrize("text", ["one\n", "one\n\n## Talk\ntwo\n"], ids=["flat", "with sections"])
+def test_the_warning_agrees_with_the_prompt(tmp_path, include, selectors, text):
+    profile = f"user_memory_categories: {selectors}\n"
+    if include is not None:
+        profile += f"include_uncategorized: {str(include).lower()}\n"
+    workspace = make_root(tmp_path, profiles={"neo": profile}, files={"neo/user": text})
+    written = workspace.add("neo", "new words", category="__uncategorized__")
+    assert bool(written.warnings) != ("new words" in workspace.prompt("neo").text)

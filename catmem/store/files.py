@@ -21,7 +21,7 @@ from catmem.store.faults import in_doubt, store_error
 from catmem.store.folder import SIDECAR, Folder, Place
 from catmem.store.memory import unknown_revision
 from catmem.store.outside import WATCHED, Outside, merge_appended
-from catmem.store.publication import Publication, replaced_revision
+from catmem.store.publication import RECORDED, Publication, replaced_revision
 from catmem.store.records import Draft
 from catmem.store.recovery import recover
 from catmem.store.retired import reap
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.store.contract import Fault, Merge, Update
-    from catmem.store.erasing import Erased, Redact
+    from catmem.store.erasing import Erased, Erasure, Redact
     from catmem.store.journal import Anchor, Journal
+    from catmem.store.kept import Kept
     from catmem.store.records import Record
     from catmem.store.sight import Sight
 
@@ -297,12 +298,29 @@ class FileStore:
                 if journal is not None and journal.last is not None:
                     yield journal, group[0].path.parent
 
-    def erase(self, entity: str, redact: Redact) -> Erased:
-        """Erase from all that is kept of an entity, once the entity itself no longer has it. See ``erasing``."""
-        from catmem.store.erasing import erase
+    def kept(self, entity: str) -> Iterator[Kept]:
+        """Every text that lies in the entity's folder besides the file and its journal. See ``kept``."""
+        from catmem.store.kept import kept
 
+        place = self._locate(entity)
+        folder = Folder.open(self._system, place, create=False)
+        if folder is None:
+            return
+        try:
+            yield from kept(folder, place.name)
+        except OSError as error:
+            raise store_error(error, place.path) from error
+        finally:
+            folder.close()
+
+    def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
+        """Erase from all that is kept of an entity, once the entity itself no longer has it. See ``erasing``."""
+        from catmem.store.erasing import Erasure, erase
+
+        if not isinstance(erasure, Erasure):
+            erasure = Erasure.of(erasure)
         with self._writing(entity) as (folder, name):
-            return erase(folder, name, redact)
+            return erase(Outside(self._publish(folder, name), self._merge), erasure)
 
     def _by_folder(self) -> list[list[Place]]:
         groups: dict[Path, list[Place]] = {}
@@ -384,7 +402,7 @@ class _Commit:
                 base = self._base(expected, sight, visible)
                 data = update(Current(sight.data, revision, base))
             except DriftError as refusal:
-                self._keep(refusal, sight, revision)
+                self._keep(refusal, sight, expected, revision)
                 raise
             if data == sight.data:
                 return Snapshot(data, revision, sight.known_digest(), self.adopted)
@@ -459,7 +477,7 @@ class _Commit:
             return self.journal.data(seen)
         # When a text was there that no record has, nobody can tell; so only what this commit found itself counts.
         unknown = seen is None and expected != "0"
-        drifted = self.adopted is not None if unknown else self._outsider_since(seen)
+        drifted = self.adopted is not None if unknown else self._outsider_since(seen) is not None
         if drifted:
             raise self._drift(expected, visible)
         raise stale(self.entity, expected, found)
@@ -470,14 +488,14 @@ class _Commit:
             return self.journal.find(self.name, expected)
         return next((record for record in self._records() if record.head == expected), None)
 
-    def _outsider_since(self, seen: Record | None) -> bool:
-        """Whether an outsider wrote since ``seen``, or ever if that is ``None``."""
+    def _outsider_since(self, seen: Record | None) -> Record | None:
+        """What an outsider wrote last since ``seen``, or ever if that is ``None``."""
         for record in self._records():
             if seen is not None and record.sequence <= seen.sequence:
-                return False
+                return None
             if record.agent == EXTERNAL:
-                return True
-        return False
+                return record
+        return None
 
     def _records(self) -> Iterator[Record]:
         """The records of the file, the newest first."""
@@ -494,18 +512,33 @@ class _Commit:
             "what is there now.",
         )
 
-    def _keep(self, refusal: RefusedError, sight: Sight, revision: str) -> None:
+    def _keep(self, refusal: RefusedError, sight: Sight, expected: str | None, revision: str) -> None:
         """Say in the refusal where the file is; keep a copy of an outsider's bytes, and say where that is."""
         if refusal.path is None:
             refusal.path = str(self.folder.path / self.name)
         if refusal.code not in _OUTSIDERS:
             return
-        if refusal.drift_backup is None and sight.data:
-            refusal.drift_backup = str(keep_backup(self.folder, self.name, sight.data, sight.status))
+        found_now = self.before is not None or refusal.code == "not_utf8"
+        theirs = sight.data if found_now else self._theirs(expected)
+        if refusal.drift_backup is None and theirs:
+            refusal.drift_backup = str(keep_backup(self.folder, self.name, theirs, sight.status))
         if refusal.found is None:
             refusal.found = revision
         if refusal.expected is None and self.before is not None:
             refusal.expected = self.before.revision
+
+    def _theirs(self, expected: str | None) -> bytes:
+        """What an outsider wrote last since what the caller saw; nothing if it is none of this refusal's business.
+
+        What catmem wrote afterwards is no part of it, so that many refusals after one edit keep one copy.
+        """
+        if expected is None and self.adopted is None:
+            return b""
+        record = self._outsider_since(None if expected is None else self._seen(expected))
+        try:
+            return b"" if record is None else self.journal.data(record)
+        except UnknownRevisionError:
+            return b""  # it was compacted away since: what is past keeping is not copied either
 
     def _reap(self, record: Record) -> None:
         if record.sequence % _REAP_EVERY == 0:

@@ -74,6 +74,8 @@ class Folder:
         self._journal: Journal | None = None
         self._journal_folder = -1
         self._made = False
+        self._named = False
+        self._place: Place | None = None
 
     @classmethod
     def open(cls, system: System, place: Place, *, create: bool) -> Folder | None:
@@ -85,6 +87,7 @@ class Folder:
         if descriptor is None:
             return None
         folder = cls(system, place.path.parent, descriptor)
+        folder._place = place
         try:
             folder._open_sidecar(create=create)
         except BaseException:
@@ -145,6 +148,22 @@ class Folder:
         except OSError:
             self.doubtful = True
             raise
+
+    def _sync_names(self) -> None:
+        """Have the disk keep the names of the sidecar and of the folders from the root down to it."""
+        self.sync(self.side)
+        self.sync(self.descriptor)
+        if self._place is None:
+            return
+        descriptor = os.open(self._place.root, _FOLDER | os.O_CLOEXEC)
+        for part in self._place.folder:
+            try:
+                self.sync(descriptor)
+                inner = self.system.open(part, _FOLDER, folder=descriptor)
+            finally:
+                self.system.close(descriptor)
+            descriptor = inner
+        self.system.close(descriptor)
 
     def begin_new_journal(self, aside: str, begin: Callable[[Journal], None]) -> None:
         """Move the journal aside, inside the sidecar, and put another in its place. Raises ``OSError``.
@@ -223,11 +242,12 @@ class Folder:
         Raises ``BusyError`` (``locked``) if somebody holds one of them for ``timeout`` seconds.
         """
         ends = self.system.clock() + timeout
-        if self._made:
-            # The names must be on the disk before anything that is acknowledged lies behind them.
-            self.sync(self.side)
-            self.sync(self.descriptor)
-            self._made = False
+        if not self._named:
+            # The names must be on the disk before anything that is acknowledged lies behind them, and whoever made
+            # them may not have lived to see to that: then there is no record yet.
+            if self._made or not self.system.names(self._journal_folder):
+                self._sync_names()
+            self._named = True
         held = [self._take(self.side, "lock", os.O_CREAT, ends)]
         try:
             beside = f"{name}.lock"

@@ -18,7 +18,7 @@ from catmem.store.contract import EXTERNAL, Merged
 from catmem.store.faults import store_error
 from catmem.store.publication import Foreign, replaced_revision, retired_name, state_of
 from catmem.store.records import Draft
-from catmem.store.sight import TICK, is_settled, look_at, read_if_whole
+from catmem.store.sight import TICK, is_damage, is_settled, look_at, read_if_whole
 from catmem.store.whole import read_file
 
 if TYPE_CHECKING:
@@ -236,8 +236,17 @@ class Outside:
             same = status.st_size == state.size and status.st_mtime_ns == state.mtime_ns
             if not same or not (name in self.folder.settled or _settled(status)):
                 data = self._read_late(name, status, state.digest, parent)
-                if data is not None:
+                if data is not None and not self._stop_did(status, data[1], parent):
                     yield Foreign("late", data[1], parent, sequence, state_of(*data), state)
+
+    def _stop_did(self, status: os.stat_result, data: bytes, revision: str) -> bool:
+        """Whether a stop of the machine, not a person, made of a retired file what it is now.
+
+        Nobody has a file open any more that was written before the machine was started. What was added before that, and
+        survived, is somebody's; anything else is what the disk lost.
+        """
+        system = self.folder.system
+        return status.st_mtime < system.booted_at() and not data.startswith(self._data_of(revision))
 
     def unrecorded(self, record: Record) -> Iterator[Foreign]:
         """What came out at the publication of ``record``, and lies in ``gen/`` under a name that no record has.
@@ -258,9 +267,14 @@ class Outside:
             if status is None or status.st_ctime_ns < earliest:
                 continue
             data = self._read_late(name, status, known, parent)
-            if data is not None:
-                state = state_of(*data)
-                was = replace(state, digest=f"sha256:{name.removeprefix(prefix)}")
+            if data is None:
+                continue
+            state = state_of(*data)
+            was = replace(state, digest=f"sha256:{name.removeprefix(prefix)}")
+            # What a stop of the machine left of a text is nobody's: the name tells the digest of what it was. And what
+            # is only the front of the record's own text holds nothing that could be lost.
+            lost = state.digest != was.digest and self._stop_did(status, data[1], parent)
+            if not lost and not is_damage(data[1], self.journal.data(record), missing=False):
                 yield Foreign("adopt", data[1], parent, record.sequence, state, was)
 
     def _read_late(

@@ -28,7 +28,7 @@ from catmem.store.publication import (
     temporary_name,
 )
 from catmem.store.records import Draft
-from catmem.store.sight import look_at
+from catmem.store.sight import is_damage, look_at
 from catmem.store.whole import read_file
 from catmem.text import DEFAULT_LIMITS
 
@@ -92,14 +92,20 @@ def _bridge(folder: Folder) -> None:
 
 
 def _drop_second_names(folder: Folder) -> None:
-    """A file may have its name and one in ``tmp/`` still: the second goes."""
-    here = {_identity(folder, name, folder.tmp): name for name in folder.system.names(folder.tmp)}
+    """A file may have its name and one in ``tmp/`` still: the second goes.
+
+    After a stop of the machine one in ``gen/`` too: the disk may have kept half of a swap.
+    """
+    system, last = folder.system, folder.writable_journal.last
+    rebooted = last is not None and last.boot != system.boot()
+    wheres = (folder.tmp, folder.gen) if rebooted else (folder.tmp,)
+    here = [(name, where) for where in wheres for name in system.names(where)]
     if not here:
         return
-    for name in folder.writable_journal.files():
-        identity = _identity(folder, name, folder.descriptor)
-        if identity in here:
-            folder.system.unlink(here[identity], folder=folder.tmp)
+    files = {_identity(folder, name, folder.descriptor) for name in folder.writable_journal.files()} - {None}
+    for name, where in here:
+        if _identity(folder, name, where) in files:
+            system.unlink(name, folder=where)
 
 
 def _identity(folder: Folder, name: str, where: int) -> tuple[int, int] | None:
@@ -146,7 +152,7 @@ class _Recovery:
             in_place = sight.data == data and not sight.missing
             # What begins with the record's bytes was made from them, so they were there.
             swapped = swapped or (bool(data) and sight.data.startswith(data))
-            damaged = not in_place and _is_damage(sight.data, data, missing=sight.missing)
+            damaged = not in_place and is_damage(sight.data, data, missing=sight.missing)
             if damaged or (replaced and not in_place and not swapped):
                 self._put_in_place(sight, record, data)
             elif in_place or swapped:
@@ -175,7 +181,7 @@ class _Recovery:
                 swapped = not still_there
             else:
                 # The new file itself may be half written: a recovery was stopped, or the machine.
-                swapped = found != data and not _is_damage(found, data, missing=False)
+                swapped = found != data and not is_damage(found, data, missing=False)
             return swapped, own if swapped else None
         if aside in names:
             return True, aside
@@ -194,6 +200,10 @@ class _Recovery:
         self.publication.retire(out, record.sequence, state)
         if record.retired is not None and state.digest == record.retired.digest:
             return ()
+        base = self.journal.find(self.name, replaced_revision(record))
+        rebooted = record.boot != system.boot()
+        if rebooted and not found.startswith(self.journal.data(base) if base else b""):
+            return ()  # nobody can tell what the disk lost of it; it is kept, and no text is taken away for it
         return (Foreign("adopt", found, replaced_revision(record), record.sequence, state, state),)
 
     def _is_replaced(self, sight: Sight, record: Record) -> bool:
@@ -219,14 +229,7 @@ class _Recovery:
         sight = look_at(self.folder, self.name, data)
         try:
             before_boot = sight.status is not None and sight.status.st_mtime < system.booted_at()
-            if before_boot and _is_damage(sight.data, data, missing=sight.missing):
+            if before_boot and is_damage(sight.data, data, missing=sight.missing):
                 self._put_in_place(sight, head, data)
         finally:
             sight.close()
-
-
-def _is_damage(found: bytes, recorded: bytes, *, missing: bool) -> bool:
-    """Whether a stop of the machine may have made ``found`` of ``recorded``: empty, NUL bytes, or the front of it."""
-    if missing or len(found) >= len(recorded):
-        return bool(found) and not found.strip(b"\0") and found != recorded
-    return not found.strip(b"\0") or recorded.startswith(found)

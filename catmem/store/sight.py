@@ -229,7 +229,7 @@ def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None
         raise link_in_place(path)
     if not stat.S_ISREG(status.st_mode):
         raise not_a_file(path)
-    if not status.st_mode & _ANY_WRITE or not folder.system.may_write(name, folder=folder.descriptor):
+    if not status.st_mode & _ANY_WRITE or _is_forbidden(folder, name, status):
         raise StoreError(
             "may not be written, so it was not",
             code="not_writable",
@@ -243,3 +243,20 @@ def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None
             path=path,
             hint="The file is as it was. Two stores on one file cannot both be right: give each a file of its own.",
         )
+
+
+def _is_forbidden(folder: Folder, name: str, status: os.stat_result) -> bool:
+    """Whether this user may not write to the file, and not just that it was removed or replaced this moment."""
+    if folder.system.may_write(name, folder=folder.descriptor):
+        return False
+    try:
+        return os.path.samestat(folder.system.look(name, folder=folder.descriptor), status)
+    except FileNotFoundError:
+        return False
+
+
+def is_damage(found: bytes, recorded: bytes, *, missing: bool) -> bool:
+    """Whether a stop of the machine may have made ``found`` of ``recorded``: empty, NUL bytes, or the front of it."""
+    if missing or len(found) >= len(recorded):
+        return bool(found) and not found.strip(b"\0") and found != recorded
+    return not found.strip(b"\0") or recorded.startswith(found)

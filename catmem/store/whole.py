@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,10 @@ def write_whole(system: System, descriptor: int, data: bytes) -> None:
     """Write all of ``data`` where the descriptor stands."""
     done = 0
     while done < len(data):
-        done += system.write(descriptor, data[done:])
+        written = system.write(descriptor, data[done:])
+        if written <= 0:
+            raise OSError(errno.EIO, "the system wrote nothing")
+        done += written
 
 
 def new_file(  # noqa: PLR0913 - what the file is to be

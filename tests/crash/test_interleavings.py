@@ -1,0 +1,44 @@
+"""An outsider acts between every two system calls of a commit: nothing is lost, doubled, or made on half a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.crash.checks import Lost
+from tests.crash.interleavings import BEGINNINGS, OPEN, one_deep, two_deep, interleave
+from tests.crash.outsiders import KINDS
+from tests.crash.scene import trial_in
+
+STEP = 5
+"""Of the rarer beginnings the default suite tries every fifth call; `make torture` tries each."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_outsider_before_every_call_of_a_commit(folder, kind):
+    assert sum(1 for _ in one_deep(folder, "a file", kind)) > 50
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("beginning", [each for each in BEGINNINGS if each != "a file"])
+def test_one_outsider_before_some_calls_of_rarer_commits(folder, beginning, kind):
+    if (beginning, kind) in OPEN:
+        pytest.skip("see the test of its own below")
+    first = list(KINDS).index(kind) % STEP
+    assert sum(1 for _ in one_deep(folder, beginning, kind, first=first, step=STEP)) > 50 // STEP
+
+
+@pytest.mark.parametrize("start", range(0, 200, 50))
+def test_two_outsiders(folder, start):
+    for number in range(start, start + 50):
+        beginning, actions = two_deep(number)
+        with trial_in(folder) as root:
+            interleave(root, beginning, actions)
+
+
+@pytest.mark.xfail(
+    raises=Lost,
+    reason="Nothing is known of a file that the store sees for the first time, so what somebody who has it open for "
+    "writing has written so far is taken for an append to nothing.",
+)
+def test_a_file_that_is_seen_for_the_first_time_is_not_taken_half_written(folder):
+    assert list(one_deep(folder, "a person's file", "slow rewrite"))

@@ -1,0 +1,55 @@
+"""A process is killed at a system call: what it acknowledged stays, and the next write finishes what it began."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.crash.kills import OPERATIONS, BY_PERSONS, Kill, every_kill, kill_at, killed_state
+from tests.crash.outsiders import KINDS
+from tests.crash.scene import trial_in
+
+STEP = 7
+"""The default suite kills at every seventh call; `make torture` at each."""
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_nothing_is_lost_by_a_kill(folder, name):
+    operation = OPERATIONS[name]
+    first = list(OPERATIONS).index(name) % STEP
+    for kill in every_kill(folder, operation)[first::STEP]:
+        with trial_in(folder) as root:
+            kill_at(root, operation, kill)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_nothing_is_lost_by_a_kill_of_the_recovery_after_a_kill(folder, name):
+    operation = OPERATIONS[name]
+    first = list(OPERATIONS).index(name) % STEP
+    for place, kill in enumerate(every_kill(folder, operation)[first :: 3 * STEP]):
+        with trial_in(folder) as root:
+            kill_at(root, operation, kill, again=Kill(15 + 7 * place))
+
+
+@pytest.mark.parametrize("meanwhile", ["append", "rename over", "truncate and rewrite", "sed -i", "delete"])
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in BY_PERSONS])
+def test_nothing_is_lost_if_an_outsider_writes_before_the_recovery(folder, name, meanwhile):
+    operation = OPERATIONS[name]
+    first = 3 * list(KINDS).index(meanwhile)
+    for kill in every_kill(folder, operation)[40 + first % 7 :: 4 * STEP]:
+        with trial_in(folder) as root:
+            kill_at(root, operation, kill, meanwhile=meanwhile)
+
+
+@pytest.mark.parametrize("name", ["add", "add with late bytes"])
+def test_a_killed_process_leaves_just_what_the_test_says_that_it_leaves(folder, name):
+    """The kills here are made by an exception. This holds them against SIGKILL."""
+    operation = OPERATIONS[name]
+    for kill in every_kill(folder, operation)[::3]:
+        with trial_in(folder) as root:
+            real = killed_state(root, operation, kill, real=True)
+        with trial_in(folder) as root:
+            assert killed_state(root, operation, kill, real=False) == real

@@ -23,7 +23,7 @@ help:
 	@echo "make lint         ruff and mypy"
 	@echo "make torture      the long proofs of the store: crashes, races, failing disks (15 minutes)"
 	@echo "make hermes-test  what is tested against the real Hermes Agent, which this installs"
-	@echo "make docs         write docs/cli.md anew from the commands"
+	@echo "make docs         write docs/cli.md and docs/rules.md anew, from the commands and the rules of lint"
 	@echo "make bench        speed, against the limits that the project sets itself (a few minutes)"
 	@echo "make build        the source distribution and the wheel, in dist/"
 	@echo "make clean        remove what these made"
@@ -57,6 +57,7 @@ lint: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	@$(BIN)/python -m tests.docs.cli_reference
+	@$(BIN)/python -m tests.docs.rules_page
 
 bench: $(VENV)/.dev $(VENV_HERMES)/.tried
 	@$(BIN)/python -m benchmarks --hermes-python $(VENV_HERMES)/bin/python

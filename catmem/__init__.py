@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     )
     from catmem.model.document import Document, Entry, Problem, Section, parse
     from catmem.model.merge import Conflict, Merge, merge
+    from catmem.policy.lint.diagnostic import Diagnostic
+    from catmem.policy.lint.document import lint
     from catmem.policy.profile import Profile, load_profile
     from catmem.policy.prompt import Prompt, build_prompt
     from catmem.service.operation import Operation
@@ -74,6 +76,8 @@ _HOMES = {
     ),
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "parse"),
     "catmem.model.merge": ("Conflict", "Merge", "merge"),
+    "catmem.policy.lint.diagnostic": ("Diagnostic",),
+    "catmem.policy.lint.document": ("lint",),
     "catmem.policy.profile": ("Profile", "load_profile"),
     "catmem.policy.prompt": ("Prompt", "build_prompt"),
     "catmem.service.operation": ("Operation",),
@@ -88,6 +92,7 @@ __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
     "load_profile",
     "build_prompt",
     "merge",
+    "lint",
     "memory_tool",
     "Workspace",
     "Operation",
@@ -100,6 +105,7 @@ __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
     "Prompt",
     "Merge",
     "Conflict",
+    "Diagnostic",
     "CatmemError",
     "UnreadableError",
     "NotUtf8Error",

@@ -11,7 +11,10 @@ _ENTRY_DIGEST_BYTES = 16
 
 def canonical_json(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
     """One value, one sequence of bytes: keys sorted, no spaces, UTF-8."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return _ENCODER.encode(value).encode()
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def content_digest(value: Any) -> str:  # noqa: ANN401 - any JSON value

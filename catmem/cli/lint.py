@@ -103,8 +103,10 @@ def command(  # noqa: PLR0913 - one parameter an option
         _say_fighting(fixed)
         status = int(bool(fixed.fighting))
         if diff:
+            from catmem.policy.lint.masking import mask_both
+
             for name, text in fixed.texts.items():
-                emit(file_diff(_shown(linter, name), linter.text(name) or "", text))
+                emit(file_diff(_shown(linter, name), *mask_both(linter.text(name) or "", text)))
             raise SystemExit(max(status, int(bool(fixed.texts)), 2 * bool(linter.errors)))
         status = max(status, _write(linter, fixed, as_json=as_json))
         linter = opened()

@@ -19,6 +19,7 @@ COMMANDS = {
     "prompt": "Print the text for a specialist's system prompt.",
     "fmt": "Put memory files into one layout.",
     "lint": "Find what is wrong in memory files, profiles and configuration.",
+    "migrate": "Turn labels in the text of entries into sections and tags.",
     "rule": "Print the page of a lint rule.",
     "add": "Add an entry.",
     "replace": "Give an entry other words or tags.",

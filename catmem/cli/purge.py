@@ -17,11 +17,16 @@ from catmem.cli.options import (
 from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, shown_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
+    from catmem.model.document import Entry
     from catmem.service.purging import PurgeReport
 
 _WIDTH = 60
+_LEFT = 1
+_MOST = 20
+"""Files that are named at most; JSON names all."""
 
 
 @click.command(
@@ -40,8 +45,8 @@ def command(  # noqa: PLR0913 - one parameter an option
     """Erase an entry from ENTITY and its whole history, from backups, and from the files of all other profiles.
 
     OLD is a piece of the text of one entry, its id, or - for stdin. Every entry that ever held that text is erased, an
-    older wording too; for an id, that body alone. --dry-run lists them. ENTITY is PROFILE/user or PROFILE/memory;
-    PROFILE alone means PROFILE/user.
+    older wording too; for an id, that body alone. --dry-run lists them. What could not be reached is named: exit
+    status 1. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
     """
     from catmem.service.purging import purge
 
@@ -53,22 +58,36 @@ def command(  # noqa: PLR0913 - one parameter an option
         emit_json(report.to_dict())
     else:
         _show(report, workspace.root)
+    if report.left and not dry_run:
+        raise SystemExit(_LEFT)
 
 
 def _show(report: PurgeReport, root: Path) -> None:
     revisions = f"{report.revisions} revision{'' if report.revisions == 1 else 's'}"
     entities = ", ".join(report.entities)
     emit(printable(f"{'would be erased' if report.dry_run else 'erased'} from {entities} and {revisions}:\n"))
+    _show_entries(report.entries, dry_run=report.dry_run)
+    for entity in dict.fromkeys(entity for entity, _ in report.elsewhere):
+        emit(printable(f"in {entity}:\n"))
+        _show_entries([entry for each, entry in report.elsewhere if each == entity], dry_run=report.dry_run)
+    _show_files("rewritten", [shown_path(root / name) for name in report.files])
+    _show_files("removed", [shown_path(root / name) for name in report.removed])
+    _show_files("not reached", [f"{shown_path(root / left.path)}: {left.why}" for left in report.left], most=None)
+    say("Nothing was erased." if report.dry_run else "Copies in git, in other backups and in prompts are not reached.")
+
+
+def _show_files(what: str, lines: list[str], *, most: int | None = _MOST) -> None:
+    if not lines:
+        return
+    emit(f"{what}:\n" + "".join(printable(f"  {line}\n") for line in lines[:most]))
+    if most is not None and len(lines) > most:
+        emit(f"  and {len(lines) - most:,} more\n")
+
+
+def _show_entries(entries: Iterable[Entry], *, dry_run: bool) -> None:
     # What was to be forgotten is not written once more, to a terminal or a log.
     emit(
         columns(
-            [
-                ("", entry.category, entry.id, first_line(entry.body, _WIDTH) if report.dry_run else "")
-                for entry in report.entries
-            ]
+            [("", entry.category, entry.id, first_line(entry.body, _WIDTH) if dry_run else "") for entry in entries]
         )
     )
-    if report.files:
-        emit("rewritten:\n")
-        emit("".join(printable(f"  {shown_path(root / name)}\n") for name in report.files))
-    say("Nothing was erased." if report.dry_run else "Copies in git, in other backups and in prompts are not reached.")

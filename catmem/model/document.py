@@ -323,13 +323,14 @@ def _with_blanks(marks: list[Span], length: int) -> Iterator[Span]:
 
 
 def _problems(document: Document) -> Iterator[Problem]:
-    yield from _unclosed(document)
+    yield from unclosed(document)
     yield from _heading_problems(document)
     for entry in document.entries:
         yield from _entry_problems(entry, document.limits)
 
 
-def _unclosed(document: Document) -> Iterator[Problem]:
+def unclosed(document: Document) -> Iterator[Problem]:
+    """The ``unclosed-fence`` problems of a document alone, in file order."""
     text = document.text
     if not any(opening in text for opening in ("```", "~~~", "<!--")):
         return

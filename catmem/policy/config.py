@@ -113,6 +113,10 @@ class Config:
         return self.root / template / profile
 
 
+NO_ROOT = Config(Path())
+"""What holds where no root is: every default."""
+
+
 def find_root(start: str | Path) -> Path | None:
     """The nearest folder, ``start`` itself or one above it, that holds a ``catmem.yaml``."""
     folder = _absolute(start)

@@ -1,9 +1,10 @@
 """Who may write what: a person, the root's tier-1 profiles, and every other profile within what it was given.
 
-A person (``actor`` is ``None``) and a tier-1 profile may do anything, in every profile's files. Any other profile acts
-on its own files only. It acts on entries that its selectors show it, writes to its ``writable_categories``, and says
-that a fact still holds if it ``may_verify``. A category that it may write and does not see is a drop: it can add there
-and do nothing else. Whatever is outside is refused in the same words whether it exists or not.
+A person (``actor`` is ``None``) may do anything, and a tier-1 profile may write to every category of every profile's
+files. Any other profile acts on its own files only, writes to its ``writable_categories``, and says that a fact still
+holds if it ``may_verify``. A profile of any tier acts on entries that its own selectors show it: a category that it may
+write and does not see is a drop, where it can add and do nothing else. Whatever is outside is refused in the same words
+whether it exists or not.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Rights:
 
     @property
     def unbounded(self) -> bool:
-        """Whether the actor may do anything."""
+        """Whether the actor may write anywhere."""
         return self.actor is None or self.actor.tier == ORCHESTRATOR_TIER
 
     @property
@@ -46,17 +47,20 @@ class Rights:
         """Whether the actor may change what stands in a category (a slug)."""
         return self.actor is None or self.unbounded or self.actor.writable(self.taxonomy).matches(category)
 
-    def in_reach(self, document: Document) -> tuple[Entry, ...]:
-        """The entries that the actor may act on, if it may write or verify them: those that it sees; or all."""
-        if self.actor is None or self.unbounded:
-            return document.entries
-        return self.in_sight(document)
-
     def in_sight(self, document: Document) -> tuple[Entry, ...]:
-        """The entries that an answer to the actor may name. A profile of any tier is shown what its selectors pick."""
+        """The entries that the actor may be shown, and may act on if it may write or verify them.
+
+        To a person these are all; to a profile of any tier those that its selectors pick.
+        """
         if self.actor is None:
             return document.entries
         return visible(document, self.target, self.actor, self.taxonomy).entries
+
+    def may_see(self, category: str) -> bool:
+        """Whether the actor may see entries of a category (a slug), if there are any; it may not if this is false."""
+        if self.actor is None or category == UNCATEGORIZED:  # whether that is seen depends on the document
+            return True
+        return self.actor.selectors(self.target, self.taxonomy).position(category) is not None
 
     def writable_names(self) -> tuple[str, ...]:
         """The categories and, in an open taxonomy, the patterns that a bounded actor may write, in its own order."""
@@ -99,11 +103,27 @@ class Rights:
             hint=f"Did you mean {near!r}? {listed}" if near else listed,
         )
 
-    def refuse_unverified(self) -> None:
-        """Raise ``ForbiddenError`` if the actor may not verify facts."""
-        if self.actor is not None and not self.may_verify:
+    def refuse_without_any_category(self) -> None:
+        """Raise ``ForbiddenError`` if there is no category at all that the actor may write to."""
+        if self.actor is not None and not self.unbounded and not self.writable_names():
             raise ForbiddenError(
-                f"{self.actor.name} may not say that a fact was verified",
-                hint="Leave verified_date out. A person may verify, and a profile that is given may_verify: true "
-                "(tier 1 is, if it does not say otherwise).",
+                f"{self.actor.name} may not change what is stored", hint="It may write to no category."
             )
+
+    def refuse_unverified(self, tag: str | None = None) -> None:
+        """Raise ``ForbiddenError`` if the actor may not verify facts.
+
+        ``tag`` is one that it would set, change or remove, and that says how old a fact is.
+        """
+        if self.actor is None or self.may_verify:
+            return
+        said = "say that a fact was verified"
+        if tag not in {None, "verified_date"}:
+            said = f"change the tag {tag} of a fact, which says how long it holds"
+        others = (
+            "A person may do that, and a profile that is given may_verify: true (tier 1 is, if it does not say "
+            "otherwise)."
+        )
+        raise ForbiddenError(
+            f"{self.actor.name} may not {said}", hint=others if tag is None else f"Leave {tag} out. {others}"
+        )

@@ -9,7 +9,7 @@ from catmem.policy.staleness import freshness, stale_after_days
 from catmem.service.showing import entry_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from datetime import date
 
     from catmem.model.document import Entry
@@ -32,30 +32,27 @@ class Sight(NamedTuple):
     as_of: date
 
 
-def shown_entries(entries: Iterable[Entry], sight: Sight | None = None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Entries as JSON-ready data, as many as an answer takes; and what the answer says of those left out, if any.
+def shown_entries(
+    entries: Sequence[Entry], sight: Sight | None = None, offset: int = 0
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Entries from the one at ``offset`` on as JSON-ready data, as many as an answer takes.
 
-    With ``sight`` each tells its state and the date of that. A long body is cut, and says so.
+    And what the answer says of those after them that are left out, if any. With ``sight`` each entry tells its state
+    and the date of that, and ``entries`` are what a list counts. A long body is cut, and says so.
     """
     shown: list[dict[str, Any]] = []
-    total, left_out = 0, 0
-    for entry in entries:
-        if left_out or len(shown) == MOST_ENTRIES:
-            left_out += 1
-            continue
+    total = 0
+    for entry in entries[offset : offset + MOST_ENTRIES]:
         data = _entry(entry, sight)
-        size = len(json.dumps(data, ensure_ascii=False))
-        if total + size > MOST_CHARACTERS:
-            left_out += 1
-            continue
-        total += size
+        total += len(json.dumps(data, ensure_ascii=False))
+        if shown and total > MOST_CHARACTERS:
+            break
         shown.append(data)
-    if not left_out:
+    left_out = len(entries) - offset - len(shown)
+    if left_out <= 0:
         return shown, {}
-    return shown, {
-        "entries_left_out": left_out,
-        "entries_note": f"{left_out} more are not shown here; list a category to see those of it.",
-    }
+    how = "list shows them" if sight is None else f"list with offset {offset + len(shown)} shows them"
+    return shown, {"entries_left_out": left_out, "entries_note": f"{left_out} more are not shown here; {how}."}
 
 
 def _entry(entry: Entry, sight: Sight | None) -> dict[str, Any]:

@@ -19,6 +19,15 @@ LATER = ("seed", "search")
 """Actions that a later version brings."""
 
 _DEEPEST = 8
+_MOST_BYTES = 256 << 10
+"""Of all texts of a call, with a little for each value: about what it has as JSON."""
+_MOST_VALUES = 4_000
+_MOST_NAMES = 64
+"""In one object: tags, of which an entry has a few."""
+_LONGEST_LIST = 100
+_LARGEST = 1 << 64
+_OTHER_NAMES = {"text": "content", "body": "content", "entry": "content", "id": "old_text", "old": "old_text"}
+"""What models call an argument, and its name."""
 _OF_ONE_CHANGE = ("content", "old_text", "category", "tags")
 
 
@@ -31,11 +40,12 @@ class Call(NamedTuple):
     operations: tuple[Operation, ...]
     expected: str | None
     op_id: str | None
+    offset: int = 0
 
 
 def read_arguments(arguments: object) -> Call:
     """The call that the arguments make. Raises ``EditError`` (``bad_arguments``, ``bad_operation``, ``not_text``)."""
-    _refuse_odd(arguments, 0)
+    _Look().over(arguments)
     if not isinstance(arguments, dict):
         raise _bad("the arguments must be an object", "Give action, and what it needs, by name.")
     given = _used(arguments)
@@ -50,7 +60,8 @@ def read_arguments(arguments: object) -> Call:
     faults = validate(given, "tool")
     if faults:
         fault = faults[0]
-        raise _bad(fault.message, fault.hint, key_text(fault.key))
+        meant = _OTHER_NAMES.get(str(fault.key[-1])) if fault.key else None
+        raise _bad(fault.message, f"Did you mean {meant!r}?" if meant else fault.hint, key_text(fault.key))
     target = given.get("target", "user")
     ids = given.get("expected"), given.get("op_id")
     if "operations" in given:
@@ -65,7 +76,7 @@ def read_arguments(arguments: object) -> Call:
     if "action" not in given:
         raise _bad("the action is missing", "Give action, or several changes as operations.")
     if given["action"] == "list":
-        return Call("list", target, given.get("category"), (), *ids)
+        return Call("list", target, given.get("category"), (), *ids, int(given.get("offset", 0)))
     return Call(given["action"], target, None, (_operation(given, None),), *ids)
 
 
@@ -95,23 +106,57 @@ def _operation(given: Mapping[str, Any], key: str | None) -> Operation:
     return operation
 
 
-def _refuse_odd(value: object, depth: int) -> None:
-    """Refuse what no JSON text that a model writes holds, or what is nested too deep to be meant."""
-    if depth > _DEEPEST:
-        raise _bad("the arguments are nested too deep", "Give plain values.")
-    if isinstance(value, str):
-        refuse_surrogates([value])
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            if not isinstance(key, str):
-                raise _bad(f"the name of an argument is {shown(key)}, and must be text", "Give each argument by name.")
-            refuse_surrogates([key])
-            _refuse_odd(inner, depth + 1)
-    elif isinstance(value, list):
-        for inner in value:
-            _refuse_odd(inner, depth + 1)
-    elif value is not None and not isinstance(value, bool | int | float):
-        raise _bad(f"the arguments hold a {type(value).__name__}, which is not JSON", "Give plain values.")
+class _Look:
+    """One look over the arguments, which ends at the first thing that no call needs, however much follows."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.values = 0
+
+    def over(self, value: object, depth: int = 0, key: str | None = None) -> None:
+        """Refuse what no JSON text that a model writes holds, what is nested too deep to be meant, and what is huge."""
+        self._count(2)
+        if depth > _DEEPEST:
+            raise _bad("the arguments are nested too deep", "Give plain values.")
+        if isinstance(value, str):
+            self._text(value)
+        elif isinstance(value, dict):
+            self._named(value, depth, key)
+        elif isinstance(value, list):
+            self._refuse_many(len(value), _LONGEST_LIST, "values", key)
+            for inner in value:
+                self.over(inner, depth + 1, key)
+        elif isinstance(value, int):
+            if abs(value) > _LARGEST:
+                raise _bad("the arguments hold a number that is too large", "Give plain values.", key)
+        elif value is not None and not isinstance(value, float):
+            raise _bad(f"the arguments hold a {type(value).__name__}, which is not JSON", "Give plain values.")
+
+    def _named(self, values: Mapping[object, object], depth: int, key: str | None) -> None:
+        self._refuse_many(len(values), _MOST_NAMES, "names", key)
+        for name, inner in values.items():
+            if not isinstance(name, str):
+                raise _bad(f"the name of an argument is {shown(name)}, and must be text", "Give each argument by name.")
+            self._text(name)
+            self.over(inner, depth + 1, key or name)
+
+    def _text(self, text: str) -> None:
+        self._count(len(text))  # first, since a text may be too long to be encoded just to be counted
+        refuse_surrogates([text])
+        self._count(len(text.encode()) - len(text), values=0)
+
+    def _count(self, size: int, values: int = 1) -> None:
+        self.bytes += size
+        self.values += values
+        if self.bytes > _MOST_BYTES or self.values > _MOST_VALUES:
+            raise _bad(
+                f"the arguments are too large: a call has at most {_MOST_BYTES >> 10} KiB and {_MOST_VALUES:,} values",
+                "Give less in one call.",
+            )
+
+    def _refuse_many(self, count: int, most: int, what: str, key: str | None) -> None:
+        if count > most:
+            raise _bad(f"{count:,} {what} are too many, at most {most} may be given", "Give fewer.", key)
 
 
 def _bad(message: str, hint: str | None, key: str | None = None) -> EditError:

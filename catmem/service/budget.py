@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import OverBudgetError
+from catmem.policy.budget import limit_of, size_of
 from catmem.policy.staleness import freshness, stale_after_days
 from catmem.service.showing import preview
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from catmem.model.document import Entry
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
+
+__all__ = ["Usage", "could_go", "limit_of", "over_budget", "size_of"]
 
 _NAMED = 20
 _FIRST_TO_GO = ("expired", "stale", "unverified", "fresh")
@@ -29,19 +32,6 @@ class Usage(NamedTuple):
     def __str__(self) -> str:
         """``1,074/1,375 characters``."""
         return f"{self.size:,}{'' if self.limit is None else f'/{self.limit:,}'} characters"
-
-
-def size_of(text: str) -> int:
-    """What counts of a file: its whole text, headers and delimiters too, without the newlines at its end.
-
-    For a file without sections, as Hermes Agent writes one, that is what Hermes Agent counts.
-    """
-    return len(text.rstrip("\r\n"))
-
-
-def limit_of(owner: Profile, target: str, config: Config) -> int | None:
-    """The limit of a profile's file in characters: its own, else the root's."""
-    return owner.limits.get(target, config.limits.get(target))
 
 
 def over_budget(entity: str, before: int, size: int, limit: int, named: Sequence[dict[str, Any]]) -> OverBudgetError:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
-from catmem.errors import EditError
+from catmem.errors import EditError, RefusedError
 from catmem.policy.schema import shown
 from catmem.service.operation import refuse_surrogates
 
+_DIGEST = "sha256:"
 _FORM = re.compile(r"[0-9]+[a-z]*|sha256:[0-9a-f]{64}")
+_NAMED = re.compile(r"(the bytes )?sha256:[0-9a-f]+…?")
 
 
 def checked_expected(given: str | int | None) -> str | None:
@@ -28,3 +30,18 @@ def checked_expected(given: str | int | None) -> str | None:
             "to a write has both, and so has 'catmem list --format json'.",
         )
     return text
+
+
+def is_digest(expected: str) -> bool:
+    """Whether it names bytes and no revision."""
+    return expected.startswith(_DIGEST)
+
+
+def hide_digests(error: RefusedError) -> None:
+    """Take digests of the whole file out of a refusal: they would tell a profile whether it guesses the rest of it."""
+    error.message = _NAMED.sub("other bytes", error.message)
+    error.args = (error.message,)
+    if error.expected is not None and is_digest(error.expected):
+        error.expected = None
+    if error.found is not None and is_digest(error.found):
+        error.found = None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SCHEMAS = "schemas"
 """The folder of the root for schemas of categories."""
 
+_COPY = ".bak."
 _MARKDOWN = (".md", ".markdown")
 _YAML = (".yaml", ".yml")
 _NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
@@ -61,6 +62,7 @@ class Root:
         self.schemas: dict[str, object] = {}
         self.yaml: dict[str, LintedYaml] = {}
         self._owners: dict[str, tuple[Profile, Target]] = {}
+        self._with_copies: set[Path] = set()
         path = config.root / CONFIG_NAME
         if os.path.lexists(path):
             self._add("config", path)
@@ -161,6 +163,8 @@ class Root:
             if CONFIG_NAME in files and Path(where) not in {folder, self.config.root}:
                 folders.clear()
                 continue
+            if any(_COPY in name for name in files):
+                self._with_copies.add(Path(where))
             odd = [name for name in folders if name in names]
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_OURS)
             yield from (Path(where, name) for name in (*odd, *files) if name in names)
@@ -197,6 +201,11 @@ class Root:
         for target, file in FILE_NAMES.items():
             self._owners[os.fspath(folder / file)] = (profile, _target(target))
         return profile, None
+
+    def with_copies(self) -> set[Path]:
+        """The folders in which ``sources`` saw something called like a backup, and those of profiles elsewhere."""
+        outside = {Path(home) for home in self.homes().values() if not home.startswith(self.real + os.sep)}
+        return self._with_copies | {home for home in outside if home.is_dir()}
 
     def homes(self) -> Mapping[str, str]:
         """The folder of the memory files of each profile that has one."""

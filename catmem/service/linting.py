@@ -6,8 +6,9 @@ is among ``errors``; lint then works on what is left of it.
 
 from __future__ import annotations
 
+import gc
 import os
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,29 +17,29 @@ from catmem.errors import CatmemError
 from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.lint.baseline import read_baseline, without_old
 from catmem.policy.lint.diagnostic import Diagnostic
-from catmem.policy.lint.engine import FileResult, file_facts, finished, lint_file, lint_root, lint_store, lint_yaml
-from catmem.policy.lint.facts import FileFacts
+from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store, lint_yaml
+from catmem.policy.lint.facts import FileFacts, facts_of
 from catmem.policy.lint.fixing import Fixed, fix_all
-from catmem.policy.lint.linted import Context, LintedFile, LintedStore, LintedYaml, RootFacts, StoreFault
+from catmem.policy.lint.linted import Context, LintedFile, LintedStore, LintedYaml, RootFacts
 from catmem.policy.lint.rule import all_rules
 from catmem.policy.lint.settings import Settings, read_settings
 from catmem.reading import read_bounded
 from catmem.service.clock import today
 from catmem.service.lint_cache import LintCache, tool_digest
 from catmem.service.lint_sources import Root, Source
+from catmem.service.lint_store import faults
 from catmem.service.rewrite import rewrite_file
-from catmem.service.stores import open_store, parse_file, store_of_file
+from catmem.service.stores import parse_file, store_of_file
 from catmem.store.contract import Change
 from catmem.store.folder import SIDECAR
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
     from catmem.model.document import Document
-    from catmem.policy.profile import Profile
 
 _BASELINE_LIMIT = 1 << 26
 
@@ -133,7 +134,10 @@ class Linter:
 
     def run(self, overlay: Mapping[str, str] | None = None) -> Found:
         """Everything that the rules find, in order. Files in ``overlay`` are taken to have the text in it."""
-        overlay = overlay or {}
+        with _collector_at_rest():
+            return self._run(overlay or {})
+
+    def _run(self, overlay: Mapping[str, str]) -> Found:
         context = Context(
             self.root.config,
             self.as_of,
@@ -210,27 +214,8 @@ class Linter:
 
     def _store_diagnostics(self, context: Context) -> list[Diagnostic]:
         if self._store is None:
-            self._store = lint_store(LintedStore("", self._faults()), context, self.settings)
+            self._store = lint_store(LintedStore("", faults(self.root)), context, self.settings)
         return self._store
-
-    def _faults(self) -> tuple[StoreFault, ...]:
-        """What is not right in the stores of the root's profiles that have been used."""
-        used = [name for name, home in self.root.homes().items() if os.path.lexists(os.path.join(home, SIDECAR))]  # noqa: PTH118
-        if not used or not any(rule.scope == "store" for rule in all_rules().values()):
-            return ()
-        try:
-            with closing(open_store(self.root.config, self._profile, used)) as store:
-                faults = store.verify()
-        except CatmemError as error:
-            name = self.root.name(error.path) if error.path else ""
-            return (StoreFault(error.code, name, error.message, error.hint or ""),)
-        return tuple(
-            StoreFault(fault.code, self.root.name(fault.path) if fault.path else "", fault.message, fault.hint)
-            for fault in faults
-        )
-
-    def _profile(self, name: str) -> Profile:
-        return self.root.profiles[name]
 
     # --- fixing --------------------------------------------------------------------------------------------------
 
@@ -262,6 +247,18 @@ class Linter:
                 store.commit(str(source.path), bytes_digest(before), lambda _: after, Change(op="lint"))
         else:
             rewrite_file(source.path, before, after)
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Without searches for circles: a run makes very many small values and no circles of them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class _Work:
@@ -313,7 +310,7 @@ class _Work:
             if said is not None:
                 facts = FileFacts.from_json(said, path=name, owner=source.owner, target=source.target)
             else:
-                facts = file_facts(self.linter.linted(source, self.overlay))
+                facts = facts_of(self.linter.linted(source, self.overlay))
         self.cache.put_facts(name, digest, facts.to_json())
         return facts
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import AmbiguousError, EditError, NoMatchError
 from catmem.policy.schema import shown
+from catmem.service.seen import says
 from catmem.service.showing import preview
 from catmem.text import unify_newlines
 
@@ -27,25 +28,37 @@ _COMPARED_CHARACTERS = 400
 _ALIKE = 0.4
 
 
+class Found(NamedTuple):
+    """The entry that is meant, and how many say the same (category, body and tags), itself counted."""
+
+    entry: Entry
+    alike: int
+
+
 def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks of them
     document: Document, old_text: str, among: Sequence[Entry], in_sight: Sequence[Entry], *, entity: str, to_agent: bool
-) -> Entry:
+) -> Found:
     """The one entry of ``among`` whose body holds ``old_text``, or whose id it is.
 
-    Where several hold it, the one whose whole body it is, if there is one such. Raises ``EditError`` (``empty``),
-    ``AmbiguousError`` and ``NoMatchError``, whose hint names the nearest of ``in_sight``, the entries that the caller
-    may be shown.
+    Where several hold it, the one whose whole body it is, if there is one such; of several that say the same the first.
+    Raises ``EditError`` (``empty``), ``AmbiguousError`` and ``NoMatchError``, whose hint names the nearest of
+    ``in_sight``, the entries that the caller may be shown.
     """
     refuse_empty(old_text)
     found = entries_holding(old_text, among)
     whole = unify_newlines(old_text).strip()
     exact = [entry for entry in found if entry.body == whole]
     for meant in (found, exact):
-        if len(meant) == 1:
-            return meant[0]
+        if meant and all(says(entry) == says(meant[0]) for entry in meant[1:]):
+            return Found(meant[0], len(meant))
     if found:
         raise ambiguous(document, old_text, found, entity, to_agent=to_agent)
-    raise NoMatchError(f"no entry of {entity} holds {shown(old_text)}", hint=_nearest(old_text, in_sight, to_agent))
+    raise no_match(old_text, in_sight, entity, to_agent=to_agent)
+
+
+def no_match(wanted: str, in_sight: Sequence[Entry], entity: str, *, to_agent: bool) -> NoMatchError:
+    """The error for a text that no entry holds, with the nearest of those that may be shown."""
+    return NoMatchError(f"no entry of {entity} holds {shown(wanted)}", hint=_nearest(wanted, in_sight, to_agent))
 
 
 def refuse_empty(old_text: str) -> None:
@@ -79,14 +92,11 @@ def ambiguous(
     named = found[:_NAMED]
     places = ", ".join(f"line {document.line(entry.start)} ({entry.category})" for entry in named)
     more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
-    alike = len({(entry.category, entry.id) for entry in found}) == 1
     return AmbiguousError(
         f"{len(found)} entries of {entity} hold {shown(wanted)}: {places}{more}",
         [preview(entry, to_agent=to_agent, length=_CANDIDATE) for entry in named],
         places=[{"line": document.line(entry.start), "category": entry.category, "id": entry.id} for entry in named],
-        hint="They say the same, word for word: remove all but one of them from the file by hand."
-        if alike
-        else "Give a longer piece of the text, the category, or the id of the entry.",
+        hint="Give a longer piece of the text, the category, or the id of the entry.",
     )
 
 

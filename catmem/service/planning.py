@@ -9,14 +9,22 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.errors import CatmemError, DriftError, EditError
+from catmem.errors import DriftError, EditError
 from catmem.model.document import Document, Entry
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared
-from catmem.policy.yamlfile import key_text
+from catmem.service.beforehand import each_of
 from catmem.service.budget import could_go, over_budget, size_of
 from catmem.service.matching import find_entry
-from catmem.service.remarks import on_double, on_expiry, on_same_text, on_unread, on_verification
+from catmem.service.remarks import (
+    on_alike,
+    on_double,
+    on_expiry,
+    on_first_section,
+    on_same_text,
+    on_unread,
+    on_verification,
+)
 from catmem.service.seen import Says, says
 from catmem.service.showing import preview, value_texts
 from catmem.service.terms import body_of
@@ -48,20 +56,13 @@ class Plan(NamedTuple):
 def plan_operations(
     document: Document, operations: Sequence[Operation], terms: Terms, base: Base | None = None
 ) -> Plan:
-    """Apply operations one after the other, all or none.
+    """Apply operations that passed ``check_beforehand`` one after the other, all or none.
 
     ``base`` is what the caller may have seen, where somebody else has changed the file since. Raises ``EditError`` and
     its kinds, ``ForbiddenError``, ``UnknownNameError`` and ``DriftError``; of several, the ``key`` says which failed.
     """
     draft = _Draft(document, document, terms, base)
-    for index, operation in enumerate(operations):
-        try:
-            operation.check()
-            _ACTIONS[operation.action](draft, operation)
-        except CatmemError as error:
-            if len(operations) > 1:
-                error.key = key_text(("operations", index, *([error.key] if error.key else [])))
-            raise
+    each_of(operations, lambda operation: _ACTIONS[operation.action](draft, operation))
     return draft.plan()
 
 
@@ -88,7 +89,6 @@ class _Draft:
         body = body_of(content)
         category = self._category_to_add_to(operation.category)
         tags = {key: value for key, value in (operation.tags or {}).items() if value is not None}
-        self.terms.check_tags(tags, {})
         self._check_threats([body, *tags, *value_texts(tags.values())], category)
         # Only among what the actor sees: or an addition would tell whether a text is there that is hidden from it.
         already = self._same(category, body)
@@ -113,12 +113,12 @@ class _Draft:
             return
         self._check_threats([*([body] if body != entry.body else []), *given, *value_texts(given.values())])
         if operation.content is None or body == entry.body:
-            self._put_shorter(entry, retag_entry(self.document, entry, tags))
+            self._put_instead(entry, retag_entry(self.document, entry, tags))
             return
         doubled = self._same(entry.category, body) is not None
         new_tags = None if tags == old_tags else tags
-        made = self._put_shorter(entry, replace_entry(self.document, entry, operation.content, tags=new_tags))
-        if "verified_date" not in given:
+        made = self._put_instead(entry, replace_entry(self.document, entry, operation.content, tags=new_tags))
+        if tags.get("verified_date") == old_tags.get("verified_date"):
             self._remark(made, on_verification(tags))
         self._remark(made, on_double(made.category) if doubled else None)
 
@@ -144,8 +144,6 @@ class _Draft:
 
     def verify(self, operation: Operation) -> None:
         """Say that an entry still holds."""
-        self.terms.rights.refuse_unverified()
-        self.terms.refuse_future(operation.as_of)
         entry = self._entry(operation)
         old_tags, day = entry.tags, self._day(operation)
         self.terms.refuse_earlier(operation.as_of, old_tags)
@@ -160,23 +158,24 @@ class _Draft:
         """An entry of the category with this body. The text is searched first: a large file has many entries."""
         if max(body.split("\n"), key=len) not in self.document.text:
             return None
-        seen = self.terms.rights.in_reach(self.document)
+        seen = self.terms.rights.in_sight(self.document)
         return next((entry for entry in seen if entry.category == category and entry.body == body), None)
 
     # --- parts of them ---------------------------------------------------------------------------------------------
 
     def _entry(self, operation: Operation) -> Entry:
         """The entry that an operation means, if it may be touched at all."""
-        rights, narrowed = self.terms.rights, operation.category
+        in_sight, narrowed = self.terms.rights.in_sight(self.document), operation.category
         category = None if narrowed is None else self.terms.category(narrowed)
-        entry = find_entry(
+        entry, alike = find_entry(
             self.document,
             operation.old_text or "",
-            [entry for entry in rights.in_reach(self.document) if category in {None, entry.category}],
-            rights.in_sight(self.document),
+            [entry for entry in in_sight if category in {None, entry.category}],
+            in_sight,
             entity=self.terms.entity,
             to_agent=self.terms.to_agent,
         )
+        self._remark(entry, on_alike(entry, alike) if alike > 1 else None)
         if not self.made[says(entry)]:
             self._refuse_changed(entry)
             if self.terms.to_agent or operation.action not in _SHORTENING:
@@ -203,7 +202,7 @@ class _Draft:
                 f"'catmem repair {self.terms.entity}' can split it; other entries can be changed.",
             )
 
-    def _put_shorter(self, entry: Entry, edited: Edited) -> Entry:
+    def _put_instead(self, entry: Entry, edited: Edited) -> Entry:
         """Go on with what replaces an entry; for one that is over the limit that has to be shorter."""
         shorter = edited.entry is not None and len(edited.entry.raw) < len(entry.raw)
         if not (shorter or self.made[says(entry)]):
@@ -219,14 +218,11 @@ class _Draft:
             return only
         if not self.document.scan.headers and rights.may_write(UNCATEGORIZED):
             return UNCATEGORIZED
-        names = list(rights.writable_names())
-        if rights.unbounded:
-            names = [*self.terms.config.taxonomy.categories, *(part.category for part in self.document.sections)]
-        raise EditError(
-            "an addition needs a category here",
-            code="no_category",
-            hint=f"Name one of {', '.join(dict.fromkeys(names))}." if names else "There is none that may be written.",
-        )
+        if not rights.unbounded:
+            raise self.terms.no_category(rights.writable_names())
+        # A person is told of every section; a profile of those that have something that it sees.
+        parts = self.document.sections if rights.actor is None else rights.in_sight(self.document)
+        raise self.terms.no_category([*self.terms.config.taxonomy.categories, *(part.category for part in parts)])
 
     def _day(self, operation: Operation) -> str:
         return (operation.as_of or self.terms.today).isoformat()
@@ -279,10 +275,13 @@ class _Draft:
             self._refuse_too_long(document)
         entries = tuple(self._final(document))
         put = dict.fromkeys(action["category"] for action in self.actions if action["action"] in _PUTTING)
+        notes = [*self.notes]
         if document is not self.original:
+            first_section = on_first_section(self.original, document, self.terms)
+            notes += [] if first_section is None else [first_section]
             found = (on_unread(category, document, self.terms) for category in put)
             self.warnings += [warning for warning in found if warning is not None]
-        return Plan(document, entries, tuple(self.actions), tuple(self.notes), tuple(self.warnings))
+        return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings))
 
     def _final(self, document: Document) -> list[Entry]:
         """The touched entries as they are in the end; one that a later operation changed again is listed once."""

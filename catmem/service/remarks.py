@@ -10,7 +10,7 @@ from catmem.syntax.slug import UNCATEGORIZED
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from catmem.model.document import Document, TagValue
+    from catmem.model.document import Document, Entry, TagValue
     from catmem.service.terms import Terms
 
 FIRST_REVISION = "1"
@@ -28,6 +28,25 @@ def on_verification(tags: Mapping[str, TagValue]) -> str | None:
     """What to know of an entry whose words were changed, where its tags say that it was verified."""
     day = read_date(tags.get("verified_date"))
     return None if day is None else f"was changed, and its last verification ({day}) is older than these words"
+
+
+def on_alike(entry: Entry, count: int) -> str:
+    """What to know of an entry that was meant, where ``count`` entries say the same."""
+    return f"is in {entry.category} {count} times, word for word; the first of them was meant"
+
+
+def on_first_section(before: Document, after: Document, terms: Terms) -> str | None:
+    """What to know of a flat file's first section, where its owner no longer sees the entries before it."""
+    if before.scan.headers or not after.scan.headers:
+        return None
+    if all(entry.category != UNCATEGORIZED for entry in after.entries):
+        return None
+    if not _is_read(UNCATEGORIZED, before, terms) or _is_read(UNCATEGORIZED, after, terms):
+        return None
+    return (
+        "the entries before the first section have no category now, and are not shown to profiles without "
+        "include_uncategorized: true; move them to a category"
+    )
 
 
 def on_double(category: str) -> str:

@@ -15,7 +15,7 @@ from catmem.syntax.slug import slugify
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
     from catmem.model.document import TagValue
@@ -81,11 +81,20 @@ class Terms:
         declared = self.config.taxonomy.categories.get(category)
         return declared.title if declared else None
 
-    def refuse_future(self, day: date | None) -> None:
-        """Raise ``EditError`` (``bad_date``) for a day after today on which something is said to be verified."""
+    def no_category(self, names: Iterable[str]) -> EditError:
+        """The refusal of an addition that names no category and needs one; ``names`` are those it may go to."""
+        listed = ", ".join(dict.fromkeys(names))
+        return EditError(
+            "an addition needs a category here",
+            code="no_category",
+            hint=f"Name one of {listed}." if listed else "There is none that may be written.",
+        )
+
+    def refuse_future(self, day: date | None, done: str) -> None:
+        """Raise ``EditError`` (``bad_date``) for a day after today on which something is said to be ``done``."""
         if day is not None and day > self.today:
             raise EditError(
-                f"{day} is in the future, and nobody can have verified anything then",
+                f"{day} is in the future, and nobody can have {done} anything then",
                 code="bad_date",
                 hint=f"Today is {self.today}.",
             )
@@ -100,11 +109,12 @@ class Terms:
                 hint="Give that day or a later one; if it is wrong itself, replace the tag verified_date.",
             )
 
-    def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue]) -> None:
-        """Look at tags that are given over the ``old`` ones of an entry; those that stay are not looked at.
+    def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue] | None) -> None:
+        """Look at tags that are given over the ``old`` ones of an entry, ``None`` for a new entry.
 
-        Raises ``EditError`` (``bad_tag``, ``bad_date``), and ``ForbiddenError`` for a ``verified_date`` of an actor who
-        may not verify.
+        What stays as it is is not looked at. Raises ``EditError`` (``bad_tag``, ``bad_date``), and ``ForbiddenError``
+        for an actor who may not verify and would set, change or remove what says how old a fact is: ``verified_date``
+        of any entry, ``created`` of one that is there, and an ``expires`` that it has.
         """
         given = {key: value for key, value in tags.items() if value is not None}
         for key, message in tag_faults(given, self.config.tag_schemas):
@@ -114,10 +124,13 @@ class Terms:
                 key=f"tags.{key[:_NAME_SHOWN]}",
                 hint="Give a value that fits its schema, or leave the tag out.",
             )
-        verified = given.get("verified_date")
-        if verified is not None and verified != old.get("verified_date"):
-            self.rights.refuse_unverified()
-            self.refuse_future(read_date(verified))
+        changed = [key for key, value in tags.items() if value != (old or {}).get(key)]
+        for key in changed:
+            if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old))):
+                self.rights.refuse_unverified(key)
+        for key, done in (("verified_date", "verified"), ("created", "written")):
+            if key in changed:
+                self.refuse_future(read_date(tags[key]), done)
 
     def check_threats(self, texts: Sequence[str]) -> str | None:
         """Raise ``EditError`` (``threat``) for hostile text from a profile; a person may write it and is warned."""

@@ -9,16 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import AmbiguousError, CatmemError, OverBudgetError, RefusedError
+from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
 from catmem.policy.access import visible
+from catmem.policy.rights import Rights
+from catmem.policy.schema import nearest
 from catmem.resources import schema
 from catmem.service.answers import Sight, shown_entries, usage_dict
 from catmem.service.arguments import Call, read_arguments
 from catmem.service.budget import Usage, limit_of, size_of
 from catmem.service.clock import today
+from catmem.service.expected import is_digest
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.policy.access import View
     from catmem.service.workspace import Workspace
     from catmem.service.writing import Written
 
@@ -27,6 +33,9 @@ TOOL_SCHEMA: dict[str, Any] = {key: value for key, value in schema("tool").items
 
 _PATIENCE = 3
 """Refusals in a row after which the agent is told to stop."""
+
+_NAMED = 50
+"""Categories that a message names at most."""
 
 _STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
 
@@ -75,14 +84,16 @@ class _Door:
 
     def listed(self, call: Call) -> dict[str, Any]:
         """What is on file, perhaps of one category."""
-        answer: dict[str, Any] = {"success": True, "action": "list"}
-        answer |= self._sight(call.target, call.category)
-        count = len(answer["entries"])
-        answer["message"] = f"{count} {'entry' if count == 1 else 'entries'}."
-        return answer
+        sight, view = self._sight(call.target, call.category, call.offset)
+        message = _counted(len(sight["entries"]), sight["total"], call.offset)
+        if call.category is not None and not sight["total"]:
+            message += _categories(call.category, view.categories)
+        return {"success": True, "action": "list", **sight, "message": message}
 
     def written(self, call: Call) -> dict[str, Any]:
         """What a write did."""
+        if call.expected is not None and is_digest(call.expected):
+            self._refuse_digest()
         expected = call.expected or self.session.seen.get(call.target)
         done = self.workspace.write(
             self.profile,
@@ -92,7 +103,9 @@ class _Door:
             expected=expected,
             op_id=call.op_id,
         )
-        self.session.seen[call.target] = done.digest
+        # After a retry what is there now may be newer than what the first call made.
+        now = self.workspace.store.read(done.entity).digest if done.repeated else done.digest
+        self.session.seen[call.target] = now
         self.session.refusals = 0
         entries, cut = shown_entries(done.entries)
         return {
@@ -116,6 +129,7 @@ class _Door:
             "remediation": error.hint or "Look at what is on file, and try something else.",
         }
         if isinstance(error, RefusedError):
+            # Digests of a file that the profile does not see whole were taken out by the ``Writer``.
             fields = {"expected": error.expected, "found": error.found, "drift_backup": error.drift_backup}
             answer |= {name: value for name, value in fields.items() if value is not None}
         if isinstance(error, AmbiguousError):
@@ -129,14 +143,24 @@ class _Door:
             if self.session.refusals >= _PATIENCE:
                 answer |= {"done": True, "remediation": _STOP.format(count=self.session.refusals)}
         try:
-            answer |= self._sight(target)
+            answer |= self._sight(target)[0]
         except CatmemError as unreadable:
             # Unreadable is never empty: the answer is without entries, and says why.
             answer["entries_error"] = unreadable.message
         return answer
 
-    def _sight(self, target: str, category: str | None = None) -> dict[str, Any]:
-        """What the profile sees of its file now; the session remembers that it was shown."""
+    def _refuse_digest(self) -> None:
+        """Raise ``EditError`` for a digest from a profile that does not see the whole file: it may be a guess at it."""
+        workspace = self.workspace
+        if not Rights(workspace.profile(self.profile), "user", workspace.config.taxonomy).unbounded:
+            raise EditError(
+                "expected is a digest, and has to be a revision here",
+                code="bad_expected",
+                hint="Give the revision that an answer named, or leave expected out.",
+            )
+
+    def _sight(self, target: str, category: str | None = None, offset: int = 0) -> tuple[dict[str, Any], View]:
+        """What the profile sees of its file now, perhaps of one category; the session remembers that it was shown."""
         workspace = self.workspace
         profile = workspace.profile(self.profile)
         reading = workspace.read(self.profile, target)
@@ -148,20 +172,42 @@ class _Door:
             entries = tuple(entry for entry in entries if entry.category == wanted)
         self.session.seen[target] = reading.digest
         usage = Usage(size_of(reading.document.text), limit_of(profile, target, workspace.config))
-        shown, cut = shown_entries(entries, Sight(profile, workspace.config, today()))
-        return {
+        told, cut = shown_entries(entries, Sight(profile, workspace.config, today()), offset)
+        sight = {
             "entity": reading.entity,
             "revision": reading.revision,
             "usage": usage_dict(usage),
-            "entries": shown,
+            "entries": told,
+            "total": len(entries),
             **cut,
         }
+        return sight, view
 
 
 def _target_of(arguments: object) -> str:
     """The target that a call speaks of, as far as its arguments make sense."""
     target = arguments.get("target") if isinstance(arguments, dict) else None
     return "memory" if target == "memory" else "user"
+
+
+def _counted(count: int, total: int, offset: int) -> str:
+    """How many entries of how many are shown, and how to see the rest."""
+    entries = "entry" if total == 1 else "entries"
+    if count == total:
+        return f"{total} {entries}."
+    start = f" from offset {offset}" if offset else ""
+    rest = f"; offset {offset + count} for the rest" if offset + count < total else ""
+    return f"{count} of {total} {entries}{start}{rest}."
+
+
+def _categories(named: str, seen: Sequence[str]) -> str:
+    """What to say of a category of which nothing is shown: in the same words whether it is there or not."""
+    if not seen:
+        return ""
+    near = nearest(slugify(named), seen)
+    meant = f" Did you mean {near!r}?" if near else ""
+    more = f" and {len(seen) - _NAMED} more" if len(seen) > _NAMED else ""
+    return f"{meant} Categories with entries that you see: {', '.join(seen[:_NAMED])}{more}."
 
 
 def _message(call: Call, done: Written) -> str:

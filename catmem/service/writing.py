@@ -8,12 +8,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from catmem.errors import DriftError, EditError, NotUtf8Error, TooLargeError
+from catmem.errors import DriftError, EditError, NotUtf8Error, RefusedError, TooLargeError
+from catmem.service.beforehand import check_beforehand
 from catmem.service.budget import Usage, size_of
-from catmem.service.expected import checked_expected
+from catmem.service.expected import checked_expected, hide_digests
 from catmem.service.operation import refuse_surrogates, request_digest
 from catmem.service.planning import Plan, plan_operations
 from catmem.service.remarks import on_adoption
@@ -21,7 +23,7 @@ from catmem.service.seen import Base
 from catmem.store.contract import Change, Current, Snapshot, sees, stale
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from catmem.model.document import Document, Entry
     from catmem.service.operation import Operation
@@ -54,11 +56,13 @@ class How(TypedDict, total=False):
 class Written:
     """What a write did, or would do.
 
-    ``before`` and ``after`` are whole texts, hidden categories included: they are for people. ``entries`` were made or
+    ``before`` and ``after`` are whole texts, hidden categories included: they are for people, and ``digest`` is for
+    whoever writes next; ``to_dict`` leaves it out for an actor who is ``bounded``. ``entries`` were made or
     touched, as they are in ``after``; a removed one is as it was. After a dry run ``revision`` is that of what is
     there (``None``: not recorded yet), and ``digest`` that of what would be. ``notes`` say what was there already and
     what else there is to know, ``warnings`` what will not be in a prompt. ``adopted`` is the revision as which the
-    store took in first what others had written to the file; the last of the notes says so.
+    store took in first what others had written to the file; the last of the notes says so. ``repeated``: this is the
+    first answer to an ``op_id`` again, and what is there now may be newer.
     """
 
     entity: str
@@ -72,13 +76,15 @@ class Written:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     adopted: str | None = None
+    bounded: bool = False
+    repeated: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data, without the whole texts."""
         return {
             "entity": self.entity,
             "revision": self.revision,
-            "digest": self.digest,
+            "digest": None if self.bounded else self.digest,
             "changed": self.changed,
             "entries": [
                 {"category": entry.category, "body": entry.body, "tags": entry.tags, "id": entry.id}
@@ -125,7 +131,8 @@ class Writer:
             note["actions"] = [] if self._plan is None else list(self._plan.actions)
             return data
 
-        snapshot = self.store.commit(self.terms.entity, expected, update, change)
+        with self._discreetly():
+            snapshot = self.store.commit(self.terms.entity, expected, update, change)
         if self._plan is None:
             return self._first_answer(snapshot)
         return self._written(self._plan, snapshot)
@@ -136,8 +143,9 @@ class Writer:
         expected = checked_expected(given)
         now, head = self.store.read(self.terms.entity), self.store.head(self.terms.entity)
         known = head.revision if head else "0"
-        base = self._base(now, known, expected)
-        data = self._updated(Current(now.data, now.revision or known, base))
+        with self._discreetly():
+            base = self._base(now, known, expected)
+            data = self._updated(Current(now.data, now.revision or known, base))
         if self._plan is None:
             message = "an update that raised nothing made no plan"
             raise AssertionError(message)
@@ -152,8 +160,17 @@ class Writer:
                 hint="Give one or more, and very many in several batches.",
             )
         refuse_surrogates([] if op_id is None else [op_id])
-        for operation in self.operations if op_id else ():
-            operation.check()  # before the digest of what is asked
+        check_beforehand(self.operations, self.terms)
+
+    @contextmanager
+    def _discreetly(self) -> Iterator[None]:
+        """Refusals tell an actor who does not see the whole file nothing that depends on all of it."""
+        try:
+            yield
+        except RefusedError as error:
+            if not self.terms.rights.unbounded:
+                hide_digests(error)
+            raise
 
     def _base(self, now: Snapshot, known: str, expected: str | None) -> bytes | None:
         """What the caller could know at best, where that is not what is there, as a commit would find it."""
@@ -223,6 +240,7 @@ class Writer:
             notes=(*plan.notes, *([on_adoption(now.adopted)] if now.adopted else [])),
             warnings=plan.warnings,
             adopted=now.adopted,
+            bounded=not self.terms.rights.unbounded,
         )
 
     def _first_answer(self, snapshot: Snapshot) -> Written:
@@ -242,6 +260,8 @@ class Writer:
             entries=tuple(_recorded(record, before, document)) if record else (),
             usage=Usage(size_of(document.text), self.terms.limit),
             notes=("this was done before, under the same op_id",),
+            bounded=not self.terms.rights.unbounded,
+            repeated=True,
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -81,17 +81,18 @@ def erase(outside: Outside, erasure: Erasure) -> Erased:
     rewritten: list[Path] = []
     torn: dict[Path, None] = {}
     aside: dict[Path, None] = {}
-    for each in kept(folder, name):
-        if each.kind == "torn":
-            torn[each.path] = None  # the journal removes all of these
-        elif each.kind == "aside" and _is_of_journal(each) and (not each.whole or erasure.holds(each)):
-            aside[each.path] = None
-        elif each.kind in {"backup", "moved"} and not each.whole:
-            left.append(Left(each.path, UNREADABLE))
-        elif each.kind in {"backup", "moved"}:
-            redact = erasure.redact if each.kind == "backup" else erasure.redact_moved
-            if _rewrite(folder, each, redact):
-                rewritten.append(each.path)
+    with closing(kept(folder, name)) as texts:
+        for each in texts:
+            if each.kind == "torn":
+                torn[each.path] = None  # the journal removes all of these
+            elif each.kind == "aside" and _is_of_journal(each) and (not each.whole or erasure.holds(each)):
+                aside[each.path] = None
+            elif each.kind in {"backup", "moved"} and not each.whole:
+                left.append(Left(each.path, UNREADABLE))
+            elif each.kind in {"backup", "moved"}:
+                redact = erasure.redact if each.kind == "backup" else erasure.redact_moved
+                if _rewrite(folder, each, redact):
+                    rewritten.append(each.path)
     for path in aside:
         _remove_aside(folder, path)
     folder.sync(folder.descriptor)
@@ -113,7 +114,8 @@ def _remove_retired(outside: Outside, erasure: Erasure) -> tuple[list[Path], lis
         take_in_late(outside)
         changed = False
         left.clear()
-        paths = {each.path: each.whole for each in kept(folder, name) if _is_retired(each) and _goes(each, erasure)}
+        with closing(kept(folder, name)) as texts:
+            paths = {each.path: each.whole for each in texts if _is_retired(each) and _goes(each, erasure)}
         for path, whole in paths.items():
             outcome = _unlink_alone(folder, path) if whole else "gone"
             if not whole:

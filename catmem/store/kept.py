@@ -23,7 +23,7 @@ from catmem.store.retired import named_digest
 from catmem.store.segments import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from catmem.store.folder import Folder
     from catmem.store.system import System
@@ -74,7 +74,7 @@ class _Drawer(NamedTuple):
     part: str
 
 
-def kept(folder: Folder, name: str) -> Iterator[Kept]:
+def kept(folder: Folder, name: str) -> Generator[Kept, None, None]:
     """Every text that is kept of the file ``name``, and what may be one. What goes away meanwhile is left out."""
     files: dict[int, str] | None = None
     with _drawers(folder) as drawers:

@@ -197,13 +197,16 @@ class _Recovery:
         status = system.look(out, folder=tmp)
         found = read_file(system, out, tmp)
         state = state_of(status, found)
+        replaced = record.retired is not None and state.digest == record.retired.digest
+        if not replaced and record.boot != system.boot():
+            base = self.journal.find(self.name, replaced_revision(record))
+            if not found.startswith(self.journal.data(base) if base else b""):
+                # Nobody can tell what the disk lost of it: it is kept, and nothing is taken out of the file for it.
+                set_aside(self.folder, out)
+                return ()
         self.publication.retire(out, record.sequence, state)
-        if record.retired is not None and state.digest == record.retired.digest:
+        if replaced:
             return ()
-        base = self.journal.find(self.name, replaced_revision(record))
-        rebooted = record.boot != system.boot()
-        if rebooted and not found.startswith(self.journal.data(base) if base else b""):
-            return ()  # nobody can tell what the disk lost of it; it is kept, and no text is taken away for it
         return (Foreign("adopt", found, replaced_revision(record), record.sequence, state, state),)
 
     def _is_replaced(self, sight: Sight, record: Record) -> bool:

@@ -256,7 +256,8 @@ def _is_forbidden(folder: Folder, name: str, status: os.stat_result) -> bool:
 
 
 def is_damage(found: bytes, recorded: bytes, *, missing: bool) -> bool:
-    """Whether a stop of the machine may have made ``found`` of ``recorded``: empty, NUL bytes, or the front of it."""
-    if missing or len(found) >= len(recorded):
-        return bool(found) and not found.strip(b"\0") and found != recorded
-    return not found.strip(b"\0") or recorded.startswith(found)
+    """Whether a stop of the machine may have made ``found`` of ``recorded``: its front, or nothing, and NUL bytes."""
+    front = found.rstrip(b"\0")
+    if missing or not recorded.startswith(front):
+        return False
+    return len(found) < len(recorded) or (found != recorded and len(front) < len(found))

@@ -74,7 +74,19 @@ def read_body(text: str, limit: int) -> str:
     """
     if text[:1] not in MAY_BEGIN:
         return text
+    return _body(text, _block(text), limit)
+
+
+def read(text: str, limit: int) -> tuple[Pairs, str]:
+    """What ``read_pairs`` and ``read_body`` give, from one reading."""
+    if text[:1] not in MAY_BEGIN:
+        return (), text
     block = _block(text)
+    pairs = () if block is None or block.end > limit else block.pairs(text)
+    return pairs, _body(text, block, limit)
+
+
+def _body(text: str, block: _Groups | _Frontmatter | None, limit: int) -> str:
     body = text if block is None or block.end > limit else _behind(text, block)
     if "\\" in body[:3] and _TAG_ESCAPE.match(body):
         backslash = body.index("\\")

@@ -183,6 +183,8 @@ class Disk:
 
     def rename(self, folder: int, name: str, new_folder: int, new_name: str) -> None:
         number = self._there(folder, name)
+        if self.find(new_folder, new_name) == number:
+            return  # two names of one file: nothing is done
         self._name(new_folder, new_name, number)
         self._name(folder, name, None, together=True)
 

@@ -29,10 +29,19 @@ class Killed(BaseException):
 
 
 class Kill(NamedTuple):
-    """Before the call with this number; or, with `half`, in the middle of it, if it is a write."""
+    """Before the call with this number; or, with `half`, in the middle of it, if it is a write.
+
+    With `changes` only the calls that change something are counted: how often the store looks depends on the time.
+    """
 
     point: int
     half: bool = False
+    changes: bool = False
+
+
+CHANGES = frozenset(
+    {"write", "write_at", "truncate", "fsync", "make_folder", "link", "rename", "exchange", "unlink", "change_mode"}
+)
 
 
 class Mortal(Watched):
@@ -42,6 +51,7 @@ class Mortal(Watched):
         super().__init__(under)
         self.kill = kill
         self.kill_at_call = ""
+        self.changed = 0
         self.killed = False
         self.held: set[int] = set()
 
@@ -51,7 +61,7 @@ class Mortal(Watched):
             if call.name == "close":
                 self._close(call.arguments[0])
             raise Killed
-        if call.name == self.kill_at_call or (self.kill is not None and call.number == self.kill.point):
+        if call.name == self.kill_at_call or self._is_due(call):
             self.killed = True
             if self.kill is not None and self.kill.half and call.name in {"write", "write_at"}:
                 descriptor, data, *rest = call.arguments
@@ -68,6 +78,15 @@ class Mortal(Watched):
         elif call.name == "close":
             self.held.discard(call.arguments[0])
         return result
+
+    def _is_due(self, call: Call) -> bool:
+        if self.kill is None:
+            return False
+        number = call.number
+        if self.kill.changes:
+            number = self.changed if call.name in CHANGES else -1
+            self.changed += call.name in CHANGES
+        return number == self.kill.point
 
     def die(self) -> None:
         """The end. Nothing to do here: whoever called does not go on."""

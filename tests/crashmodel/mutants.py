@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import BusyError, CatmemError
@@ -54,10 +55,8 @@ def half_files(root: Path, way: Way) -> None:
     with scene.path.open("r+b", buffering=0) as writer:
         writer.truncate()
         writer.write(b"- half of ")
-        try:
+        with suppress(BusyError):
             store.commit(ENTITY, None, lambda current: current.data + b"- ours\n", Change())
-        except BusyError:
-            pass
         writer.write(b"something\n")
     store.close()
     history = [data for _, data in scene.store().replay(ENTITY)]

@@ -57,7 +57,7 @@ def counts() -> tuple[int, Mapping[str, Count]]:
     config = Config(SAMPLES)
     context = Context(config, AS_OF, rule_options={code: rule.options for code, rule in rules.items()})
     files = [LintedFile.of(path.name, path.read_bytes(), config) for path in sorted(SAMPLES.glob("sample-*.md"))]
-    facts = RootFacts({file.path: facts_of(file.document, path=file.path) for file in files if file.document})
+    facts = RootFacts({file.path: facts_of(file) for file in files if file.document})
     found: dict[str, Count] = {}
     for code, rule in rules.items():
         if rule.scope == "file":

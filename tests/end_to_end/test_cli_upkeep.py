@@ -203,7 +203,7 @@ def test_a_dry_run_of_purge_writes_nothing(user, output_format):
 def test_a_dry_run_of_purge_lists_each_body(user):
     run("replace", "-p", "neo", "Acme", "Vendor is Acme Ltd.")
     result = run("purge", "neo", "Acme", "--dry-run")
-    lines = [line.split(maxsplit=2) for line in result.stdout.splitlines()[1:]]
+    lines = [line.split(maxsplit=2) for line in result.stdout.partition("removed:\n")[0].splitlines()[1:]]
     assert [(category, body) for category, _, body in lines] == [
         ("rules", "Vendor is Acme Ltd."),
         ("rules", "Vendor is Acme."),
@@ -216,10 +216,27 @@ def test_a_dry_run_of_purge_lists_each_body(user):
 @pytest.mark.parametrize("choice", ["--dry-run", "--yes"])
 def test_purge_as_json_does_not_repeat_the_text(user, choice):
     said = run_json("purge", "neo", "Acme", choice)
-    assert list(said) == ["entities", "entries", "revisions", "files", "dry_run"]
+    assert list(said) == ["entities", "entries", "revisions", "files", "removed", "left", "dry_run"]
     assert (said["entities"], said["revisions"], said["dry_run"]) == (["neo/user"], 1, choice == "--dry-run")
-    assert {tuple(entry) for entry in said["entries"]} == {("category", "id")}
+    assert {tuple(entry) for entry in said["entries"]} == {("entity", "category", "id")}
     assert "Acme" not in json.dumps(said)
+
+
+def test_purge_names_what_it_found_in_other_files(user):
+    run("add", "-p", "boss", "-c", "rules", "--tag", "created=2026-11-21", "Vendor is Acme.")
+    shown = run("purge", "neo", "Acme", "--dry-run").stdout.splitlines()
+    assert shown[2] == "in boss/user:"
+    assert shown[3].split(maxsplit=2)[2] == "Vendor is Acme."
+    done = run("purge", "neo", "Acme", "--yes").stdout.splitlines()
+    assert [line.split()[:2] for line in done[:4]] == [line.split()[:2] for line in [done[0], *shown[1:4]]]
+
+
+@pytest.mark.parametrize(("choice", "status"), [("--dry-run", 0), ("--yes", 1)])
+def test_purge_names_what_it_does_not_reach(user, choice, status):
+    (user.parent / "USER.md~").write_text("Vendor is Acme.\n")
+    result = run("purge", "neo", "Acme", choice, status=status)
+    assert "not reached:\n" in result.stdout
+    assert "USER.md~: catmem did not make it" in result.stdout
 
 
 @pytest.mark.parametrize("choices", [(), ("--yes", "--dry-run")], ids=["neither", "both"])

@@ -236,6 +236,21 @@ def test_the_digest_of_an_answer_is_what_the_next_write_may_expect(user):
     assert run_json("remove", "-p", "neo", "20th", "--expected", "3")["revision"] == "4"
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize(("actor", "told"), [("neo", False), ("boss", True)])
+def test_a_bounded_profile_is_told_no_digest_of_the_file(user, actor, told, dry_run):
+    digest = run_json("list", "-p", "neo")["files"]["user"]["digest"]
+    choices = ("--as", actor, *["--dry-run"] * dry_run)
+    said = run_json(*VERBS["add"], *choices)
+    assert (said["digest"] is not None) is told
+    run(*VERBS["replace"])
+    refused = error_of(*VERBS["add"], *choices, "--expected", digest, status=3)
+    assert ("sha256:" in f"{refused}") is told
+    refused = error_of(*VERBS["add"], *choices, "--expected", "1", status=3)
+    assert refused["expected"] == "1"
+    assert "sha256:" not in f"{refused}"
+
+
 # --- dry runs ------------------------------------------------------------------------------------------------------
 
 

@@ -39,7 +39,7 @@ def said(text):
 @given(texts())
 def test_findings_lie_in_the_file_and_their_fixes_do_too(text):
     file = linted(text)
-    facts = RootFacts({file.path: facts_of(file.document, path=file.path)})
+    facts = RootFacts({file.path: facts_of(file)})
     for rule in RULES.values():
         if rule.scope in {"file", "root"}:
             for finding in rule.check(file if rule.scope == "file" else facts, CONTEXT):

@@ -123,7 +123,7 @@ class Machine(RuleBasedStateMachine):
         except Failed:
             assert how == "raise"
         except RefusedError as refusal:
-            self._is_right(refusal, allowed, there)
+            self._is_right(refusal, allowed, model)
             assert not seen
         else:
             assert isinstance(allowed, tuple), f"should have been refused: {allowed}"
@@ -149,12 +149,13 @@ class Machine(RuleBasedStateMachine):
         named = {"none": None, "0": "0"}
         return named.get(view, bytes_digest(model.bytes_of(revision)) if "digest" in view else str(revision))
 
-    def _is_right(self, refusal: RefusedError, allowed: object, there: bytes) -> None:
-        """The refusal is the one that the model gives; what was found at a drift is in the copy that it names."""
+    def _is_right(self, refusal: RefusedError, allowed: object, model: Entity) -> None:
+        """The refusal is the one that the model gives; what an outsider wrote last is in the copy that it names."""
         assert type(refusal) is allowed, f"{refusal!r}: {allowed}"
-        if refusal.code == "drift" and there:
+        theirs = next((each.data for each in reversed(model.revisions) if each.outside), b"")
+        if refusal.code == "drift" and theirs:
             assert refusal.drift_backup is not None
-            assert Path(refusal.drift_backup).read_bytes() == there
+            assert Path(refusal.drift_backup).read_bytes() == theirs
 
     @rule(entity=WHOSE, data=ANYTHING)
     def write(self, entity: str, data: bytes) -> None:

@@ -77,8 +77,8 @@ MEMBERS = {
         "action", "as_of", "category", "check", "content", "old_text", "tags", "to_category", "to_dict",
     },
     "Written": {
-        "adopted", "after", "before", "changed", "digest", "entity", "entries", "notes", "revision", "to_dict",
-        "usage", "warnings",
+        "adopted", "after", "before", "bounded", "changed", "digest", "entity", "entries", "notes", "repeated",
+        "revision", "to_dict", "usage", "warnings",
     },
 }  # fmt: skip
 NAMES = {"Profile", "__version__", "build_prompt", "load_profile", "memory_tool", "merge", "parse"}

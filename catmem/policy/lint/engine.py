@@ -17,7 +17,7 @@ from catmem.policy.lint.diagnostic import NOWHERE, Diagnostic, Region
 from catmem.policy.lint.facts import FileFacts, facts_of
 from catmem.policy.lint.linted import LintedFile, LintedYaml
 from catmem.policy.lint.rule import all_rules
-from catmem.policy.lint.suppress import Mark, covering, is_only_marks, marks
+from catmem.policy.lint.suppress import Mark, covering, marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -60,19 +60,7 @@ def lint_file(file: LintedFile, context: Context, settings: Settings) -> FileRes
     found = _run(file, "file", context, settings)
     if file.document is None:
         return FileResult(tuple(found))
-    return FileResult(tuple(found), marks(file.document), file_facts(file))
-
-
-def file_facts(file: LintedFile) -> FileFacts:
-    """What rules across files need of a file; no entry of one that is not text."""
-    if file.document is None:
-        return FileFacts(file.path, file.owner, file.target)
-    facts = facts_of(file.document, path=file.path, owner=file.owner, target=file.target)
-    if len(facts.entries) == len(file.entries):
-        return facts
-    # An entry of marks alone is no entry to any rule, and two of them are no duplicates.
-    spoken = {entry.start for entry in file.document.entries if is_only_marks(entry)}
-    return facts._replace(entries=tuple(entry for entry in facts.entries if entry.start not in spoken))
+    return FileResult(tuple(found), marks(file.document), facts_of(file))
 
 
 def lint_yaml(file: LintedYaml, context: Context, settings: Settings) -> FileResult:

@@ -10,25 +10,24 @@ import re
 import struct
 import unicodedata
 from base64 import b64decode, b64encode
-from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from catmem.policy.staleness import read_date
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from catmem.model.document import Document, Entry
-    from catmem.policy.lint.linted import LintedEntry
+    from catmem.policy.lint.linted import LintedEntry, LintedFile
 
 SKETCH = 32
 """Most hashes that an entry's ``words`` hold."""
 
 _READ = 8192
 _DIGEST_BYTES = 8
-_DATES = ("verified_date", "created", "expires")
+
+DATES = ("verified_date", "created", "expires")
+"""The tags that hold a day."""
 
 # Letters and digits, with what joins them in names, numbers and addresses between: don't, 3.11, 10.0.0.1, e-mail.
 _WORD = re.compile(r"[^\W_]++(?:[.'\u2019:@/-][^\W_]++)*+")
@@ -83,11 +82,14 @@ class FileFacts(NamedTuple):
     entries: tuple[EntryFact, ...] = ()
 
     def to_json(self) -> list[Any]:
-        """Sections and entries as JSON data: what the bytes of the file decide."""
-        return [
-            list(map(list, self.sections)),
-            [[*entry[:-2], _packed(entry.words), entry.domains] for entry in self.entries],
-        ]
+        """Sections and entries as JSON data: what the bytes of the file decide.
+
+        The words of all entries are one text, base64 of 32-bit numbers: it is most of what is kept.
+        """
+        words = [word for entry in self.entries for word in entry.words]
+        rows = [[*entry[:-2], len(entry.words), entry.domains] for entry in self.entries]
+        packed = b64encode(struct.pack(f"<{len(words)}I", *words)).decode("ascii")
+        return [list(map(list, self.sections)), rows, packed]
 
     @classmethod
     def from_json(
@@ -99,68 +101,48 @@ class FileFacts(NamedTuple):
         target: str | None = None,
     ) -> FileFacts:
         """The facts of the file at ``path`` from what ``to_json`` gave. Raises ``TypeError`` or ``ValueError``."""
-        sections, entries = data
+        sections, rows, packed = data
+        numbers = b64decode(packed, validate=True)
+        if len(numbers) != 4 * sum(row[-2] for row in rows):
+            raise ValueError("not as many hashes as the entries have")
+        words = iter(struct.unpack(f"<{len(numbers) // 4}I", numbers))
         return cls(
             path,
             owner,
             target,
             tuple(SectionFact._make(row) for row in sections),
-            tuple(EntryFact._make([*row[:-2], _unpacked(row[-2]), tuple(row[-1])]) for row in entries),
+            tuple(EntryFact._make([*row[:-2], tuple(islice(words, row[-2])), tuple(row[-1])]) for row in rows),
         )
 
 
-def _packed(words: tuple[int, ...]) -> str:
-    """Hashes of 32 bits as base64, half as long as their digits."""
-    return b64encode(struct.pack(f"<{len(words)}I", *words)).decode("ascii")
-
-
-def _unpacked(text: str) -> tuple[int, ...]:
-    data = b64decode(text, validate=True)
-    if len(data) % 4:
-        raise ValueError("not a row of 32-bit numbers")
-    return struct.unpack(f"<{len(data) // 4}I", data)
-
-
-def facts_of(
-    document: Document,
-    *,
-    path: str,
-    owner: str | None = None,
-    target: str | None = None,
-    entries: Iterable[LintedEntry] | None = None,
-) -> FileFacts:
-    """The facts of a document that stands at ``path``.
-
-    ``entries`` are those of the ``LintedFile``, where there is one: their bodies and tags need no second reading.
-    """
-    line = document.line_index.line
-    return FileFacts(
-        path,
-        owner,
-        target,
-        tuple(
-            SectionFact(header.category, line(header.start), header.start, header.end)
-            for header in document.scan.headers
-        ),
-        tuple(_entry_fact(entry, line(entry.start)) for entry in (document.entries if entries is None else entries)),
+def facts_of(file: LintedFile) -> FileFacts:
+    """The facts of a memory file; no section and no entry of one that is not text."""
+    if file.document is None:
+        return FileFacts(file.path, file.owner, file.target)
+    line = file.document.line_index.line
+    sections = tuple(
+        SectionFact(header.category, line(header.start), header.start, header.end)
+        for header in file.document.scan.headers
     )
+    entries = tuple([_entry_fact(entry, line(entry.start)) for entry in file.entries])
+    return FileFacts(file.path, file.owner, file.target, sections, entries)
 
 
-def _entry_fact(entry: Entry | LintedEntry, line: int) -> EntryFact:
-    body, tags = without_marks(entry.body), entry.tags
-    verified, created, expires = (_day(tags.get(name)) for name in _DATES) if tags else (None, None, None)
-    domains = tags.get("domain", []) if tags else []
+def _entry_fact(entry: LintedEntry, line: int) -> EntryFact:
+    body = without_marks(entry.body)
+    verified, created, expires = map(entry.dates.get, DATES) if entry.dates else (None, None, None)
+    domains = entry.tags.get("domain", ())
     return EntryFact(
         entry.category,
         line,
         entry.start,
         entry.end,
-        body_digest(body),
+        body_digest(entry.words),
         len(body),
-        verified,
-        created,
-        expires,
-        word_hashes(body),
+        verified and verified.isoformat(),
+        created and created.isoformat(),
+        expires and expires.isoformat(),
+        word_hashes(entry.words),
         (domains,) if isinstance(domains, str) else tuple(domains),
     )
 
@@ -170,38 +152,47 @@ def without_marks(body: str) -> str:
     return _MARK.sub("", body).strip() if "<!--" in body else body
 
 
-def _day(value: str | list[str] | None) -> str | None:
-    day = read_date(value)
-    return None if day is None else day.isoformat()
-
-
-def body_digest(body: str) -> str:
-    """16 hex digits of a body: BLAKE2b over its words with single blanks between."""
-    return blake2b(" ".join(body.split()).encode(), digest_size=_DIGEST_BYTES).hexdigest()
+def body_digest(words: str) -> str:
+    """16 hex digits of a body's words, with one blank between (``LintedEntry.words``): BLAKE2b."""
+    return blake2b(words.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def word_hashes(text: str) -> tuple[int, ...]:
-    """The hashes of an entry's words (``EntryFact.words``); of a long text its first 8,192 characters are read.
+    """The hashes of the words of a text (``EntryFact.words``); of a long one its first 8,192 characters are read.
 
     The smallest hashes are a fair sample of the words ("bottom-k sketch"; Cohen and Kaplan, 2007): what two samples
     share says how much the whole texts share.
     """
-    hashes = dict.fromkeys(_hashes(text[:_READ].lower()))
+    hashes = dict.fromkeys(chain.from_iterable(map(_KNOWN.__getitem__, text[:_READ].lower().split())))
     if len(hashes) <= SKETCH:
         return tuple(hashes)
     limit = sorted(hashes)[SKETCH - 1]
     return tuple(value for value in hashes if value <= limit)
 
 
-def _hashes(text: str) -> Iterable[int]:
-    if text.isascii():
-        words = _WORD.findall(text)
+class _Known(dict[str, tuple[int, ...]]):
+    """The hashes of each piece that was seen before: most words come again and again."""
+
+    def __missing__(self, piece: str) -> tuple[int, ...]:
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
+        self[piece] = found = _hashes(piece)
+        return found
+
+
+_MOST_KNOWN = 1 << 16
+_KNOWN = _Known()
+
+
+def _hashes(piece: str) -> tuple[int, ...]:
+    """The hashes of the words in a piece of text without blanks: mostly one, with its punctuation."""
+    if piece.isascii():
+        words = _WORD.findall(piece)
     else:
-        words = [part for word in _WORD.findall(unicodedata.normalize("NFKC", text)) for part in _parts(word)]
-    return map(_hash, words)
+        words = [part for word in _WORD.findall(unicodedata.normalize("NFKC", piece)) for part in _parts(word)]
+    return tuple(map(_hash, words))
 
 
-@lru_cache(maxsize=1 << 15)
 def _hash(word: str) -> int:
     """A hash that is the same on every machine, odd for a word that holds a digit."""
     has_digit = not word.isalpha() and _DIGIT.search(word) is not None

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from catmem.digest import content_digest
 from catmem.errors import CatmemError
-from catmem.model.document import Document, Entry, TagValue, parse
+from catmem.model.document import Document, Entry, Problem, TagValue, parse
 from catmem.policy.lint.diagnostic import NOWHERE, Region
+from catmem.policy.lint.facts import DATES, without_marks
 from catmem.policy.lint.suppress import is_only_marks
+from catmem.policy.staleness import read_date
 from catmem.policy.threats import BuiltinScanner
+from catmem.syntax import tags as tag_blocks
 from catmem.text import LineIndex
 
 if TYPE_CHECKING:
@@ -24,40 +28,60 @@ if TYPE_CHECKING:
 
 Target = Literal["user", "memory"]
 
+_NO_TAGS: Mapping[str, TagValue] = {}
+_NO_DATES: Mapping[str, date] = {}
+
 
 class LintedEntry:
-    """An entry whose body, tags and id are worked out once, however many rules ask for them."""
+    """An entry with body, tags and dates read once, however many rules ask for them.
 
-    __slots__ = ("_body", "_id", "_tags", "category", "end", "entry", "raw", "start")
+    ``start`` and ``end`` are its span in the file, ``raw`` the text that stands there. ``body`` is the text without
+    tags, escapes undone, lines ending in LF; ``pairs`` each key and value of the tags, repeated keys too; ``tags`` of a
+    repeated key the first; ``dates`` the days that tags of ``DATES`` hold, without what is no date.
+    """
+
+    __slots__ = ("_id", "_words", "body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags")
 
     def __init__(self, entry: Entry) -> None:
-        """``start`` and ``end`` are the entry's span in the file, ``raw`` the text that stands there."""
+        """Read the tags of ``entry``, if it has some."""
         self.entry = entry
-        self.category, self.start, self.end, self.raw = entry.category, entry.start, entry.end, entry.raw
-        self._body: str | None = None
-        self._tags: dict[str, TagValue] | None = None
+        self.category, self.start, self.end, raw, limit = entry
+        self.raw = raw
         self._id: str | None = None
+        self._words: str | None = None
+        self.pairs: tag_blocks.Pairs = ()
+        self.tags: Mapping[str, TagValue] = _NO_TAGS
+        self.dates: Mapping[str, date] = _NO_DATES
+        if raw[0] in tag_blocks.MAY_BEGIN:
+            self.pairs, self.body = tag_blocks.read(entry.text, limit)
+            if self.pairs:
+                self.tags = _first_of_each(self.pairs)
+                self.dates = {key: day for key in DATES if (day := read_date(self.tags.get(key))) is not None}
+        elif "\\" in raw or "\r" in raw:
+            self.body = entry.text
+        else:
+            self.body = raw  # nearly every entry: the text as it stands
 
     @property
-    def body(self) -> str:
-        """The text without tags, escapes undone, lines ending in LF."""
-        if self._body is None:
-            self._body = self.entry.body
-        return self._body
-
-    @property
-    def tags(self) -> Mapping[str, TagValue]:
-        """The tags, of a repeated key the first."""
-        if self._tags is None:
-            self._tags = self.entry.tags
-        return self._tags
+    def words(self) -> str:
+        """The body without marks of lint, with one blank between its words."""
+        if self._words is None:
+            self._words = " ".join(without_marks(self.body).split())
+        return self._words
 
     @property
     def id(self) -> str:
-        """The digest of body and tags."""
+        """The digest of body and tags, as ``Entry.id``."""
         if self._id is None:
-            self._id = self.entry.id
+            self._id = content_digest([self.body, self.tags])
         return self._id
+
+
+def _first_of_each(pairs: tag_blocks.Pairs) -> dict[str, TagValue]:
+    tags: dict[str, TagValue] = {}
+    for key, value in pairs:
+        tags.setdefault(key, value if isinstance(value, str) else list(value))
+    return tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +143,8 @@ class LintedFile(_Text):
     owner: str | None = None
     target: Target | None = None
     _entries: tuple[LintedEntry, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    _tagged: tuple[LintedEntry, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    _problems: tuple[Problem, ...] | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -146,6 +172,25 @@ class LintedFile(_Text):
             found = tuple(LintedEntry(entry) for entry in entries if not is_only_marks(entry))
             object.__setattr__(self, "_entries", found)
         return self._entries  # type: ignore[return-value]
+
+    @property
+    def tagged(self) -> tuple[LintedEntry, ...]:
+        """The entries that have tags."""
+        if self._tagged is None:
+            object.__setattr__(self, "_tagged", tuple(entry for entry in self.entries if entry.tags))
+        return self._tagged  # type: ignore[return-value]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What reading the document found to look wrong; nothing where there is no document."""
+        if self._problems is None:
+            object.__setattr__(self, "_problems", () if self.document is None else self.document.problems)
+        return self._problems  # type: ignore[return-value]
+
+    @property
+    def line_index(self) -> LineIndex:
+        """Offsets to lines and columns."""
+        return super(LintedFile, self).line_index if self.document is None else self.document.line_index
 
 
 @dataclass(frozen=True, slots=True)

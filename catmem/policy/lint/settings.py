@@ -62,6 +62,8 @@ class Settings:
 
     def severity_of(self, rule: Rule) -> Severity:
         """How bad the findings of a rule are: as the longest code says that names it, else as the rule says."""
+        if not self.severity:
+            return rule.severity
         named = max((code for code in self.severity if rule.code.startswith(code)), key=len, default=None)
         return rule.severity if named is None else self.severity[named]
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
+_FEW = 50
+"""Up to so many entries comparing each with each is quicker than looking for their rare words."""
+
 _NEAREST = 8
 """How many entries of one rare word each entry is compared with."""
 
@@ -47,7 +50,11 @@ def similarity(one: AbstractSet[int], other: AbstractSet[int]) -> float:
 
 
 def similar_pairs(words: Sequence[Sequence[int]], at_least: float) -> list[Pair]:
-    """Pairs of entries, by their words, whose similarity is ``at_least`` (over 0), in the order of the second place."""
+    """Pairs of entries, by their words, whose similarity is ``at_least``, in the order of the second place.
+
+    At ``at_least`` 0 all would be similar; it counts as a hundredth.
+    """
+    at_least = max(at_least, 0.01)
     sets = [frozenset(each) for each in words]
     found = [
         Pair(first, second, score)
@@ -60,22 +67,40 @@ def similar_pairs(words: Sequence[Sequence[int]], at_least: float) -> list[Pair]
 def _candidates(sets: Sequence[frozenset[int]], at_least: float) -> Iterator[tuple[int, int]]:
     """Pairs, smaller place first and each once, that have a rare word and enough of their words in common."""
     compared: set[tuple[int, int]] = set()
-    for places in _sharing(sets, at_least):
+    bits = [_bits(words) for words in sets]
+    # Each bit in which two differ is a word that only one of them has. So many of these an entry may have with another:
+    # the larger of the two, of at most ``1 / at_least`` times its words, has to share ``at_least`` of its own.
+    reach = max((1 - at_least) / at_least, 2 * (1 - at_least))
+    limits = [int(len(words) * reach) for words in sets]
+    few = len(sets) <= _FEW
+    for places in [range(len(sets))] if few else _sharing(sets, at_least):
         for index, place in enumerate(places):
-            mine = sets[place]
-            for other in places[max(0, index - _NEAREST) : index]:
-                pair = (place, other) if place < other else (other, place)
-                if pair not in compared:
-                    compared.add(pair)
-                    # In any case no fewer than this; it settles nearly all of them.
-                    if len(mine & sets[other]) >= at_least * max(len(mine), len(sets[other])):
-                        yield pair
+            mine, most = bits[place], limits[place]
+            for other in places[0 if few else max(0, index - _NEAREST) : index]:
+                if (mine ^ bits[other]).bit_count() <= most:
+                    pair = (place, other) if place < other else (other, place)
+                    if pair not in compared:
+                        compared.add(pair)
+                        # In any case no fewer than this, however far a full sample reaches.
+                        if len(sets[place] & sets[other]) >= at_least * max(len(sets[place]), len(sets[other])):
+                            yield pair
 
 
-def _sharing(sets: Sequence[frozenset[int]], at_least: float) -> Iterable[list[int]]:
+_BITS = tuple(1 << place for place in range(64))
+
+
+def _bits(words: Iterable[int]) -> int:
+    """One bit of 64 for each word, perhaps one for several."""
+    bits = 0
+    for word in words:
+        bits |= _BITS[word >> 1 & 63]
+    return bits
+
+
+def _sharing(sets: Sequence[frozenset[int]], at_least: float) -> Iterable[Sequence[int]]:
     """For each word that is among the few rarest of several entries, their places, similar ones side by side."""
     held_by = Counter(chain.from_iterable(sets))
-    order = {value: rank for rank, (value, _) in enumerate(sorted(held_by.items(), key=lambda one: one[::-1]))}
+    order = {value: rank for rank, value in enumerate(sorted(sorted(held_by), key=held_by.__getitem__))}
     rarest = [sorted(map(order.__getitem__, words)) for words in sets]
     alone = sum(1 for count in held_by.values() if count == 1)
     sharing: dict[int, list[int]] = {}

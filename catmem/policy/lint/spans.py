@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from catmem.syntax.scan import closed_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from catmem.policy.lint.linted import LintedEntry, LintedFile
-
-
-def tagged(file: LintedFile) -> Iterator[LintedEntry]:
-    """The entries that have tags."""
-    return (entry for entry in file.entries if entry.tags)
 
 
 def first_line(entry: LintedEntry) -> tuple[int, int]:
@@ -26,15 +20,38 @@ def first_line(entry: LintedEntry) -> tuple[int, int]:
 
 def key_span(entry: LintedEntry, key: str) -> tuple[int, int]:
     """The span of the first ``key`` in the tag block, without the colon."""
-    found = re.search(rf"(?:[\[,\n]|\A)[ ]*({re.escape(key)}):", entry.raw)
-    return (entry.start + found.start(1), entry.start + found.end(1)) if found else first_line(entry)
+    raw = entry.raw
+    start = raw.find(f"{key}:")
+    while start >= 0:
+        before = start
+        while before and raw[before - 1] == " ":
+            before -= 1
+        if before == 0 or raw[before - 1] in "[,\n":
+            return entry.start + start, entry.start + start + len(key)
+        start = raw.find(f"{key}:", start + 1)
+    return first_line(entry)
 
 
 def value_span(entry: LintedEntry, key: str, value: object) -> tuple[int, int]:
     """The span of a plain value behind its key; of the key where the value is written in another form."""
-    start, end = key_span(entry, key)
-    written = re.compile(rf":[ ]+({re.escape(str(value))})(?=[ ]*[],\r\n])").match(entry.raw, end - entry.start)
-    return (entry.start + written.start(1), entry.start + written.end(1)) if written else (start, end)
+    span = key_span(entry, key)
+    raw, text = entry.raw, str(value)
+    colon = span[1] - entry.start
+    start = _behind_blanks(raw, colon + 1)
+    if raw[colon : colon + 2] != ": " or not raw.startswith(text, start):
+        return span
+    end = start + len(text)
+    behind = _behind_blanks(raw, end)
+    return (entry.start + start, entry.start + end) if raw[behind : behind + 1] in _ENDS_VALUE else span
+
+
+_ENDS_VALUE = ("]", ",", "\r", "\n")
+
+
+def _behind_blanks(text: str, position: int) -> int:
+    while text.startswith(" ", position):
+        position += 1
+    return position
 
 
 def entry_at(entries: Sequence[LintedEntry], offset: int) -> LintedEntry | None:

@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, RefusedError
 from catmem.store.contract import Change
 from tests.race.texts import line, shortened
 from tests.store.stores import named
@@ -54,7 +54,7 @@ def main() -> None:
             expected = store.read(ENTITY).digest if chance.random() < 0.3 else None
             commit(store, token, expected)
         except CatmemError as error:
-            refused[error.code] += 1
+            refused[error.code if isinstance(error, RefusedError) else str(error)] += 1
             left -= ending
         else:
             acknowledged.append(token)

@@ -36,23 +36,50 @@ def test_a_person_and_a_tier_1_profile_may_do_anything(actor):
     anything.refuse_other_owner("neo")
     anything.refuse_unwritable("pay")
     anything.refuse_unverified()
-    assert bodies(anything.in_reach(DOCUMENT)) == ["loose", "short", "secret"]
+    anything.refuse_without_any_category()
 
 
-def test_a_tier_1_profile_is_shown_what_its_selectors_pick():
-    boss = Rights(Profile("boss", tier=1, user_memory_categories=("*", "!pay")), "user", OPEN)
-    assert bodies(boss.in_sight(DOCUMENT)) == ["short"]
+def test_a_person_sees_everything():
+    assert bodies(Rights(None, "user", CLOSED).in_sight(DOCUMENT)) == ["loose", "short", "secret"]
 
 
-@pytest.mark.parametrize("tier", [2, 3])
-def test_any_other_profile_reaches_what_it_sees(tier):
-    bounded = rights(tier=tier, user_memory_categories=("talk",), writable_categories=("*",))
-    assert bodies(bounded.in_reach(DOCUMENT)) == bodies(bounded.in_sight(DOCUMENT)) == ["short"]
+@pytest.mark.parametrize("tier", [1, 2, 3])
+def test_a_profile_of_any_tier_sees_what_its_selectors_pick(tier):
+    profile = rights(tier=tier, user_memory_categories=("*", "!pay"), writable_categories=("*",))
+    assert bodies(profile.in_sight(DOCUMENT)) == ["short"]
 
 
-def test_it_reaches_uncategorized_entries_of_a_flat_file_as_it_sees_them():
-    assert bodies(rights().in_reach(parse("loose\n"))) == ["loose"]
-    assert rights(include_uncategorized=False).in_reach(parse("loose\n")) == ()
+def test_it_sees_uncategorized_entries_of_a_flat_file_if_it_does_not_say_otherwise():
+    assert bodies(rights().in_sight(parse("loose\n"))) == ["loose"]
+    assert rights(include_uncategorized=False).in_sight(parse("loose\n")) == ()
+
+
+@pytest.mark.parametrize(
+    ("selectors", "category", "may"),
+    [
+        (("talk",), "talk", True),
+        (("talk",), "pay", False),
+        (("*", "!pay"), "pay", False),
+        (("*",), "not-there", True),
+        ((), "__uncategorized__", True),
+    ],
+)
+def test_what_it_may_see_whatever_is_there(selectors, category, may):
+    assert rights(user_memory_categories=selectors).may_see(category) is may
+    assert Rights(None, "user", OPEN).may_see(category)
+
+
+@pytest.mark.parametrize(
+    ("writable", "refused"), [((), True), (("talk", "!talk"), True), (("talk",), False), (("t*",), False)]
+)
+def test_who_may_write_to_no_category_changes_nothing(writable, refused):
+    bounded = rights(writable_categories=writable)
+    if not refused:
+        bounded.refuse_without_any_category()
+        return
+    with pytest.raises(ForbiddenError) as caught:
+        bounded.refuse_without_any_category()
+    assert caught.value.hint == "It may write to no category."
 
 
 @pytest.mark.parametrize("owner", ["boss", "nobody", "../x", ""])
@@ -157,3 +184,18 @@ def test_who_may_verify(settings, may):
     if not may:
         with pytest.raises(ForbiddenError, match="may not say"):
             rights(**settings).refuse_unverified()
+
+
+@pytest.mark.parametrize(
+    ("tag", "message", "hint"),
+    [
+        (None, "neo may not say that a fact was verified", "A person may do that"),
+        ("verified_date", "neo may not say that a fact was verified", "Leave verified_date out. A person may do that"),
+        ("created", "neo may not change the tag created of a fact, which says how long it holds", "Leave created out."),
+    ],
+)
+def test_a_verification_is_refused_with_what_was_asked(tag, message, hint):
+    with pytest.raises(ForbiddenError) as caught:
+        rights().refuse_unverified(tag)
+    assert caught.value.message == message
+    assert caught.value.hint.startswith(hint)

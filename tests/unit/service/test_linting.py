@@ -352,3 +352,22 @@ def test_a_file_of_nobody_is_written_in_its_place(root):
     with pytest.raises(ChangedMeanwhileError):
         linter.write("homes/other/USER.md", "fine\n", "worse\n")
     assert (root / "homes" / "other" / "USER.md").read_text() == "better\n"
+
+
+# --- stores ----------------------------------------------------------------------------------------------------------
+
+
+def test_copies_beside_a_file_are_findings(root):
+    put(root / "homes" / "neo" / "USER.md.bak.20261120T120000Z", "what somebody else wrote\n")
+    put(root / "homes" / "neo" / "notes.bak.txt", "no copy of ours\n")
+    result = open_lint(root, select=["CM9"]).run()
+    assert places(result) == ["homes/neo/USER.md.bak.20261120T120000Z:1 CM902"]
+    assert result.exit_status == 0
+
+
+def test_copies_in_a_home_outside_the_root(root, tmp_path):
+    put(root / "profiles" / "neo.yaml", f"memory_dir: {tmp_path / 'away'}\nallow_outside: true\n")
+    put(tmp_path / "away" / "USER.md", "fine\n")
+    put(tmp_path / "away" / "USER.md.bak.20261120T120000Z", "what somebody else wrote\n")
+    (only,) = open_lint(root, select=["CM9"]).run().diagnostics
+    assert (only.code, only.path.endswith("away/USER.md.bak.20261120T120000Z")) == ("CM902", True)

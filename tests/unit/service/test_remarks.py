@@ -28,14 +28,14 @@ def today(monkeypatch):
 
 @pytest.fixture
 def workspace(tmp_path):
-    profiles = {"neo": READS_TALK, "boss": "tier: 1\n"}
+    profiles = {"neo": READS_TALK, "boss": "tier: 1\nuser_memory_categories: ['*']\n"}
     return make_root(tmp_path, profiles=profiles, files={"neo/user": TEXT})
 
 
 # --- other words for what was verified ---
 
 
-@pytest.mark.parametrize("tags", [None, {}, {"domain": "b"}])
+@pytest.mark.parametrize("tags", [None, {}, {"domain": "b"}, {"verified_date": "2026-01-02"}])
 def test_new_words_for_a_verified_entry_are_noted(workspace, tags):
     written = workspace.replace("neo", "short", "long answers", tags=tags)
     assert written.notes == (
@@ -176,3 +176,80 @@ def test_the_warning_agrees_with_the_prompt(tmp_path, include, selectors, text):
     workspace = make_root(tmp_path, profiles={"neo": profile}, files={"neo/user": text})
     written = workspace.add("neo", "new words", category="__uncategorized__")
     assert bool(written.warnings) != ("new words" in workspace.prompt("neo").text)
+
+
+# --- entries that say the same ---
+
+ALIKE = "'same' is in talk 2 times, word for word; the first of them was meant"
+ON_ALIKE = {
+    "replace": (lambda ws: ws.replace("neo", "same", "other"), "## Talk\nother\n§\nx\n§\nsame\n"),
+    "remove": (lambda ws: ws.remove("neo", "same"), "## Talk\nx\n§\nsame\n"),
+    "move": (lambda ws: ws.move("neo", "same", "pay"), "## Talk\nx\n§\nsame\n\n## Pay\nsame\n"),
+    "verify": (lambda ws: ws.verify("neo", "same"), "## Talk\n[verified_date: 2026-05-01] same\n§\nx\n§\nsame\n"),
+}
+
+
+@pytest.mark.parametrize(("write", "after"), ON_ALIKE.values(), ids=ON_ALIKE)
+def test_of_entries_that_say_the_same_the_first_is_meant(workspace, write, after):
+    put_bytes(workspace, "neo/user", "## Talk\nsame\n§\nx\n§\nsame\n")
+    written = write(workspace)
+    assert (written.after, written.notes) == (after, (ALIKE,))
+
+
+def test_their_id_means_the_first_too(workspace):
+    put_bytes(workspace, "neo/user", "## Talk\nsame\n§\nx\n§\nsame\n")
+    entry = workspace.read("neo").document.entries[2]
+    assert workspace.remove("neo", entry.id).notes == (ALIKE,)
+
+
+def test_what_others_hold_beside_them_does_not_count(workspace):
+    put_bytes(workspace, "neo/user", "## Talk\nsame here\n§\nsame\n§\nsame\n")
+    assert workspace.remove("neo", "same").notes == (ALIKE,)
+
+
+def test_entries_that_are_hidden_are_not_counted(workspace):
+    put_bytes(workspace, "neo/user", "## Talk\nsame\n\n## Pay\nsame\n")
+    assert workspace.remove("neo", "same", actor="neo").notes == ()
+
+
+# --- the first section of a flat file ---
+
+FLAT = "one\n§\ntwo\n"
+NOT_SHOWN = "the entries before the first section have no category now, and are not shown to profiles"
+
+
+@pytest.mark.parametrize("actor", [None, "neo", "boss"])
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_the_first_section_hides_what_is_before_it_and_says_so(workspace, actor, dry_run):
+    put_bytes(workspace, "neo/user", FLAT)
+    written = workspace.add("neo", "x", category="talk", actor=actor, dry_run=dry_run)
+    (note,) = written.notes
+    assert note.startswith(NOT_SHOWN)
+    assert "include_uncategorized: true" in note
+
+
+def test_so_does_a_move(workspace):
+    put_bytes(workspace, "neo/user", FLAT)
+    assert workspace.move("neo", "one", "talk").notes[0].startswith(NOT_SHOWN)
+    assert workspace.move("neo", "two", "talk").notes == ()
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        "include_uncategorized: true\n",
+        "include_uncategorized: false\n",
+        "user_memory_categories: [talk, __uncategorized__]\n",
+        "user_memory_categories: ['!__uncategorized__']\n",
+    ],
+    ids=["it goes on seeing them", "it never saw them", "it names them", "it leaves them out"],
+)
+def test_where_nothing_goes_out_of_sight_there_is_nothing_to_say(tmp_path, profile):
+    workspace = make_root(tmp_path, profiles={"neo": profile}, files={"neo/user": FLAT})
+    assert workspace.add("neo", "x", category="talk").notes == ()
+
+
+@pytest.mark.parametrize("text", ["", TEXT, f"one\n\n{TEXT}"], ids=["an empty file", "sections", "both"])
+def test_nor_where_it_is_not_the_first(workspace, text):
+    put_bytes(workspace, "neo/user", text)
+    assert workspace.add("neo", "x", category="talk").notes == ()

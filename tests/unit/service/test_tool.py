@@ -8,6 +8,8 @@ from datetime import date
 import pytest
 
 from catmem.service.tool import TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.service.workspace import Workspace
+from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of
 
 DAY = date(2026, 5, 1)
@@ -63,6 +65,7 @@ def test_list(call):
         "entity": "neo/user",
         "revision": "1",
         "usage": {"size": 87, "limit": 200, "text": "87/200 characters"},
+        "total": 3,
         "message": "3 entries.",
     }
 
@@ -79,6 +82,23 @@ def test_list(call):
 )
 def test_list_of_a_category(call, category, expected):
     assert bodies(call(action="list", category=category)) == expected
+
+
+@pytest.mark.parametrize(
+    ("category", "message"),
+    [
+        ("tlak", "0 entries. Did you mean 'talk'? Categories with entries that you see: talk, rules."),
+        ("pay", "0 entries. Categories with entries that you see: talk, rules."),
+        ("pya", "0 entries. Categories with entries that you see: talk, rules."),
+        ("talk", "2 entries."),
+    ],
+)
+def test_a_list_of_nothing_names_the_categories_that_there_are(call, category, message):
+    assert call(action="list", category=category)["message"] == message
+
+
+def test_a_list_of_nothing_in_an_empty_file(call):
+    assert call(action="list", target="memory", category="talk")["message"] == "0 entries."
 
 
 def test_list_of_the_other_target(call):
@@ -171,6 +191,10 @@ def test_a_retry_by_op_id(call):
         ({}, "the action is missing", "Give action, or several changes as operations."),
         ({"action": "ad"}, "action: must be one of add, replace, remove, move, verify, list, and is the text 'ad'", "Did you mean 'add'?"),
         ({"action": "add", "contents": "x"}, "contents: the key 'contents' is not known here", "Did you mean 'content'?"),
+        ({"action": "add", "text": "x"}, "text: the key 'text' is not known here", "Did you mean 'content'?"),
+        ({"operations": [{"action": "remove", "id": "x"}]}, "operations[0].id: the key 'id' is not known here", "Did you mean 'old_text'?"),
+        ({"action": "list", "offset": -1}, "offset: must be at least 0, and is -1", None),
+        ({"action": "list", "offset": 1.5}, "offset: must be a whole number, and is 1.5", None),
         ({"action": "add", "content": 5}, "content: must be text, and is 5", "Put it in quotes to make it text."),
         ({"action": "add"}, "add needs content", "Give the text of the entry."),
         ({"action": "move", "old_text": "x"}, "move needs category", "Name the category that the entry goes to."),
@@ -193,6 +217,47 @@ def test_a_wrong_argument_is_told_with_what_is_right(call, workspace, arguments,
     assert answer["remediation"] == remediation if remediation else answer["remediation"]
     assert bodies(answer) == ["short answers", "no calls", "be kind"]
     assert text_of(workspace) == TEXT
+
+
+LARGE = "the arguments are too large: a call has at most 256 KiB and 4,000 values"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"action": "list", "offset": 10**5000}, "offset: the arguments hold a number that is too large"),
+        ({"action": -(10**5000)}, "action: the arguments hold a number that is too large"),
+        ({"action": "add", "content": 10**30, "category": "talk"}, "content: the arguments hold a number that is too large"),
+        ({"action": "add", "content": "x", "tags": {f"t{n}": "x" for n in range(200_000)}}, "tags: 200,000 names are too many, at most 64 may be given"),
+        ({"action": "add", "content": "x", "tags": {f"t{n}": "x" for n in range(65)}}, "tags: 65 names are too many, at most 64 may be given"),
+        ({"action": "add", "content": "x", "tags": {"a": ["x"] * 200_000}}, "tags: 200,000 values are too many, at most 100 may be given"),
+        ({f"k{n}": "x" for n in range(300_000)}, "300,000 names are too many, at most 64 may be given"),
+        ({"operations": [{"action": "add", "content": "x"}] * 101}, "operations: 101 values are too many, at most 100 may be given"),
+        ({"operations": [{"action": "add", "tags": {f"t{n}": "x" for n in range(64)}}] * 100}, LARGE),
+        ({"action": "add", "content": "x" * (256 << 10)}, LARGE),
+        ({"action": "add", "content": "\u65e5" * (90 << 10)}, LARGE),
+        ({"action": "add", "content": "x" * (64 << 20)}, LARGE),
+        ({"action": "add", "x" * (1 << 20): "x"}, LARGE),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else None,
+)  # fmt: skip
+def test_a_call_that_is_huge_is_refused_before_it_is_read(workspace, monkeypatch, arguments, error):
+    monkeypatch.setattr("catmem.service.arguments.validate", lambda *_: pytest.fail("it was read"))
+    answer = memory_tool(workspace, "neo", arguments)
+    assert (answer["success"], answer["reason"], answer["error"]) == (False, "bad_arguments", error)
+    assert len(json.dumps(answer)) < 2_000
+
+
+def test_what_holds_itself_is_refused(workspace):
+    round_and_round = {"action": "add"}
+    round_and_round["tags"] = [round_and_round] * 100
+    assert memory_tool(workspace, "neo", round_and_round)["reason"] == "bad_arguments"
+
+
+def test_a_long_text_within_the_bounds_is_stored(workspace):
+    text = "word " * 10_000
+    answer = memory_tool(workspace, "boss", {"action": "add", "category": "talk", "content": text})
+    assert answer["success"], answer
 
 
 @pytest.mark.parametrize(
@@ -229,10 +294,81 @@ def test_several_matches(call):
     assert call(action="remove", old_text=answer["places"][0]["id"])["success"]
 
 
+def test_several_that_say_the_same_are_one_match(call, workspace):
+    put_bytes(workspace, "neo/user", "## Talk\nsame\n§\nsame\n")
+    answer = call(action="remove", old_text="same")
+    assert (answer["success"], answer["usage"]["size"]) == (True, len("## Talk\nsame"))
+    assert answer["message"].endswith("'same' is in talk 2 times, word for word; the first of them was meant.")
+
+
 def test_hidden_matches_are_no_matches(call):
     answer = call(action="remove", old_text="hidden")
     assert answer["reason"] == "no_match"
     assert bodies(answer) == ["short answers", "no calls", "be kind"]
+
+
+def test_new_words_for_a_verified_fact_are_told_to_be_newer_than_its_verification(call, workspace):
+    put_bytes(workspace, "neo/user", "## Talk\n[verified_date: 2026-01-02] short\n")
+    tags = {"verified_date": "2026-01-02"}
+    answer = call(action="replace", old_text="short", content="long", tags=tags)
+    assert "its last verification (2026-01-02) is older than these words" in answer["message"]
+
+
+def test_a_forbidden_verification_names_no_tag(call):
+    answer = call(action="verify", old_text="calls")
+    assert answer["remediation"].startswith("A person may do that")
+
+
+def test_the_first_section_is_told_to_hide_what_is_before_it(call, workspace):
+    put_bytes(workspace, "neo/user", "one\n")
+    assert "are not shown to profiles without include_uncategorized: true" in call(action="add", content="x")["message"]
+
+
+def test_a_profile_of_tier_1_is_shown_what_its_selectors_pick(tmp_path):
+    profiles = {"boss": "tier: 1\nuser_memory_categories: [talk]\n"}
+    workspace = make_root(tmp_path, profiles=profiles, files={"boss/user": "## Talk\nopen\n\n## Pay\nhidden open\n"})
+    for arguments in (
+        {"action": "remove", "old_text": "hidden"},
+        {"action": "verify", "old_text": "hidden open"},
+        {"action": "replace", "old_text": "hiden open", "content": "x"},
+        {"action": "list", "category": "pay"},
+        {"action": "add", "content": "x"},
+        {"action": "remove", "old_text": "open"},
+    ):
+        answer = json.dumps(memory_tool(workspace, "boss", arguments))
+        assert "hidden" not in answer.replace(json.dumps(arguments.get("old_text", "?"))[1:-1], "")
+        assert '"pay"' not in answer
+    assert text_of(workspace, "boss/user") == "## Talk\n\n## Pay\nhidden open\n"
+
+
+@pytest.mark.parametrize("profile", ["neo", "boss"])
+def test_no_answer_to_a_bounded_profile_has_a_digest_of_the_file(tmp_path, profile):
+    home = put(tmp_path / "homes" / profile / "USER.md", TEXT)
+    put(tmp_path / "profiles" / f"{profile}.yaml", PROFILES[profile])
+    workspace = Workspace.open(tmp_path, search=False)
+    session = ToolSession()
+    answers = []
+    try:
+        digest = workspace.read(profile).digest
+        for arguments in (
+            {"action": "list"},
+            {"action": "add", "content": "x", "category": "talk", "expected": digest},
+            {"action": "add", "content": "y", "category": "talk", "expected": "0"},
+            None,
+            {"action": "add", "content": "y", "category": "talk"},
+            {"action": "add", "content": "y", "category": "talk", "op_id": "1"},
+            {"action": "add", "content": "z", "category": "talk", "op_id": "1"},
+        ):
+            if arguments is None:
+                home.write_text(TEXT + "more\n", encoding="utf-8")
+            else:
+                answers.append(memory_tool(workspace, profile, arguments, session=session))
+    finally:
+        workspace.store.close()
+    refusals = [answer.get("reason") for answer in answers]
+    bounded = profile == "neo"
+    assert refusals == [None, "bad_expected" if bounded else None, "drift", "drift", None, "hash_collision"]
+    assert ("sha256:" in json.dumps(answers)) is not bounded
 
 
 @pytest.mark.parametrize("expected", ["latest", "sha256:0", "-1"])
@@ -282,8 +418,39 @@ def test_what_a_prompt_withholds_is_withheld_here(call, workspace):
 def test_an_answer_shows_so_many_entries(call, workspace):
     put_bytes(workspace, "neo/user", "## Talk\n" + "\n§\n".join(f"e{n}" for n in range(60)) + "\n")
     answer = call(action="list")
-    assert (len(answer["entries"]), answer["entries_left_out"]) == (50, 10)
-    assert "10 more" in answer["entries_note"]
+    assert (len(answer["entries"]), answer["entries_left_out"], answer["total"]) == (50, 10, 60)
+    assert answer["message"] == "50 of 60 entries; offset 50 for the rest."
+    assert answer["entries_note"] == "10 more are not shown here; list with offset 50 shows them."
+
+
+@pytest.mark.parametrize(
+    ("offset", "numbers", "message"),
+    [
+        (0, range(50), "50 of 60 entries; offset 50 for the rest."),
+        (5, range(5, 55), "50 of 60 entries from offset 5; offset 55 for the rest."),
+        (50, range(50, 60), "10 of 60 entries from offset 50."),
+        (50.0, range(50, 60), "10 of 60 entries from offset 50."),
+        (60, (), "0 of 60 entries from offset 60."),
+        (10**9, (), "0 of 60 entries from offset 1000000000."),
+    ],
+)
+def test_a_list_goes_on_at_an_offset(call, workspace, offset, numbers, message):
+    put_bytes(workspace, "neo/user", "## Talk\n" + "\n§\n".join(f"e{n}" for n in range(60)) + "\n\n## Pay\nhidden\n")
+    for category in (None, "talk"):
+        answer = call(action="list", offset=offset, category=category)
+        assert (bodies(answer), answer["total"]) == ([f"e{number}" for number in numbers], 60)
+        assert answer["message"] == message
+
+
+def test_every_entry_can_be_reached_however_long_they_are(call, workspace):
+    texts = [f"{n} {letter * 4000}" for n in range(9) for letter in 'x"']
+    put_bytes(workspace, "boss/user", "## Talk\n" + "\n§\n".join(texts) + "\n")
+    offset, starts = 0, []
+    while offset < len(texts):
+        shown = bodies(memory_tool(workspace, "boss", {"action": "list", "offset": offset}))
+        starts += [body[:3] for body in shown]
+        offset += len(shown)
+    assert starts == [text[:3] for text in texts]
 
 
 def test_an_answer_shows_so_many_characters(call, workspace):
@@ -372,9 +539,6 @@ def test_a_write_that_works_ends_the_row(call):
 
 
 def test_a_file_changed_from_outside(tmp_path):
-    from catmem.service.workspace import Workspace
-    from tests.golden.case import put
-
     put(tmp_path / "profiles" / "neo.yaml", PROFILES["neo"])
     put(tmp_path / "homes" / "neo" / "USER.md", TEXT)
     workspace = Workspace.open(tmp_path, search=False)
@@ -390,6 +554,26 @@ def test_a_file_changed_from_outside(tmp_path):
         assert memory_tool(workspace, "neo", {"action": "remove", "old_text": "calls"}, session=session)["success"]
     finally:
         workspace.store.close()
+
+
+@pytest.mark.parametrize("meanwhile", [0, 2])
+def test_after_a_retry_the_session_goes_on(call, workspace, meanwhile):
+    session = ToolSession()
+    call(session, action="list")
+    first = call(session, action="add", content="x", op_id="1")
+    for number in range(meanwhile):
+        workspace.add("neo", f"{number}", category="talk")
+    again = call(session, action="add", content="x", op_id="1")
+    assert (again["success"], again["revision"]) == (True, first["revision"])
+    assert call(session, action="add", content="y")["success"]
+
+
+def test_a_retry_in_a_session_that_never_got_the_answer(call):
+    lost, session = ToolSession(), ToolSession()
+    call(session, action="list")
+    call(lost, action="add", content="x", op_id="1")
+    assert call(session, action="add", content="x", op_id="1")["success"]
+    assert call(session, action="add", content="y")["success"]
 
 
 # --- the schema ---

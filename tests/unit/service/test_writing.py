@@ -86,6 +86,24 @@ def test_add_takes_any_sequence_as_a_list_of_values(workspace):
     ]
 
 
+@pytest.mark.parametrize("actor", [None, "boss"])
+def test_nothing_was_written_in_the_future(tmp_path, actor):
+    text = "## Talk\n[created: 2999-01-01] x\n"
+    profiles = {"neo": "", "boss": "tier: 1\nuser_memory_categories: [talk]\n"}
+    workspace = make_root(tmp_path, profiles=profiles, files={"neo/user": text})
+    tomorrow = DAY + timedelta(days=1)
+    for write in (
+        lambda: workspace.add("neo", "y", category="talk", as_of=tomorrow, actor=actor),
+        lambda: workspace.add("neo", "y", category="talk", tags={"created": tomorrow.isoformat()}, actor=actor),
+        lambda: workspace.replace("neo", "x", None, tags={"created": tomorrow.isoformat()}, actor=actor),
+    ):
+        with pytest.raises(EditError) as caught:
+            write()
+        assert (caught.value.code, caught.value.hint) == ("bad_date", "Today is 2026-05-01.")
+    assert text_of(workspace) == text
+    assert workspace.replace("neo", "x", "z", tags={"created": "2999-01-01"}, actor=actor).changed
+
+
 def test_add_sets_today_by_default(workspace):
     assert workspace.add("neo", "x", category="talk").entries[0].tags == {"created": "2026-05-01"}
 
@@ -214,11 +232,11 @@ def test_a_text_that_two_entries_are_is_ambiguous(workspace):
     assert workspace.remove("neo", "call", category="pay").changed
 
 
-def test_entries_that_say_the_same_are_not_told_apart(workspace):
-    put_bytes(workspace, "neo/user", "## Talk\nsame\n§\nsame\n")
+def test_entries_that_differ_in_their_tags_are_told_apart_by_their_ids(workspace):
+    put_bytes(workspace, "neo/user", "## Talk\nsame\n§\n[source: me] same\n")
     with pytest.raises(AmbiguousError) as caught:
         workspace.remove("neo", "same")
-    assert caught.value.hint.startswith("They say the same")
+    assert workspace.remove("neo", caught.value.places[1]["id"]).after == "## Talk\nsame\n"
 
 
 def test_many_matches_are_not_all_told(workspace):
@@ -463,7 +481,8 @@ def test_a_person_may_write_what_a_prompt_will_withhold_and_is_warned(workspace)
     ],
 )
 def test_no_profile_writes_hostile_text(tmp_path, write):
-    workspace = make_root(tmp_path, profiles={"neo": "", "boss": "tier: 1\n"}, files={"neo/user": TALK})
+    profiles = {"neo": "", "boss": "tier: 1\nuser_memory_categories: [talk]\n"}
+    workspace = make_root(tmp_path, profiles=profiles, files={"neo/user": TALK})
     with pytest.raises(EditError) as caught:
         write(workspace)
     assert caught.value.code == "threat"

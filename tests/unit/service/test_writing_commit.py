@@ -7,7 +7,6 @@ from datetime import date
 import pytest
 
 from catmem.errors import (
-    AmbiguousError,
     CatmemError,
     DriftError,
     EditError,
@@ -296,7 +295,7 @@ def test_an_entry_that_stands_twice_now_is_changed(workspace):
     put_bytes(
         workspace, "neo/user", TEXT.replace("no calls\n", "no calls\n\n## Rules\nno calls\n\n## Talk\nno calls\n")
     )
-    with pytest.raises(AmbiguousError):
+    with pytest.raises(DriftError):
         workspace.remove("neo", "no calls", category="talk", expected="1", on_drift="merge")
     assert workspace.remove("neo", "no calls", category="rules", expected="1", on_drift="merge").changed
 

@@ -133,3 +133,39 @@ def test_a_copy_is_kept_of_what_others_wrote_and_not_of_what_is_merely_in_the_wa
     assert len(backups(file)) == kept
     assert (error.drift_backup is not None, error.found is not None) == (bool(kept), bool(kept))
     assert error.path == str(file)
+
+
+def test_many_refusals_after_one_edit_keep_one_copy(store, file):
+    seen = add(store)
+    theirs = file.read_bytes() + b"theirs\n"
+    file.write_bytes(theirs)
+    for number in range(10):
+        with pytest.raises(DriftError) as caught:
+            add(store, seen.revision)
+        (backup,) = backups(file)
+        assert caught.value.drift_backup == str(backup)
+        add(store, line=b"ours %d\n" % number)
+    assert backup.read_bytes() == theirs
+
+
+def test_each_edit_has_a_copy_of_its_own(store, file):
+    seen = add(store)
+    for number in range(2):
+        file.write_bytes(file.read_bytes() + b"theirs %d\n" % number)
+        for _ in range(2):
+            with pytest.raises(DriftError):
+                add(store, seen.digest)
+    assert len(backups(file)) == 2
+
+
+def test_where_no_outsider_wrote_since_there_is_no_copy(store, file):
+    def refuse(_):
+        raise DriftError("an entry that the caller saw is another one now")
+
+    seen = add(store)
+    add(store)
+    for expected in (seen.revision, None):
+        with pytest.raises(DriftError) as caught:
+            store.commit("neo/user", expected, refuse, Change(on_drift="merge"))
+        assert caught.value.drift_backup is None
+    assert backups(file) == []

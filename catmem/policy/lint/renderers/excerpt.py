@@ -7,10 +7,7 @@ what is there.
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import NamedTuple
 
 WIDTH = 100
 _BEFORE = 30
@@ -32,12 +29,8 @@ def printable(text: str) -> str:
     return "".join(_cell(character)[0] for character in text)
 
 
-def excerpt(line: str, start: int, end: int, private: Iterable[tuple[int, int]] = ()) -> Excerpt:
-    """One line, marked from ``start`` to ``end`` (offsets in it), cut to about ``WIDTH`` columns around the start.
-
-    What lies in one of the ``private`` spans (offsets too) is shown as asterisks.
-    """
-    covered = {offset for first, last in private for offset in range(max(first, 0), min(last, len(line)))}
+def excerpt(line: str, start: int, end: int) -> Excerpt:
+    """One line, marked from ``start`` to ``end`` (offsets in it), cut to about ``WIDTH`` columns around the start."""
     end = max(end, start + 1)
     first = max(start - _BEFORE, 0) if len(line) > WIDTH else 0
     while first and unicodedata.combining(line[first : first + 1] or " "):
@@ -45,9 +38,7 @@ def excerpt(line: str, start: int, end: int, private: Iterable[tuple[int, int]] 
     shown, marks = (_CUT, " ") if first else ("", "")
     for offset, character in enumerate(line[first : first + WIDTH], first):
         is_marked = start <= offset < end
-        if offset in covered:
-            text, width = "*", 1
-        elif character == "\t":
+        if character == "\t":
             width = _TAB - len(marks) % _TAB
             text = " " * width
         else:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from catmem.policy.lint.diagnostic import SEVERITIES
+from catmem.policy.lint.masking import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +46,12 @@ class Report:
 
 
 def render(report: Report, form: Format, *, statistics: bool = False) -> str:
-    """The report in one of ``FORMATS``, ending in a newline unless it is empty. ``statistics`` are for ``text``."""
+    """The report in one of ``FORMATS``, ending in a newline unless it is empty. ``statistics`` are for ``text``.
+
+    No secret of a file is in it.
+    """
+    diagnostics, source = without_secrets(report.diagnostics, report.source)
+    report = replace(report, diagnostics=diagnostics, source=source)
     rendered: str = import_module(f"catmem.policy.lint.renderers.{form}").render(report)
     if statistics and form == "text":
         rendered += "".join(f"{count:>6}  {code}\n" for code, count in report.statistics().items())

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.policy.lint.renderers.excerpt import excerpt, printable
-from catmem.policy.lint.rule import all_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from catmem.policy.lint.diagnostic import Diagnostic, Region
     from catmem.policy.lint.renderers.report import Report
@@ -17,30 +16,24 @@ if TYPE_CHECKING:
 def render(report: Report) -> str:
     """One paragraph a finding, in order; those that are suppressed are left out."""
     lines: dict[str, list[str] | None] = {}
-    known = all_rules()
-    private: dict[str, list[Region]] = {}
-    for diagnostic in report.diagnostics:
-        if known[diagnostic.code].private:
-            private.setdefault(diagnostic.path, []).append(diagnostic.region)
     parts: list[str] = []
     for diagnostic in report.counting:
         path = diagnostic.path
         if path not in lines:
             text = report.source(path)
             lines[path] = None if text is None else text.split("\n")
-        parts += (f"{line}\n" for line in _paragraph(diagnostic, lines[path], private.get(path, ())))
+        parts += (f"{line}\n" for line in _paragraph(diagnostic, lines[path]))
     return "".join(parts)
 
 
-def _paragraph(diagnostic: Diagnostic, lines: list[str] | None, private: Iterable[Region]) -> Iterator[str]:
+def _paragraph(diagnostic: Diagnostic, lines: list[str] | None) -> Iterator[str]:
     place = f"{diagnostic.path}:{diagnostic.line}:{diagnostic.column}"
     message = printable(diagnostic.message)
     yield f"{printable(place)}: {diagnostic.severity} {diagnostic.code} {message} ({diagnostic.name})"
     number = diagnostic.line
     if lines is not None and number <= len(lines) and any(lines):
         line = lines[number - 1].removesuffix("\r")
-        covered = [_in_line(region, number, len(line)) for region in private]
-        shown = excerpt(line, *_in_line(diagnostic.region, number, len(line)), covered)
+        shown = excerpt(line, *_in_line(diagnostic.region, number, len(line)))
         yield f"{number:>6} | {shown.line}".rstrip()
         yield f"       | {shown.marks}"
     for other in diagnostic.related:

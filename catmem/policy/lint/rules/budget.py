@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
+from catmem.policy.budget import limit_of, size_of
 from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
 from catmem.syntax.slug import UNCATEGORIZED
@@ -29,23 +30,18 @@ def _limit(file: LintedFile, context: Context) -> tuple[int, str] | None:
     if target is None:
         return None
     owner = context.profiles.get(file.owner or "")
-    if owner is not None and target in owner.limits:
-        return owner.limits[target], f"the profile {owner.name}"
-    if target in context.config.limits:
-        return context.config.limits[target], "catmem.yaml"
+    limit = context.config.limits.get(target) if owner is None else limit_of(owner, target, context.config)
+    if limit is not None:
+        by_profile = owner is not None and target in owner.limits
+        return limit, f"the profile {owner.name}" if owner is not None and by_profile else "catmem.yaml"
     # As written: where a profile's files are, its own folder, or the template for all, or else the path says.
     folder = (owner.memory_dir or context.config.homes) if owner is not None else file.path
     parts = (*context.config.root.parts, *folder.split("/"))
     return (HERMES_LIMITS[target], "Hermes Agent") if _HERMES_HOME in parts else None
 
 
-def _size(text: str) -> int:
-    """What counts of a file: as Hermes Agent counts, so without the newlines at its end."""
-    return len(text.rstrip("\r\n"))
-
-
 def _last_line(text: str) -> tuple[int, int]:
-    end = _size(text)
+    end = size_of(text)
     return text.rfind("\n", 0, end) + 1, end
 
 
@@ -67,7 +63,7 @@ def file_over_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
     Remove or shorten entries; `catmem lint` names stale, expired and repeated ones. There is no fix.
     """
     limit = _limit(file, context)
-    if limit is not None and file.document is not None and (size := _size(file.text)) > limit[0]:
+    if limit is not None and file.document is not None and (size := size_of(file.text)) > limit[0]:
         message = f"the file has {size:,} characters, {size - limit[0]:,} over its limit of {limit[0]:,} ({limit[1]})"
         yield Finding(*_last_line(file.text), message, "Remove or shorten entries; the first to go are expired ones.")
 
@@ -94,7 +90,7 @@ def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
     limit = _limit(file, context)
     if limit is None or file.document is None:
         return
-    size = _size(file.text)
+    size = size_of(file.text)
     percent = context.options("CM502")["percent"]
     if size <= limit[0] and 100 * size >= percent * limit[0]:
         message = f"the file has {size:,} of {limit[0]:,} characters ({100 * size // limit[0]} %; {limit[1]})"

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
-from catmem.policy.lint.spans import first_line, tagged, value_span
+from catmem.policy.lint.spans import first_line, value_span
 from catmem.policy.profile import Profile
-from catmem.policy.staleness import freshness, read_date, stale_after_days
+from catmem.policy.staleness import freshness, stale_after_days
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
-    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile
-    from catmem.policy.staleness import Freshness
+    from catmem.policy.lint.linted import Context, LintedFile
 
 _NOBODY = Profile("nobody")
+_FROM = ("verified_date", "created")
 _NAMES_WITH_VERSIONS = (
     *("python", "node", "java", "ruby", "go", "php", "postgres", "postgresql", "mysql", "ubuntu", "debian"),
     *("macos", "ios", "android", "windows"),
@@ -48,9 +48,9 @@ def date_in_future(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Write the day on which it was verified: `catmem verify`. There is no fix.
     """
-    for entry in tagged(file):
-        for key in ("verified_date", "created"):
-            day = read_date(entry.tags.get(key))
+    for entry in file.tagged:
+        for key in _FROM:
+            day = entry.dates.get(key)
             if day is not None and day > context.as_of:
                 message = f"{key} is {day}, which is after {context.as_of}"
                 yield Finding(*value_span(entry, key, day), message, "Write the day on which it was so.")
@@ -81,11 +81,13 @@ def expires_before_verified(file: LintedFile, context: Context) -> Iterator[Find
     Correct one of the two dates. There is no fix, since either may be wrong.
     """
     del context
-    for entry in tagged(file):
-        expires = read_date(entry.tags.get("expires"))
-        for key in ("verified_date", "created"):
-            day = read_date(entry.tags.get(key))
-            if expires is not None and day is not None and expires < day:
+    for entry in file.tagged:
+        expires = entry.dates.get("expires")
+        if expires is None:
+            continue
+        for key in _FROM:
+            day = entry.dates.get(key)
+            if day is not None and expires < day:
                 message = f"expires is {expires}, before {key}, {day}"
                 yield Finding(*value_span(entry, "expires", expires), message, "Correct one of the two dates.")
                 break
@@ -117,7 +119,12 @@ def stale(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Look whether it holds, then `catmem verify`, or change it. `catmem review` goes through all of them.
     """
-    for entry, state in _states(file, context):
+    profile = context.profiles.get(file.owner or "", _NOBODY)
+    for entry in file.tagged:
+        if not entry.dates:
+            continue
+        limit = stale_after_days(entry.category, entry.tags, profile, context.config)
+        state = freshness(entry.tags, as_of=context.as_of, stale_after=limit)
         if state.state == "stale" and state.basis is not None:
             word = "verified" if state.basis == "verified_date" else "created"
             hint = "Look whether it still holds, then catmem verify."
@@ -149,17 +156,11 @@ def expired(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Remove the entry, or give it a new date if it holds again. There is no fix, since either may be right.
     """
-    for entry, state in _states(file, context):
-        if state.state == "expired":
-            span = value_span(entry, "expires", state.day)
-            yield Finding(*span, f"this fact expired on {state.day}", "Remove it, or give it a new date.")
-
-
-def _states(file: LintedFile, context: Context) -> Iterator[tuple[LintedEntry, Freshness]]:
-    profile = context.profiles.get(file.owner or "", _NOBODY)
-    for entry in tagged(file):
-        limit = stale_after_days(entry.category, entry.tags, profile, context.config)
-        yield entry, freshness(entry.tags, as_of=context.as_of, stale_after=limit)
+    for entry in file.tagged:
+        day = entry.dates.get("expires")
+        if day is not None and context.as_of > day:
+            span = value_span(entry, "expires", day)
+            yield Finding(*span, f"this fact expired on {day}", "Remove it, or give it a new date.")
 
 
 # Facts that change without anybody telling the file. No run in a pattern is repeated. The words in front of each, one
@@ -220,8 +221,11 @@ _DRIFTING = {
     ),
 }
 _DRIFT = {kind: (signs, re.compile(pattern)) for kind, (signs, pattern) in _DRIFTING.items()}
-_WITHOUT_DIGITS = frozenset(("address", "vendor"))
+# What no number has to be in, and what has to be then.
+_ANY = ("",)
+_WITHOUT_DIGITS = {"address": (" in ", " at ", " on ", " to ", " is ", ": "), "vendor": (" is ", " are ", ": ")}
 _DIGIT = re.compile(r"\d")
+_ASCII_DIGIT = re.compile(r"[0-9]")
 _SPOKEN = {"age": "an age", "address": "an address", "street": "an address", "phone": "a phone number"}
 
 
@@ -255,12 +259,17 @@ def drifting_unverified(file: LintedFile, context: Context) -> Iterator[Finding]
     ## Options
     - `kinds`: which kinds to report (`age`, `address`, `street`, `price`, `version`, `vendor`, `phone`).
     """
-    if file.document is None:
-        return
-    kinds = frozenset(context.options("CM309")["kinds"])
+    wanted = context.options("CM309")["kinds"]
+    # Most entries hold no number. What they may hold all the same is looked for once, in all of them together.
+    small = file.text.lower()
+    without_digits = [kind for kind in _WITHOUT_DIGITS if kind in wanted and _any_in(_DRIFT[kind][0], small)]
     for entry in file.entries:
-        found = _drifting(entry.body.lower(), kinds)
-        if found is not None and not read_date(entry.tags.get("verified_date")):
+        if "verified_date" in entry.dates:
+            continue
+        body = entry.body.lower()
+        digit = _ASCII_DIGIT if body.isascii() else _DIGIT
+        found = _drifting(body, wanted if digit.search(body) else without_digits)
+        if found is not None:
             kind, words = found
             # A few letters change their number when made small, and the offsets with them.
             small = entry.raw.lower()
@@ -271,12 +280,21 @@ def drifting_unverified(file: LintedFile, context: Context) -> Iterator[Finding]
             yield Finding(*span, message, "Look whether it still holds, then catmem verify.")
 
 
-def _drifting(body: str, kinds: frozenset[str]) -> tuple[str, str] | None:
-    """The first kind of drifting fact that a body in small letters holds, and the words that show it."""
-    has_digit = _DIGIT.search(body) is not None
+def _drifting(body: str, kinds: Collection[str]) -> tuple[str, str] | None:
+    """The first of some kinds of drifting fact that a body in small letters holds, and the words that show it."""
+    if not kinds:
+        return None
     for kind, (signs, pattern) in _DRIFT.items():
-        if (has_digit or kind in _WITHOUT_DIGITS) and kind in kinds and any(map(body.__contains__, signs)):
+        if kind in kinds and _any_in(signs, body) and _any_in(_WITHOUT_DIGITS.get(kind, _ANY), body):
             match = pattern.search(body)
             if match is not None:
                 return kind, match[0].strip()
     return None
+
+
+def _any_in(signs: Iterable[str], text: str) -> bool:
+    # A plain loop: a generator costs more than what it would loop over.
+    for sign in signs:  # noqa: SIM110
+        if sign in text:
+            return True
+    return False

@@ -11,7 +11,7 @@ from catmem.policy.lint.removal import removal
 from catmem.policy.lint.rule import rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from catmem.policy.lint.linted import Context, LintedFile
 
@@ -60,10 +60,10 @@ def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
     document = file.document
     if document is None:
         return
-    words = frozenset(context.options("CM203")["words"])
+    words = context.options("CM203")["words"]
     for entry in file.entries:
         body = entry.body
-        if len(body) > _SHORT and not body.startswith(("Lorem", "lorem", "<!--")):
+        if len(body) > _SHORT and not body.startswith(_MAY_BEGIN_LONG):
             continue
         what = _garbage(without_marks(body), words)
         if what:
@@ -72,6 +72,7 @@ def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 
 _SHORT = 120
+_MAY_BEGIN_LONG = ("Lorem", "lorem", "<!--")
 _FRAME = " \t\r\n.,;:!?…-\u2013\u2014*_~`'\"()[]{}<>#|/\\=+"
 _PLACEHOLDER = re.compile(
     r"<[^<>\n]{1,80}>|\{\{[^{}\n]{1,80}\}\}|\[(?:insert|your|enter|add|describe|fill)\b[^\[\]\n]{0,80}\]|x{3,}|_{3,}"
@@ -82,7 +83,7 @@ _LONE_WORD = re.compile(r"[^\W\d_]{1,40}")
 _NO_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
-def _garbage(body: str, words: frozenset[str]) -> str:
+def _garbage(body: str, words: Collection[str]) -> str:
     """What kind of nothing a body is; empty for one that says something."""
     if not body:
         return ""  # a rule of its own, or a mark

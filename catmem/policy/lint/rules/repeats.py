@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.policy.lint.diagnostic import Finding, Fix, Related
-from catmem.policy.lint.facts import without_marks
 from catmem.policy.lint.removal import removal
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.similar import similar_pairs
@@ -55,9 +54,8 @@ def duplicate_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
         return
     first: dict[str, LintedEntry] = {}
     for entry in file.entries:
-        words = " ".join(without_marks(entry.body).split())
-        before = first.setdefault(words, entry)
-        if before is entry or not words:
+        before = first.setdefault(entry.words, entry)
+        if before is entry or not entry.words:
             continue
         fix, where = None, ""
         if before.category != entry.category:

@@ -156,7 +156,7 @@ def mixed_script(file: LintedFile, context: Context) -> Iterator[Finding]:
             yield Finding(threat.start, threat.end, _what(threat), "Type the word again.")
 
 
-@rule("CM605", "secret", severity="error")
+@rule("CM605", "secret", severity="error", private=True)
 def secret(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find keys, tokens and passwords.
 
@@ -329,8 +329,9 @@ def not_scanned(file: LintedFile, context: Context) -> Iterator[Finding]:
 def _threats(file: LintedFile, scanner: Scanner) -> tuple[Threat, ...]:
     """What the scanner finds in entries and headers, with offsets in the file, in file order."""
     # Five rules ask one after the other, and a scan costs more than all the rest of them.
-    if _last and _last[0].file is file and _last[0].scanner is scanner:
-        return _last[0].found
+    last = _last[0] if _last else None
+    if last is not None and last.file is file and last.scanner is scanner:
+        return last.found
     found = tuple(_scan(file, scanner))
     _last[:] = [_Scanned(file, scanner, found)]
     return found

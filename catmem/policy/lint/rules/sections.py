@@ -13,9 +13,10 @@ from catmem.policy.lint.spans import ClosedSpans
 from catmem.policy.schema import nearest
 from catmem.syntax.scan import scan
 from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.text import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from catmem.model.document import Document, Section
     from catmem.policy.lint.linted import Context, LintedEntry, LintedFile
@@ -25,7 +26,7 @@ _MOST_READINGS = 20
 # A first or last line that only the blanks around it kept from being a boundary.
 _EDGE_OF_BOUNDARY = re.compile(r"\A[#§]|(?:\A|\n)[#§][^\n]*\Z")
 
-_HEADING = re.compile(r"(?:\A\ufeff?|\n)([ \t]{0,3}+(#{1,6}+)[ \t]*+)([^\n#][^\n]{0,128}+)(?=\n|\Z)")
+_HEADING = re.compile(r"([ \t]{0,3}+(#{1,6}+)[ \t]*+)([^\n#][^\n]{0,128}+)(?=\n|\Z)")
 
 
 @rule("CM102", "duplicate-section", fixes="safe")
@@ -219,9 +220,9 @@ def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
         starts.add(document.scan.title.start)
     present = {header.category for header in document.scan.headers}
     declared, closed = context.taxonomy.declared(), ClosedSpans(file)
-    for match in _HEADING.finditer(text):
-        start = match.start(1)
-        if start in starts or closed.hold(start):
+    for match in _headings(text, starts):
+        start = match.start()
+        if closed.hold(start):
             continue
         level, title = len(match[2]), match[3].strip().rstrip("#").rstrip()
         slug = slugify(title)
@@ -229,11 +230,29 @@ def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
         near_header = level == len("##") and bool(starts) and match[1][-1:] != "\t" and match[1] != "## "
         spaced = match[1][-1:] in " \t" or level == len("##")
         if slug and slug != UNCATEGORIZED and ((known and spaced) or near_header):
-            end = start + len(match[0][match.start(1) - match.start() :].rstrip())
+            end = start + len(match[0].rstrip())
             category = declared.get(slug, slug)
             fix = Fix((TextEdit(start, end, f"## {title}"),), safe=False, message="Make it a section header")
             message = f"this looks like the header of section {category} and is text of an entry"
             yield Finding(start, end, message, "A section header is '## ' and the title, without an indent.", fix)
+
+
+def _headings(text: str, known: Container[int]) -> Iterator[re.Match[str]]:
+    """Each line that could be a heading, but for those that begin at a known place."""
+    position = text.find("#")
+    while position >= 0:
+        start = text.rfind("\n", max(position - _INDENT - 1, 0), position) + 1
+        if not start and text.startswith(BOM):
+            start = len(BOM)
+        # Of a line that begins further away, this is not the beginning.
+        match = None if start in known or position - start > _INDENT else _HEADING.match(text, start)
+        if match:
+            yield match
+        end = text.find("\n", position)
+        position = -1 if end < 0 else text.find("#", end)
+
+
+_INDENT = 3
 
 
 @rule("CM106", "empty-section", severity="hint", fixes="unsafe")
@@ -308,7 +327,7 @@ def empty_slug(file: LintedFile, context: Context) -> Iterator[Finding]:
     """
     del context
     if file.document is not None and file.document.scan.slugless:
-        for problem in file.document.problems:
+        for problem in file.problems:
             if problem.rule == "empty-slug":
                 yield Finding(problem.start, problem.end, problem.message, "Give it a title with a letter or a number.")
 

@@ -1,7 +1,7 @@
-"""Rules on the store of a root: what ``catmem fsck`` finds, copies that are left over, branches nobody merged.
+"""Rules on the store of a root: what ``catmem fsck`` finds, and copies that are left over.
 
 The service gives each thing a ``kind``: the store's own code for a fault (``journal_tail``), ``backup`` for a copy
-beside a file and ``branch`` for a branch.
+beside a file.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from catmem.policy.lint.linted import Context, LintedStore
 
 _BACKUP = "backup"
-_BRANCH = "branch"
 _OUTSIDE = "changed_outside"
 _OPEN = "open_sidecar"
 _UNFINISHED = frozenset({"unfinished", "leftover", "late_write", "journal_leftover", "journal_stranger"})
-_NO_DAMAGE = _UNFINISHED | {_BACKUP, _BRANCH, _OUTSIDE, _OPEN, "anchor_too_old"}
+_NO_DAMAGE = _UNFINISHED | {_BACKUP, _OUTSIDE, _OPEN, "anchor_too_old"}
 
 
 @rule("CM901", "store-damage", severity="error", scope="store")
@@ -50,8 +49,8 @@ def left_over_backup(store: LintedStore, context: Context) -> Iterator[Finding]:
     """Find backups beside memory files.
 
     ## Why
-    catmem keeps such a copy when it refuses a write because somebody else changed the file. Whoever was refused may
-    never have looked at it, and a copy may hold what was meant to be removed.
+    catmem keeps such a copy when somebody else has changed the file in a way that a write would lose. Whoever was
+    refused may never have looked at it, and a copy may hold what was meant to be removed.
 
     ## Example
     Bad: `homes/neo/MEMORY.md.bak.20261121T120000Z` stands beside `MEMORY.md`.
@@ -63,25 +62,6 @@ def left_over_backup(store: LintedStore, context: Context) -> Iterator[Finding]:
     """
     del context
     yield from _of(store, lambda kind: kind == _BACKUP)
-
-
-@rule("CM903", "unmerged-branch", scope="store")
-def unmerged_branch(store: LintedStore, context: Context) -> Iterator[Finding]:
-    """Find branches that nobody has merged.
-
-    ## Why
-    A branch is what a writer wrote on an old revision. It was acknowledged and is in no prompt until it is merged.
-
-    ## Example
-    Bad: `trinity/user` is at revision 9 and has the branch 8a.
-
-    Good: `catmem branches trinity/user` lists none.
-
-    ## Fix
-    Look at it with `catmem branches`, then run `catmem merge`.
-    """
-    del context
-    yield from _of(store, lambda kind: kind == _BRANCH)
 
 
 @rule("CM904", "changed-outside", severity="hint", scope="store")

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from catmem.errors import NotUtf8Error
+from catmem.model.document import unclosed
 from catmem.model.edit import TextEdit
 from catmem.policy.lint.diagnostic import Finding, Fix
 from catmem.policy.lint.rule import rule
@@ -58,17 +59,16 @@ def unclosed_fence(file: LintedFile, context: Context) -> Iterator[Finding]:
     The unsafe fix closes it where its entry ends; the right place may be further up.
     """
     del context
-    document, text = file.document, file.text
-    if document is None or not any(opening in text for opening in ("```", "~~~", "<!--")):
+    document = file.document
+    if document is None:
         return
     closed: set[int] = set()
-    for problem in document.problems:
-        if problem.rule == "unclosed-fence":
-            entry = entry_at(file.entries, problem.start)
-            # One at a time: the closing line of the first may hide the others.
-            fix = None if entry is None or entry.start in closed else _closing(document, entry, problem.start)
-            closed.update([entry.start] if entry else ())
-            yield Finding(problem.start, problem.end, problem.message, "Close it, or take its first line out.", fix)
+    for problem in unclosed(document):
+        entry = entry_at(file.entries, problem.start)
+        # One at a time: the closing line of the first may hide the others.
+        fix = None if entry is None or entry.start in closed else _closing(document, entry, problem.start)
+        closed.update([entry.start] if entry else ())
+        yield Finding(problem.start, problem.end, problem.message, "Close it, or take its first line out.", fix)
 
 
 def _closing(document: Document, entry: LintedEntry, start: int) -> Fix | None:

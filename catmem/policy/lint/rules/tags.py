@@ -9,7 +9,7 @@ from catmem.errors import EditError
 from catmem.model.edit import TextEdit
 from catmem.policy.lint.diagnostic import Finding, Fix
 from catmem.policy.lint.rule import rule
-from catmem.policy.lint.spans import first_line, key_span, tagged, value_span
+from catmem.policy.lint.spans import first_line, key_span, value_span
 from catmem.policy.schema import nearest, tag_faults
 from catmem.policy.staleness import read_date
 from catmem.resources import schema
@@ -76,11 +76,10 @@ def malformed_tags(file: LintedFile, context: Context) -> Iterator[Finding]:
     The fix writes the group in the right form. It is safe where only blanks are missing, and unsafe where it changes a
     key. There is none for a group that cannot be read that way.
     """
-    document = file.document
-    if document is None or not any(entry.raw[0] in "[-*+" and not entry.tags for entry in file.entries):
+    if not any(entry.raw[0] in "[-*+" and not entry.tags for entry in file.entries):
         return
     starts = {entry.start: entry for entry in file.entries}
-    for problem in document.problems:
+    for problem in file.problems:
         if problem.rule in {"malformed-tags", "tag-block-too-large"}:
             entry = starts[problem.start]
             hint = "Write [key: value, key: value] first in the entry, keys in small letters, a blank after each colon."
@@ -148,7 +147,7 @@ def unknown_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
     The unsafe fix gives the tag the nearest known name. If it is meant as it stands, declare it.
     """
     known = None
-    for entry in tagged(file):
+    for entry in file.tagged:
         known = known or _known(context)
         for key in entry.tags:
             if key in known:
@@ -187,7 +186,7 @@ def bad_tag_value(file: LintedFile, context: Context) -> Iterator[Finding]:
     The safe fix writes a day in the form YYYY-MM-DD where year, month and day stand in this order, and a domain as a
     slug. A date such as 01/05/2026 may mean two days, and has no fix.
     """
-    for entry in tagged(file):
+    for entry in file.tagged:
         for key, message in tag_faults(entry.tags, context.config.tag_schemas):
             value = entry.tags[key]
             span = value_span(entry, key, value)
@@ -277,11 +276,12 @@ def repeated_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
     Frontmatter has none.
     """
     del context
-    for entry in tagged(file):
-        pairs = tag_blocks.read_pairs(entry.entry.text, _limit(entry))
+    for entry in file.tagged:
+        pairs = entry.pairs
         if len(pairs) == len(entry.tags):
             continue
-        repeated = entry.entry.repeated_tags
+        keys = [key for key, _ in pairs]
+        repeated = dict.fromkeys(key for index, key in enumerate(keys) if key in keys[:index])
         fix = _without_repeats(entry, same=all(value == _as_read(entry.tags[key]) for key, value in pairs))
         for key in repeated:
             yield Finding(*key_span(entry, key), f"the tag {key} is given twice; the first counts", "Keep one.", fix)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from catmem.model.document import parse
 from catmem.policy.config import Config
-from catmem.policy.lint.facts import SKETCH, FileFacts, body_digest, facts_of, without_marks, word_hashes
+from catmem.policy.lint.facts import SKETCH, FileFacts, facts_of, without_marks, word_hashes
 from catmem.policy.lint.linted import LintedFile
 
 TEXT = """# Title
@@ -24,7 +24,7 @@ Short.
 
 
 def facts(text, **owner):
-    return facts_of(parse(text), path="homes/a/USER.md", **owner)
+    return facts_of(LintedFile.of("homes/a/USER.md", text.encode(), Config(Path("root")), **owner))
 
 
 def test_what_they_say_of_sections_and_entries():
@@ -51,16 +51,29 @@ def test_json_gives_the_same_back():
 
 @pytest.mark.parametrize(
     "data",
-    [None, [], [[]], [[], [[1, 2]]], [[["x"]], []], "ab", [[], [["c", 1, 0, 1, "d", 1, None, None, None, "AAA=", []]]]],
+    [
+        None,
+        [],
+        [[], []],
+        [[], [[1, 2]], ""],
+        [[["x"]], [], ""],
+        "ab",
+        [[], [["c", 1, 0, 1, "d", 1, None, None, None, 1, []]], "AAA="],
+    ],
 )
 def test_other_data_is_refused(data):
     with pytest.raises((TypeError, ValueError)):
         FileFacts.from_json(data, path="x", owner=None, target=None)
 
 
-def test_with_the_entries_of_a_linted_file_they_are_the_same(tmp_path):
-    file = LintedFile.of("homes/a/USER.md", TEXT.encode(), Config(tmp_path))
-    assert facts_of(file.document, path=file.path, entries=file.entries) == facts(TEXT)
+def test_of_a_file_that_is_not_text_there_are_none():
+    file = LintedFile.of("homes/a/USER.md", b"\xff", Config(Path("root")))
+    assert facts_of(file) == FileFacts("homes/a/USER.md")
+
+
+def test_an_entry_of_marks_alone_is_none():
+    marks = "<!-- catmem: ignore CM203 -->"
+    assert [fact.line for fact in facts(f"{marks}\n§\nVendor is Acme.\n§\n{marks}\n").entries] == [3]
 
 
 def test_no_word_of_the_file_is_in_them():
@@ -71,12 +84,13 @@ def test_no_word_of_the_file_is_in_them():
     ("one", "other"),
     [
         ("Vendor is Acme.", "Vendor   is\nAcme."),
-        ("Vendor is Acme.", without_marks("Vendor is Acme.\n<!-- catmem: ignore CM203 -->")),
-        ("Vendor is Acme.", without_marks("  <!-- catmem: ignore CM203 CM301 -->\nVendor is Acme.")),
+        ("Vendor is Acme.", "[domain: x] Vendor is Acme."),
+        ("Vendor is Acme.", "Vendor is Acme.\n<!-- catmem: ignore CM203 -->"),
+        ("Vendor is Acme.", "  <!-- catmem: ignore CM203 CM301 -->\nVendor is Acme."),
     ],
 )
-def test_blanks_and_marks_do_not_count_in_a_digest(one, other):
-    assert body_digest(one) == body_digest(other)
+def test_blanks_tags_and_marks_do_not_count_in_a_digest(one, other):
+    assert [fact.digest for fact in facts(one).entries] == [fact.digest for fact in facts(other).entries]
 
 
 def test_a_mark_within_a_line_stays():

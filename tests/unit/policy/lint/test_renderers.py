@@ -97,8 +97,6 @@ def test_a_line_of_wide_characters_is_cut_by_its_width():
     assert found.marks.count("^") <= WIDTH
 
 
-def test_private_spans_are_asterisks_wherever_they_lie():
-    assert excerpt("key 日本x here", 0, 3, [(4, 7), (-1, 0), (20, 99)]).line == "key *** here"
 
 
 def test_messages_show_what_would_act_on_a_terminal():

@@ -53,10 +53,7 @@ def findings(case, context, text=None):
         files = {
             path: linted(context, path, said.encode(), *owners.get(path, ())) for path, said in case["files"].items()
         }
-        facts = {
-            path: facts_of(file.document, path=path, owner=file.owner, target=file.target)
-            for path, file in sorted(files.items())
-        }
+        facts = {path: facts_of(file) for path, file in sorted(files.items())}
         found = [(files[finding.path], finding) for finding in rule.check(RootFacts(facts), context)]
     else:
         data = bytes.fromhex(case["hex"]) if "hex" in case else (case["input"] if text is None else text).encode()

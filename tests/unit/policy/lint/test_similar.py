@@ -15,8 +15,10 @@ from catmem.policy.lint.similar import Pair, similar_pairs, similarity
 few_entries = st.lists(st.lists(st.integers(0, 12), unique=True, max_size=10).map(tuple), max_size=similar._NEAREST)
 
 
-@given(few_entries, st.sampled_from([0.3, 0.5, 0.6, 0.75, 0.8, 1.0]))
-def test_few_entries_give_what_comparing_each_with_each_gives(words, at_least):
+@pytest.mark.parametrize("others", [0, similar._FEW], ids=["few", "among-many"])
+@given(words=few_entries, at_least=st.sampled_from([0.3, 0.5, 0.6, 0.75, 0.8, 1.0]))
+def test_entries_give_what_comparing_each_with_each_gives(words, at_least, others):
+    words = [*words, *((1000 + 2 * number, 1001 + 2 * number) for number in range(others))]
     expected = [
         Pair(first, second, len(set(words[first]) & set(words[second])) / len(set(words[first]) | set(words[second])))
         for first, second in combinations(range(len(words)), 2)

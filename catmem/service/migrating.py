@@ -1,0 +1,183 @@
+"""Migrate memory files on disk: plan each (``catmem.policy.migration``), write it so that it can be taken back.
+
+A file of a profile is written through the store, and ``catmem restore`` takes the migration back. Of any other file a
+copy is kept beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError, UnreadableError
+from catmem.policy.access import visible
+from catmem.policy.migration import plan_migration
+from catmem.reading import read_bounded
+from catmem.service.budget import limit_of, size_of
+from catmem.service.formatting import is_in_store, memory_files
+from catmem.service.rewrite import rewrite_file
+from catmem.service.stores import FILE_NAMES, store_of_file
+from catmem.store.backups import backups, keep_backup
+from catmem.store.contract import Change
+from catmem.store.faults import store_error
+from catmem.store.folder import Folder
+from catmem.store.system import System
+from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from catmem.policy.migration import Migration
+    from catmem.service.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMigration:
+    """One file and what becomes of it. ``entity`` is the profile's entity that the file is, ``None`` for any other.
+
+    ``warnings`` say what will be different for the profile whose file it is.
+    """
+
+    path: Path
+    entity: str | None
+    migration: Migration
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What was written. ``revision`` is the new one, ``before`` the one to restore, where the file is an entity.
+
+    ``backup`` is the copy of what the file was, where it is none.
+    """
+
+    revision: str | None = None
+    before: str | None = None
+    backup: Path | None = None
+
+
+def files_to_migrate(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path, bool]:
+    """The files that ``paths`` name; a folder stands for the memory files below it. As ``formatting.memory_files``."""
+    try:
+        return memory_files(workspace, paths)
+    except UnreadableError as error:
+        if error.code == "not_markdown":
+            error.hint = "Name files that end in .md or .markdown, or give the text on standard input: catmem migrate -"
+        raise
+
+
+def plan_file(workspace: Workspace, path: Path, *, may_be_link: bool = True) -> PlannedMigration:
+    """Read a file and plan its migration. Raises ``UnreadableError`` and ``EditError``, with the path."""
+    data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
+    try:
+        migration = plan_migration(workspace.parse(data), workspace.config)
+    except CatmemError as error:
+        error.path = str(path)
+        raise
+    entity = _entity_of(workspace, path)
+    warnings = tuple(_warnings(workspace, entity, migration)) if entity and migration.changes else ()
+    return PlannedMigration(path, entity, migration, warnings)
+
+
+def apply_migration(workspace: Workspace, planned: PlannedMigration) -> Migrated:
+    """Write a planned text, if it is another one.
+
+    Raises ``RefusedError`` or ``ChangedMeanwhileError`` if the file is no longer what was read, ``StoreError`` and
+    ``UnreadableError``; the file is then as it was.
+    """
+    if not planned.migration.changes:
+        return Migrated()
+    old, new = planned.migration.old.encode(), planned.migration.new.encode()
+    change = Change(op="migrate", note={"migrated": planned.migration.counts})
+    if planned.entity is not None:
+        store = workspace.store
+        revision = store.commit(planned.entity, bytes_digest(old), lambda _: new, change).revision
+        found = next(each for each in store.log(planned.entity) if each.revision == revision)
+        return Migrated(revision, found.parents[0])
+    backup, made = _keep(planned.path, old)
+    try:
+        if is_in_store(workspace, planned.path):
+            with closing(store_of_file(workspace.config, planned.path)) as store:
+                store.commit(str(planned.path), bytes_digest(old), lambda _: new, change)
+        else:
+            rewrite_file(planned.path, old, new)
+    except CatmemError:
+        if made and _still_holds(planned.path, old):
+            backup.unlink(missing_ok=True)  # there is nothing to take back
+        raise
+    return Migrated(backup=backup)
+
+
+def _entity_of(workspace: Workspace, path: Path) -> str | None:
+    real = path.resolve()
+    every = ((name, target) for name in workspace.profiles() for target in FILE_NAMES)
+    found = (f"{name}/{target}" for name, target in every if workspace.path(name, target).resolve() == real)
+    return next(found, None)
+
+
+def _keep(path: Path, data: bytes) -> tuple[Path, bool]:
+    """Keep what the file holds in a copy beside it; where that is, and whether it was not there before."""
+    real = path.resolve()
+    system = System()
+    try:
+        status = real.stat()
+        descriptor = os.open(real.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise store_error(error, path, "No backup could be written, so nothing else was.") from error
+    folder = Folder(system, real.parent, descriptor)
+    try:
+        there = backups(folder, real.name)
+        copy = keep_backup(folder, real.name, data, status)
+    finally:
+        folder.close()
+    return copy, copy.name not in there
+
+
+def _still_holds(path: Path, data: bytes) -> bool:
+    try:
+        return read_bounded(path, DEFAULT_LIMITS.file_bytes) == data
+    except UnreadableError:
+        return False  # in doubt the copy stays
+
+
+def _warnings(workspace: Workspace, entity: str, migration: Migration) -> Iterator[str]:
+    """What the owner's prompt no longer has, and a limit that the headers go over."""
+    name, _, target = entity.partition("/")
+    owner, config = workspace.profile(name), workspace.config
+    old, new = (workspace.parse(text) for text in (migration.old, migration.new))
+    read_before = {*visible(old, target, owner, config.taxonomy).categories}
+    read_after = {*visible(new, target, owner, config.taxonomy).categories}
+    if UNCATEGORIZED in read_before:
+        now = Counter(each.category for each in migration.entries if each.category not in read_after)
+        for category, number in now.items():
+            where = "without a category" if category == UNCATEGORIZED else f"in {category}"
+            entries = "1 entry" if number == 1 else f"{number:,} entries"
+            yield f"the prompt of {name} has {entries} and will not have {'it' if number == 1 else 'them'} {where}"
+    size, limit = size_of(migration.new), limit_of(owner, target, config)
+    if limit is not None and size > limit:
+        yield f"{entity} has {size:,} characters with its headers, over its limit of {limit:,}"
+
+
+def to_dict(planned: PlannedMigration, done: Migrated, *, written: bool) -> dict[str, Any]:
+    """A file's migration as JSON-ready data."""
+    migration = planned.migration
+    return {
+        "path": str(planned.path),
+        "entity": planned.entity,
+        "changed": migration.changes,
+        "written": written and migration.changes,
+        "revision": done.revision,
+        "restore": done.before,
+        "backup": None if done.backup is None else str(done.backup),
+        "title": migration.title,
+        "counts": migration.counts,
+        "unknown": [{"label": label, "entries": number} for label, number in migration.unknown.items()],
+        "entries": [each.to_dict() for each in migration.entries],
+        "warnings": list(planned.warnings),
+    }

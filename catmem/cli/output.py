@@ -98,7 +98,7 @@ def _particulars(error: CatmemError) -> Iterator[str]:
         if error.expected is not None:
             yield f"expected {printable(error.expected)}, found {printable(error.found or 'nothing')}"
         if error.drift_backup is not None:
-            yield f"What is there now was copied to {printable(shown_path(error.drift_backup))}"
+            yield f"What others wrote was copied to {printable(shown_path(error.drift_backup))}"
 
 
 def _could_go(entries: Sequence[Mapping[str, Any]]) -> list[str]:

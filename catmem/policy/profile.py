@@ -18,7 +18,7 @@ from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.policy.config import Config, days, expand_user, is_name, refuse_bad_name
 from catmem.policy.schema import check, shown, suggestion
 from catmem.policy.selector import Selectors, is_pattern, resolve_aliases, selector_fault, split
-from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_yaml
+from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_once
 from catmem.reading import read_bounded
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ def _read(file: Path) -> _Layer:
 @lru_cache(maxsize=256)
 def _layer(file: Path, raw: bytes) -> _Layer:
     """The layer of a file with these bytes. Kept, since the same few profiles are asked for again and again."""
-    found = parse_yaml(raw, file)
+    found = parse_once(raw, file)
     data = {} if found.data is None else found.data
     check(data, "profile", positions=found.positions, path=file)
     layer = _Layer(file.stem, file, data, found.positions)

@@ -11,7 +11,7 @@ from catmem.errors import CatmemError, UnreadableError
 from catmem.policy.config import CONFIG_NAME
 from catmem.policy.lint.linted import LintedYaml
 from catmem.policy.profile import load_profile, memory_dir
-from catmem.policy.yamlfile import YAML_LIMIT, parse_yaml
+from catmem.policy.yamlfile import YAML_LIMIT, parse_once
 from catmem.reading import read_bounded
 from catmem.service.stores import FILE_NAMES
 
@@ -175,7 +175,7 @@ class Root:
         data, values, positions, error = b"", None, {}, None
         try:
             data = read_bounded(path, YAML_LIMIT)
-            file = parse_yaml(data, path)
+            file = parse_once(data, path)
             values, positions = file.data, dict(file.positions)
         except CatmemError as wrong:
             error = wrong

@@ -10,7 +10,7 @@ import gc
 import os
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
@@ -270,7 +270,17 @@ class _Work:
         self._facts: dict[str, FileFacts] = {}
 
     def yaml(self, name: str) -> FileResult:
-        return lint_yaml(self.linter.root.yaml[name], self.context, self.linter.settings)
+        file = self.linter.root.yaml[name]
+        # The digests of all YAML files are part of the key, so what was kept is right whatever they mean to each other.
+        # What is wrong with one may lie outside of it: a home that became a link.
+        digest = content_digest([bytes_digest(file.data), str(file.error)])
+        kept = self.cache.get(name, digest) if not self.overlay and file.data else None
+        if kept is not None:
+            return _result(kept)
+        found = lint_yaml(file, self.context, self.linter.settings)
+        if file.data:
+            self.cache.put(name, digest, _kept(found))
+        return found
 
     def memory(self, source: Source) -> FileResult:
         read = self.linter.read(source, self.overlay)
@@ -281,14 +291,13 @@ class _Work:
         self._digests[source.name] = digest
         kept = self.cache.get(source.name, digest)
         if kept is not None:
-            (result,) = kept
-            return FileResult.from_dict(result, None) if result else FileResult()
+            return _result(kept)
         config = self.linter.root.config
         file = LintedFile.of(source.name, read.data, config, owner=source.owner, target=source.target)
         found = lint_file(file, self.context, self.linter.settings)
         if found.facts is not None:
             self._facts[source.name] = found.facts
-        self.cache.put(source.name, digest, found.to_dict() if found.diagnostics or found.marks else None)
+        self.cache.put(source.name, digest, _kept(found))
         return found
 
     def across(self) -> list[Diagnostic]:
@@ -317,3 +326,13 @@ class _Work:
     def _source(self, name: str) -> LintedFile | LintedYaml:
         yaml = self.linter.root.yaml.get(name)
         return yaml if yaml is not None else self.linter.linted(self.linter.source(name), self.overlay)
+
+
+def _kept(found: FileResult) -> dict[str, Any] | None:
+    """The form in which a result is kept: ``None`` where there is nothing to say, as for most files."""
+    return found.to_dict() if found.diagnostics or found.marks else None
+
+
+def _result(kept: Sequence[Any]) -> FileResult:
+    (said,) = kept
+    return FileResult.from_dict(said, None) if said else FileResult()

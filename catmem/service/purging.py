@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.errors import CatmemError, NoMatchError
+from catmem.errors import BusyError, CatmemError, NoMatchError
 from catmem.policy.schema import shown
 from catmem.service.history import all_entities, entity_of
 from catmem.service.matching import ambiguous, entries_holding, refuse_empty
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from catmem.store.kept import Kept
 
 _ROUNDS = 5
-"""How often a text that somebody puts back meanwhile is taken out again."""
+"""How often it is begun again, where somebody keeps writing or puts the text back."""
 
 _STRAY = "catmem did not make it; see to it yourself"
 _BACK = "it was written again meanwhile; purge once more"
@@ -271,16 +271,22 @@ class _Purging:
             return
         moved = self.redaction.lines if entity != self.name else partial(self.redaction.lines, with_text=True)
         erasure = Erasure(self.redaction, moved, partial(self._holds, entity))
-        for _ in range(_ROUNDS):
-            self._remove(entity)
-            erased = self.store.erase(entity, erasure)
+        left: dict[Path, str] = {}
+        for number in range(1, _ROUNDS + 1):
+            try:
+                self._remove(entity)
+                erased = self.store.erase(entity, erasure)
+            except BusyError:
+                if number == _ROUNDS:
+                    raise
+                continue
             self.revisions += erased.revisions
             self.files |= dict.fromkeys(erased.rewritten)
             self.removed |= dict.fromkeys(erased.removed)
-            left = erased.left
+            left = {each.path: each.why for each in erased.left}
             if not self._is_back(entity):
                 break
-        self.left |= {each.path: each.why for each in left}
+        self.left |= left
 
     def _remove(self, entity: str) -> None:
         """Take the entries out of the file itself, as a revision of their own."""

@@ -170,7 +170,7 @@ def _fill(folder: Folder, name: str, sight: Sight, known: bytes) -> None:
         return
     if leases:
         # Somebody has it open for writing. What only grew is safe: the rest of it will be found where it is written.
-        calm = sight.data.startswith(known)
+        calm = bool(known) and sight.data.startswith(known)
     else:
         system.sleep(CALM_WAIT)
         calm = sight.reread() == sight.data

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from catmem.errors import BusyError, CatmemError, DriftError
 from catmem.store.contract import EXTERNAL
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from catmem.store.system import System
 
 
+Spare: TypeAlias = "Callable[[Call, Outsider], bool]"
+
+
 class Action(NamedTuple):
     """An outsider of this kind acts before the call with this number."""
 
@@ -33,17 +36,29 @@ class Action(NamedTuple):
 class Company(Watched):
     """Has outsiders act before the calls that they are meant for."""
 
-    def __init__(self, scene: Scene, outsiders: Sequence[tuple[int, Outsider]], under: System | None = None) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        outsiders: Sequence[tuple[int, Outsider]],
+        under: System | None = None,
+        *,
+        spare: Spare = lambda call, outsider: False,
+    ) -> None:
+        """`spare` says that an outsider is not to act before a call."""
         super().__init__(under)
         self.outsiders = outsiders
         self.watching = True
+        self.spare = spare
+        self.reached = 0
         self.leased = scene.leased
 
     def around(self, call: Call, make: Callable[[], Any]) -> Any:
         if self.watching:
             for point, outsider in self.outsiders:
                 if point == call.number:
-                    self.step_in(outsider)
+                    self.reached += 1
+                    if not self.spare(call, outsider):
+                        self.step_in(outsider)
         if call.name == "sleep":
             return None  # nobody whom it waits for needs time
         result = make()
@@ -68,11 +83,11 @@ class Company(Watched):
 
 
 class Ran(NamedTuple):
-    """What became of a commit: the number of its calls, and whether it was refused."""
+    """What became of a commit: the number of its calls, whether it was refused, how many outsiders had their turn."""
 
     calls: int
     refused: CatmemError | None
-    acted: int
+    reached: int
 
 
 def fresh(scene: Scene) -> None:
@@ -136,6 +151,7 @@ def interleave(
     merge: Merge = merge_lines,
     under: System | None = None,
     publication: type[Publication] = Publication,
+    spare: Spare = lambda call, outsider: False,
 ) -> Ran:
     """Commit once with these outsiders, let them finish, commit again, and check. Raises `Lost`."""
     scene = Scene(root, merge)
@@ -144,7 +160,7 @@ def interleave(
     outsiders = [
         (action.point, KINDS[action.kind](scene, f"outsider {number}")) for number, action in enumerate(actions)
     ]
-    system = Company(scene, outsiders, under)
+    system = Company(scene, outsiders, under, spare=spare)
     store = scene.store(system, publication)
     there = scene.read()
     try:
@@ -164,7 +180,7 @@ def interleave(
         for _, outsider in outsiders:
             outsider.finish()
         store.close()
-    return Ran(calls, refused, len(acted))
+    return Ran(calls, refused, system.reached)
 
 
 def _commit(scene: Scene, store: FileStore) -> CatmemError | None:
@@ -223,13 +239,22 @@ OPEN = {("a person's file", "slow rewrite")}
 """Beginning and kind of what is not kept yet: `test_interleavings.py` has a test of its own for it."""
 
 
-def one_deep(folder: Path, beginning: str, kind: str, *, first: int = 0, step: int = 1) -> Iterator[Ran]:
+def one_deep(
+    folder: Path,
+    beginning: str,
+    kind: str,
+    *,
+    first: int = 0,
+    step: int = 1,
+    under: System | None = None,
+    spare: Spare = lambda call, outsider: False,
+) -> Iterator[Ran]:
     """One outsider, before every `step`th call."""
     point = first
     while True:
         with trial_in(folder) as root:
-            ran = interleave(root, beginning, [Action(kind, point)], merge=merge_appended)
-        if not ran.acted:
+            ran = interleave(root, beginning, [Action(kind, point)], merge=merge_appended, under=under, spare=spare)
+        if not ran.reached:
             return
         yield ran
         point += step

@@ -28,6 +28,7 @@ class Outsider:
     """
 
     destroys = False
+    renames = False
     removed = b""
     contested = False
     exposed = False
@@ -145,6 +146,7 @@ class RenameOver(Outsider):
     """Reads the file, writes a new one beside it, and renames that over it: most editors, and careful programs."""
 
     destroys = True
+    renames = True
 
     def work(self, path: Path, flags: int) -> None:
         self._write_beside(self.scene.read() + self._new_line())
@@ -154,6 +156,7 @@ class Sed(Outsider):
     """`sed -i` on the first line: as `RenameOver`, but what changes is in the middle. Does nothing without a file."""
 
     destroys = True
+    renames = True
 
     def work(self, path: Path, flags: int) -> None:
         data = self.scene.read()

@@ -138,10 +138,10 @@ class Recorder(Watched):
 class Story:
     """A run of the store, with outsiders, on a recorded disk. Outsiders never wait for the disk."""
 
-    def __init__(self, root: Path, under: System | None = None, publication: type[Publication] = Publication) -> None:
+    def __init__(self, root: Path, over: type[Watched], publication: type[Publication]) -> None:
         self.scene = Scene(root)
-        self.system = Recorder(under)
-        self.store = self.scene.store(self.system, publication)
+        self.system = Recorder()
+        self.store = self.scene.store(over(self.system), publication)
         self.system.keep("nothing yet")
 
     def acknowledged(self) -> None:
@@ -208,10 +208,13 @@ class Story:
         self.system.close(descriptor)
 
 
-def tell(root: Path, under: System | None = None, publication: type[Publication] = Publication) -> list[Moment]:
-    """Everything that a store does, once: the disk after each call."""
+def tell(root: Path, over: type[Watched] = Watched, publication: type[Publication] = Publication) -> list[Moment]:
+    """Everything that a store does, once: the disk after each call.
+
+    `over` stands between the store and the disk; the outsiders have the disk to themselves.
+    """
     with small_segments(SEGMENT):
-        story = Story(root, under, publication)
+        story = Story(root, over, publication)
         story.add("first")
         story.add("second")
         story.insert("at the top")

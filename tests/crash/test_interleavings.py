@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.crash.checks import Lost
 from tests.crash.interleavings import BEGINNINGS, OPEN, one_deep, two_deep, interleave
 from tests.crash.outsiders import KINDS
 from tests.crash.scene import trial_in
@@ -35,10 +34,5 @@ def test_two_outsiders(folder, start):
             interleave(root, beginning, actions)
 
 
-@pytest.mark.xfail(
-    raises=Lost,
-    reason="Nothing is known of a file that the store sees for the first time, so what somebody who has it open for "
-    "writing has written so far is taken for an append to nothing.",
-)
 def test_a_file_that_is_seen_for_the_first_time_is_not_taken_half_written(folder):
     assert list(one_deep(folder, "a person's file", "slow rewrite"))

@@ -374,7 +374,7 @@ def test_a_change_by_other_means_is_kept_and_told(user):
     user.write_text(text)
     result = run(*VERBS["remove"], "--expected", "2", status=3)
     (copied,) = (line for line in result.stderr.splitlines() if "copied to" in line)
-    assert copied == f"  What is there now was copied to {os.path.relpath(*user.parent.glob('*.bak.*'))}"
+    assert copied == f"  What others wrote was copied to {os.path.relpath(*user.parent.glob('*.bak.*'))}"
     assert user.read_text() == text
     assert [copy.read_text() for copy in user.parent.glob("*.bak.*")] == [text]
 

@@ -268,7 +268,7 @@ class Machine(RuleBasedStateMachine):
         """An outsider opens a file to append to it, and keeps it open, as a log is kept."""
         assert self.kind.file is not None
         model = self.entities[entity]
-        if entity in self.held or not model.data.startswith(model.known):
+        if entity in self.held or not model.known or not model.data.startswith(model.known):
             return  # a file open for writing whose text is not the known one and more is busy: nobody writes to it
         path = self.kind.file(self.folder, entity)
         path.parent.mkdir(exist_ok=True)

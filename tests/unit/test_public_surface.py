@@ -36,6 +36,7 @@ CALLS = {
     "parse": "(data, declared=None, *, aliases=None, limits)",
     "load_profile": "(path, *, profiles_dir=None, config=None)",
     "build_prompt": "(documents, profile, *, as_of, config=None, style=None, scanner=None, counter)",
+    "lint": "(document, *, config=None, as_of=None)",
     "merge": "(base, ours, theirs, *, precedence=None)",
     "memory_tool": "(workspace, profile, arguments, *, session=None)",
     "Workspace.open": "(folder='.', *, search=True, store=None)",
@@ -68,6 +69,10 @@ MEMBERS = {
     "Problem": {"end", "message", "rule", "start"},
     "Prompt": {"digest", "manifest", "text", "to_dict"},
     "Merge": {"conflicts", "text"},
+    "Diagnostic": {
+        "code", "column", "end", "fingerprint", "fix", "from_dict", "hint", "line", "message", "name", "path", "region",
+        "related", "severity", "sort_key", "start", "suppressed", "to_dict",
+    },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
         "add", "config", "list", "missing_files", "move", "open", "parse", "path", "problems", "profile", "profiles",
@@ -81,7 +86,7 @@ MEMBERS = {
         "revision", "to_dict", "usage", "warnings",
     },
 }  # fmt: skip
-NAMES = {"Profile", "__version__", "build_prompt", "load_profile", "memory_tool", "merge", "parse"}
+NAMES = {"Profile", "__version__", "build_prompt", "lint", "load_profile", "memory_tool", "merge", "parse"}
 NAMES |= set(MEMBERS) | set(ERRORS)
 
 

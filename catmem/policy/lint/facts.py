@@ -17,6 +17,7 @@ from zlib import crc32
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
     from catmem.policy.lint.linted import LintedEntry, LintedFile
 
@@ -130,7 +131,7 @@ def facts_of(file: LintedFile) -> FileFacts:
 
 def _entry_fact(entry: LintedEntry, line: int) -> EntryFact:
     body = without_marks(entry.body)
-    verified, created, expires = map(entry.dates.get, DATES) if entry.dates else (None, None, None)
+    verified, created, expires = (_iso(entry.dates.get(key)) for key in DATES) if entry.dates else (None, None, None)
     domains = entry.tags.get("domain", ())
     return EntryFact(
         entry.category,
@@ -139,12 +140,16 @@ def _entry_fact(entry: LintedEntry, line: int) -> EntryFact:
         entry.end,
         body_digest(entry.words),
         len(body),
-        verified and verified.isoformat(),
-        created and created.isoformat(),
-        expires and expires.isoformat(),
+        verified,
+        created,
+        expires,
         word_hashes(entry.words),
         (domains,) if isinstance(domains, str) else tuple(domains),
     )
+
+
+def _iso(day: date | None) -> str | None:
+    return None if day is None else day.isoformat()
 
 
 def without_marks(body: str) -> str:

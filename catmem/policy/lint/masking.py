@@ -45,9 +45,9 @@ def without_secrets(
     if not secrets:
         return list(diagnostics), source
     words = _words(secrets)
-    return [_masked(diagnostic, words) for diagnostic in diagnostics], lambda path: (
-        texts[path] if path in texts else source(path)
-    )
+    return [
+        _masked(diagnostic, words) for diagnostic in diagnostics
+    ], lambda path: texts[path] if path in texts else source(path)
 
 
 def secret_spans(text: str) -> list[tuple[int, int]]:
@@ -58,9 +58,7 @@ def secret_spans(text: str) -> list[tuple[int, int]]:
 def mask_both(old: str, new: str) -> tuple[str, str]:
     """Two texts of one file, such as before and after a fix, with asterisks for the secrets of either."""
     spans = secret_spans(old), secret_spans(new)
-    secrets = [
-        text[start:end] for text, found in zip((old, new), spans, strict=True) for start, end in found
-    ]
+    secrets = [text[start:end] for text, found in zip((old, new), spans, strict=True) for start, end in found]
     words = _words(secrets)
     return mask(_covered(old, spans[0]), words), mask(_covered(new, spans[1]), words)
 

@@ -54,7 +54,7 @@ def main() -> None:
             expected = store.read(ENTITY).digest if chance.random() < 0.3 else None
             commit(store, token, expected)
         except CatmemError as error:
-            refused[error.code if isinstance(error, RefusedError) else str(error)] += 1
+            refused[error.code if isinstance(error, RefusedError) else error.message] += 1
             left -= ending
         else:
             acknowledged.append(token)

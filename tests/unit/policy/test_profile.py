@@ -369,9 +369,7 @@ def test_a_long_chain_reads_no_more_files_than_it_may_have(write, monkeypatch):
     root = write(chain(300))
     read = []
     real = profile_module.read_bounded
-    monkeypatch.setattr(
-        profile_module, "read_bounded", lambda path, limit: read.append(path) or real(path, limit)
-    )
+    monkeypatch.setattr(profile_module, "read_bounded", lambda path, limit: read.append(path) or real(path, limit))
     with pytest.raises(ConfigError):
         load_profiles(root)
     assert len(read) == 8

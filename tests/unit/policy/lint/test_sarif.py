@@ -1,8 +1,9 @@
 """SARIF against the official schema, ``tests/golden/sarif-schema-2.1.0.json``.
 
-The file is the errata 01 schema of the OASIS Static Analysis Results Interchange Format (SARIF) Technical Committee, as
-published at https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json, unchanged. The
-file itself names neither a copyright nor a licence.
+The schema is the work of the OASIS Static Analysis Results Interchange Format (SARIF) Technical Committee, which publishes
+the format at https://docs.oasis-open.org/sarif/sarif/v2.1.0/. This copy is, byte for byte, ``sarif-2.1.0.json`` of the npm
+package ``@microsoft/sarif-multitool-linux`` 5.7.0 (MIT licence, Microsoft's SARIF SDK). The file itself names neither an
+address nor a copyright nor a licence. Tests alone read it; it is not part of the wheel.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def test_what_the_command_writes_fits_the_schema(validator, root):
 
 
 def test_a_log_without_results_fits_the_schema(validator, tmp_path, monkeypatch):
-    put(tmp_path / "USER.md", "Vendor is Acme.\n")
+    put(tmp_path / "USER.md", "Short answers, please.\n")
     monkeypatch.chdir(tmp_path)
     log = json.loads(CliRunner().invoke(group, ["lint", "--format", "sarif"]).stdout)
     assert faults(validator, log) == []

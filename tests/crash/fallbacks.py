@@ -1,0 +1,33 @@
+"""The store on a disk that lacks something: the same proofs, less what `docs/guarantees.md` says is weaker there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catmem.store.system import Features, System
+
+if TYPE_CHECKING:
+    from tests.crash.outsiders import Outsider
+    from tests.crash.watched import Call
+
+WITHOUT = ("leases", "exchange", "leases,exchange")
+
+
+def without(names: str) -> System:
+    """The calls of a platform that does not have these features."""
+
+    class Poorer(System):
+        def features(self) -> Features:
+            return super().features().without(names)
+
+    return Poorer()
+
+
+def is_named_weakness(call: Call, outsider: Outsider) -> bool:
+    """Without an exchange, who renames a file into the place between the link and the rename loses it."""
+    renames = call.name == "rename" and call.arguments[1] == "USER.md"
+    return renames and outsider.renames
+
+
+HALVES = "slow rewrite"
+"""Without leases, a writer who pauses longer than 20 ms in the middle of a file is taken for done."""

@@ -226,10 +226,10 @@ def _is_labelled_list(text: str, meanings: Meanings) -> bool:
     marker = _MARKER.match(text)
     if marker is None:
         return False
+    if _BRACKETS.match(text, marker.end()):
+        return True
     words = _WORDS.match(text, marker.end())
-    return text.startswith("[", marker.end()) or (
-        words is not None and meanings.category(words[1] or words[2]) is not None
-    )
+    return words is not None and meanings.category(words[1] or words[2]) is not None
 
 
 def _on_further_lines(text: str, meanings: Meanings) -> set[str]:

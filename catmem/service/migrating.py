@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnreadableError
 from catmem.policy.access import visible
+from catmem.policy.budget import limit_of, size_of
 from catmem.policy.migration import plan_migration
 from catmem.reading import read_bounded
-from catmem.service.budget import limit_of, size_of
 from catmem.service.formatting import is_in_store, memory_files
 from catmem.service.rewrite import rewrite_file
 from catmem.service.stores import FILE_NAMES, store_of_file

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, DriftError, RefusedError, StoreError, UnknownRevisionError
+from catmem.errors import BusyError, DriftError, RefusedError, StoreError, UnknownRevisionError, UnreadableError
 from catmem.reading import read_bounded
 from catmem.store.backups import keep_backup
 from catmem.store.contract import EXTERNAL, Change, Current, Revision, Snapshot, repeated, sees, stale
@@ -90,9 +90,15 @@ class FileStore:
         """The file's bytes; none for a missing file. Raises ``UnreadableError``."""
         place = self._locate(entity)
         path = place.path
-        if not os.path.lexists(path):
-            return b""
-        return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
+        while True:
+            try:
+                return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
+            except UnreadableError as error:
+                # An editor may take the file away for a moment and put another in its place.
+                if error.code != "missing" or path.is_symlink():
+                    raise
+                if not os.path.lexists(path):
+                    return b""
 
     def read(self, entity: str, revision: str | None = None) -> Snapshot:
         """The file as it is now, or as it was at ``revision``."""
@@ -473,8 +479,8 @@ class _Commit:
                 return None
             if visible is not None and seen.head == visible.head:
                 return None  # the outsider put back what the caller saw
-        if self.change.on_drift == "merge" and seen is not None:
-            return self.journal.data(seen)
+        if self.change.on_drift == "merge" and (seen is not None or expected == "0"):
+            return self.journal.data(seen) if seen else b""
         # When a text was there that no record has, nobody can tell; so only what this commit found itself counts.
         unknown = seen is None and expected != "0"
         drifted = self.adopted is not None if unknown else self._outsider_since(seen) is not None

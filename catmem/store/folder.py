@@ -219,7 +219,7 @@ class Folder:
         )
         try:
             return all(
-                os.path.samestat(self.system.look(name, folder=where), self.system.status(part))
+                part >= 0 and os.path.samestat(self.system.look(name, folder=where), self.system.status(part))
                 for name, where, part in parts
             )
         except FileNotFoundError:

@@ -70,7 +70,11 @@ def _disorder(segment: Segment, path: str) -> Iterator[Fault]:
             message = f"record {record.sequence} was made from other bytes than the record before it left"
             yield Fault("journal_damaged", message, path, _MEND, repairable=True)
             return
-        if known is not None and record.revision.isdecimal() and not known <= record.number <= known + 1 + _lost(record):
+        if (
+            known is not None
+            and record.revision.isdecimal()
+            and not known <= record.number <= known + 1 + _lost(record)
+        ):
             message = f"revision {record.revision} of {record.file} comes after revision {known}"
             yield Fault("journal_order", message, path, _MEND, repairable=True)
             return

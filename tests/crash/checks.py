@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from tests.crash.scene import Scene
 
 
-class Lost(AssertionError):
+class Lost(AssertionError):  # noqa: N818 - what it says
     """Something that must be there is not."""
 
 
-def check(scene: Scene, store: FileStore, *, unsure: Collection[bytes] = (), again: bool = True) -> None:
+def check(  # noqa: C901 - one thing after the other is looked at
+    scene: Scene, store: FileStore, *, unsure: Collection[bytes] = (), again: bool = True
+) -> None:
     """Write once more through `store`, and look whether all that must be there is there, once.
 
     `unsure` are lines that may be there or not. With `again` a second store must find nothing left to be done.

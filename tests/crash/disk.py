@@ -235,10 +235,7 @@ class Disk:
     def harsh(self, chance: Random) -> State:
         return State(
             {number: chance.choice(LOSSES)(file, chance) for number, file in self.files.items()},
-            {
-                number: folder.after(_first(folder.since, chance))
-                for number, folder in self.folders.items()
-            },
+            {number: folder.after(_first(folder.since, chance)) for number, folder in self.folders.items()},
         )
 
 

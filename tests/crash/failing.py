@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, StoreError
 from catmem.store.publication import Publication
 from tests.crash.checks import Lost, check
-from tests.crash.kills import Operation
 from tests.crash.outsiders import RenameOver
 from tests.crash.scene import ENTITY, Scene, line, small_segments
 from tests.crash.watched import Call, Watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from catmem.store.files import FileStore
     from catmem.store.system import System
+    from tests.crash.kills import Operation
 
 CHANGES = {
     "write", "write_at", "truncate", "fsync", "make_folder", "link", "rename", "exchange", "unlink", "change_mode",
@@ -215,4 +215,4 @@ def _said_the_truth(scene: Scene, store: FileStore, operation: Operation, error:
 
 
 def _open_descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
+    return len(list(Path("/proc/self/fd").iterdir()))

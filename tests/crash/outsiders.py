@@ -102,7 +102,7 @@ class Outsider:
     def _wait(self, found: int) -> None:
         try:
             self.work(Path(f"/proc/self/fd/{found}"), 0)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - raised again where the outsider is waited for
             self._failed = error
         finally:
             os.close(found)

@@ -106,9 +106,8 @@ class Scene:
         found = {}
         for folder, _, names in os.walk(self.root):
             for name in names:
-                path = os.path.join(folder, name)
-                with open(path, "rb") as file:
-                    found[os.path.relpath(path, self.root)] = file.read()
+                path = Path(folder) / name
+                found[str(path.relative_to(self.root))] = path.read_bytes()
         return found
 
 

@@ -6,7 +6,6 @@ import copy
 import os
 import time
 from dataclasses import dataclass, field
-from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.store.contract import Change
@@ -20,8 +19,8 @@ from tests.crash.watched import Call, Watched
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from random import Random
 
-    from catmem.store.files import FileStore
 
 SEGMENT = 5
 """Records in a segment of the journal: few, so that a run has several."""
@@ -260,7 +259,9 @@ def stops(disk: Disk, chance: Random) -> State:
     return disk.ordered(chance) if kind < 0.55 else disk.harsh(chance)
 
 
-def stop(root: Path, moment: Moment, chance: Random, *, publication: type[Publication] = Publication) -> tuple[Any, ...]:
+def stop(
+    root: Path, moment: Moment, chance: Random, *, publication: type[Publication] = Publication
+) -> tuple[Any, ...]:
     """Stop the machine at a moment, perhaps again during the recovery, and check. The answer tells the state."""
     state = stops(moment.disk, chance)
     times = 1
@@ -300,9 +301,7 @@ def _stop_again(
         store = scene.store(recorder, publication)
         scene.add(store, "between")
         store.close()
-        recorder.known = Known(
-            scene.acknowledged, known.visible | {between}, known.unsure, known.backups
-        )
+        recorder.known = Known(scene.acknowledged, known.visible | {between}, known.unsure, known.backups)
         recorder.keep("acknowledged")
     moment = chance.choice(recorder.moments)
     return stops(moment.disk, chance), moment.known

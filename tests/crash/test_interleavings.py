@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.crash.interleavings import BEGINNINGS, OPEN, one_deep, two_deep, interleave
+from tests.crash.interleavings import BEGINNINGS, OPEN, interleave, one_deep, two_deep
 from tests.crash.outsiders import KINDS
 from tests.crash.scene import trial_in
 

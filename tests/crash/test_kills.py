@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-
 import pytest
 
-from tests.crash.kills import OPERATIONS, BY_PERSONS, Kill, every_kill, kill_at, killed_state
+from tests.crash.kills import BY_PERSONS, OPERATIONS, Kill, every_kill, kill_at, killed_state
 from tests.crash.outsiders import KINDS
 from tests.crash.scene import trial_in
 

@@ -14,7 +14,9 @@ def test_a_wrong_protocol_is_caught(folder, name):
         mutant.check(folder, mutant.protocol)
 
 
-@pytest.mark.parametrize("check", dict.fromkeys(mutant.check for mutant in MUTANTS.values()), ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "check", dict.fromkeys(mutant.check for mutant in MUTANTS.values()), ids=lambda each: each.__name__
+)
 def test_the_right_protocol_is_not(folder, check):
     check(folder, Protocol())
 

@@ -102,7 +102,7 @@ class Disk(Watched):
                 self._seen.add(seen)
                 self.states.append(state)
 
-    def _collect(  # noqa: PLR0913, PLR0917 - a walk and where it writes
+    def _collect(  # noqa: PLR0917 - a walk and where it writes
         self,
         folder: int,
         path: str,

@@ -1,4 +1,3 @@
-# ruff: noqa: ARG002 - the methods stand for others, with their parameters
 """Twelve ways to break the protocol, and for each a check that the protocol passes and the broken one does not."""
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def random_run(seed: int) -> Callable[[Scene, FileStore], None]:
     """A run of six steps, each of which is one of those above."""
 
     def run(scene: Scene, store: FileStore) -> None:
-        choice = random.Random(seed)  # noqa: S311 - a run that can be repeated
+        choice = random.Random(seed)
         for step in range(6):
             name = f"{seed}-{step}"
             kind = choice.choice(("add", "insert", "outside", "late", "backup"))

@@ -29,7 +29,7 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 
 def test_the_commands_of_this_version():
     names = (
-        "init", "show", "list", "prompt", "fmt", "lint", "rule", "add", "replace", "remove", "move", "verify", "log", "diff", "restore",
+        "init", "show", "list", "prompt", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "log", "diff", "restore",
         "replay", "fsck", "doctor", "anchor", "purge", "repair",
     )  # fmt: skip
     assert set(COMMANDS) == {f"catmem {name}" for name in names}
@@ -66,6 +66,7 @@ JSON_CALLS = {
     "prompt": ["prompt", "trinity", "--root", "demo"],
     "fmt": ["fmt", "--check", "--root", "demo"],
     "lint": ["lint", "--as-of", "2026-11-21", "--root", "demo"],
+    "migrate": ["migrate", "--dry-run", "--root", "demo", "demo/homes/trinity/USER.md"],
     "rule": ["rule", "CM190"],
     "add": ["add", "-p", "neo", "-c", "projects", "The test runs.", "--root", "demo"],
     "replace": ["replace", "-p", "neo", "The test runs", "The test passes.", "--root", "demo"],

@@ -34,7 +34,7 @@ class Worker:
         self.store = store
         self.name = name
         self.pause = pause
-        self.random = random.Random(f"{seed} {name}")  # noqa: S311 - not for secrets
+        self.random = random.Random(f"{seed} {name}")
         self.history: list[Operation] = []
         self.view: tuple[str, str | None] = ("0", None)
         self.acknowledged: Change | None = None

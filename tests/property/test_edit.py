@@ -230,7 +230,7 @@ class OurOwnDocuments(RuleBasedStateMachine):
         try:
             edited = add_entry(self.document, body, category=category, tags=tags)
         except EditError as error:
-            assert error.code == "bad_tag"  # noqa: PT017 - a value that no tag block can hold
+            assert error.code == "bad_tag"
             return multiple()
         assert_sound(self.document, edited)
         self.document = edited.document

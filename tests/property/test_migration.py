@@ -38,7 +38,7 @@ LABELS = [
     "[COMM]", "[comm] ", "[FIN]", "[Finance] ", "[money matters]", "[A-B] ", "Finance: ", "Finance:", "**Finance:** ",
     "**COMM**: ", "Communication style: ", "[project:x]", "[project:x] ", "[project:finance] ", "[domain:finance] ",
     "[verified_date:2026-05-01] ", "[verified_date:soon] ", "[created: 2026-05-01] ", "[FOO] ", "[TODO] ", "[foo:bar] ",
-    "[source:a \"b\", c]", "[COMM](url)", "[COMM][ref]", "[COMM]:", "[https://x.y]", "[project:x]: ",
+    '[source:a "b", c]', "[COMM](url)", "[COMM][ref]", "[COMM]:", "[https://x.y]", "[project:x]: ",
 ]  # fmt: skip
 heads = st.lists(st.sampled_from(LABELS), min_size=1, max_size=3).map("".join)
 markers = st.sampled_from(["", "", "", "- ", "* ", "  ", "[source: a] ", "- [source: a] ", "# ", "\\"])
@@ -53,7 +53,9 @@ labelled = st.tuples(markers, heads, tails).map("".join)
 def flat_or_not(draw: st.DrawFn) -> str:
     """A file of labelled entries, with marks of the format between and in them, and perhaps sections."""
     parts = draw(st.lists(st.one_of(labelled, labelled, labelled, texts(3)), min_size=1, max_size=6))
-    joints = st.sampled_from(["\n§\n", "\n§\n", "\n§\n", "\n\n§ \n", "\n", "\n## Finance\n", "\n## __uncategorized__\n"])
+    joints = st.sampled_from(
+        ["\n§\n", "\n§\n", "\n§\n", "\n\n§ \n", "\n", "\n## Finance\n", "\n## __uncategorized__\n"]
+    )
     text = "".join(part + draw(joints) for part in parts)
     newline = draw(st.sampled_from(["\n", "\n", "\r\n"]))
     return draw(st.sampled_from(["", "", "", "\ufeff", "# Title\n"])) + text.replace("\n", newline)

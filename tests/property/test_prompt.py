@@ -141,7 +141,7 @@ def run(*arguments):
         optional={"budget": st.sampled_from([{"user": 120}, {"total": 90}])},
     ),
 )  # fmt: skip
-def test_nothing_of_another_category_is_seen_through_any_door(  # noqa: PLR0913, PLR0917 - one a strategy
+def test_nothing_of_another_category_is_seen_through_any_door(  # noqa: PLR0917 - one a strategy
     user, memory, mine, theirs, include, taxonomy, style, through, prompt
 ):
     """``through``: the files belong to another profile, which ``--from`` names."""
@@ -204,7 +204,7 @@ EVERYTHING = Profile("reader", user_memory_categories=("*",), memory_categories=
 
 
 class NoScanner:
-    def scan(self, text):  # noqa: ARG002 - a scanner has it
+    def scan(self, text):
         return []
 
 
@@ -253,7 +253,7 @@ dated = st.lists(
     facts=dated, limit=limits, gap=st.integers(1, 6), style=st.sampled_from(sorted(READERS)),
     stale=st.sampled_from(["note", "plain", "drop"]), expired=st.sampled_from(["note", "drop"]),
 )  # fmt: skip
-def test_the_text_changes_only_when_a_fact_crosses_its_limit(  # noqa: PLR0913, PLR0917 - one a strategy
+def test_the_text_changes_only_when_a_fact_crosses_its_limit(  # noqa: PLR0917 - one a strategy
     facts, limit, gap, style, stale, expired
 ):
     lines = [

@@ -112,7 +112,7 @@ def test_a_change_touches_one_entry(folder, text, index, change):
         assert len(alike) > 1
         return
     except EditError as error:
-        assert error.code == "bad_tag"  # noqa: PT017 - any other code is the fault that this looks for
+        assert error.code == "bad_tag"
         return
     after = parsed(workspace)
     (touched,) = written.entries

@@ -39,7 +39,7 @@ class Killed(NamedTuple):
 
 def kill_writers(folder: Path, kills: int, *, seed: int = 0, more: Callable[[], bool] = lambda: True) -> Killed:
     """Have three writers write in ``folder``, and kill so many times one of them, as long as there is ``more`` time."""
-    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    chance = random.Random(seed)
     done = 0
     program = subprocess.Popen(
         [sys.executable, "-m", "tests.race.programs.writers", str(folder)],

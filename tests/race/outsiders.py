@@ -52,7 +52,7 @@ class Outsider:
         self.folder = folder
         self.path = path
         self.name = name
-        self.random = random.Random(f"{seed} {name}")  # noqa: S311 - not for secrets
+        self.random = random.Random(f"{seed} {name}")
         self.number = 0
         self.held: FileIO | None = None
         self.held_since = b""

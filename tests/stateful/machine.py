@@ -88,7 +88,7 @@ class Machine(RuleBasedStateMachine):
     # --- calls --------------------------------------------------------------------------------------------------
 
     @rule(entity=WHOSE, data=ANYTHING, how=HOW, view=VIEWS, on_drift=ON_DRIFT, named=st.booleans(), pick=PICKS)
-    def commit(  # noqa: PLR0913 - all that a commit can differ in
+    def commit(
         self,
         entity: str,
         data: bytes,
@@ -219,7 +219,7 @@ class Machine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.kind.file)
     @rule(entity=WHOSE, data=ANYTHING, edit=EDITS, how=HOW, view=VIEWS, on_drift=ON_DRIFT, pick=PICKS)
-    def outsider_then_commit(  # noqa: PLR0913, PLR0917 - both of the above
+    def outsider_then_commit(  # noqa: PLR0917 - both of the above
         self,
         entity: str,
         data: bytes,
@@ -235,7 +235,7 @@ class Machine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.kind.file)
     @rule(entity=WHOSE, data=ANYTHING, line=LINES, edit=EDITS, pick=PICKS, drift=st.booleans())
-    def late_append(self, entity: str, data: bytes, line: bytes, edit: str, pick: int, *, drift: bool) -> None:  # noqa: PLR0913
+    def late_append(self, entity: str, data: bytes, line: bytes, edit: str, pick: int, *, drift: bool) -> None:
         """An outsider opens, the store writes, the outsider appends to what it has open; then the store looks again."""
         self.hold_open(entity)
         self.commit(entity, data + b"mine\n")

@@ -53,7 +53,7 @@ def append(path: Path, beside: Path, token: str) -> list[bytes]:
 def main() -> None:
     how, file, name, seed = sys.argv[1:]
     path = Path(file)
-    chance = random.Random(f"{seed} {name}")  # noqa: S311 - not for secrets
+    chance = random.Random(f"{seed} {name}")
     way = {"check-then-rename": check_then_rename, "append": append}[how]
     texts: list[bytes] = []
     print("ready", flush=True)

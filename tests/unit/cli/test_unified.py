@@ -66,7 +66,7 @@ def test_the_work_on_a_large_text_grows_with_its_length(kinds):
         def __ne__(self, other):
             return not self == other
 
-    chance = random.Random(7)  # noqa: S311 - any numbers will do, the same each time
+    chance = random.Random(7)
     before = [Line(f"{chance.randrange(kinds)}\n") for _ in range(6_000)]
     after = [Line(f"{chance.randrange(kinds)}\n") for _ in range(6_000)]
     diff(before, after)

@@ -45,9 +45,7 @@ class Words:
         return [Finding(f"the-word-{self.word}", found.start(), found.end()) for found in re.finditer(self.word, text)]
 
 
-def make(  # noqa: PLR0913 - what a test wants to choose
-    user=None, memory=None, *, settings=None, style=None, as_of=DAY, profile=None, **choices
-):
+def make(user=None, memory=None, *, settings=None, style=None, as_of=DAY, profile=None, **choices):
     profile = profile or Profile(
         "reader", user_memory_categories=("*",), memory_categories=("*",), include_uncategorized=True
     )

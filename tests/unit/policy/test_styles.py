@@ -24,7 +24,7 @@ RULE = "═" * 46
 
 
 class NoScanner:
-    def scan(self, text):  # noqa: ARG002 - a scanner has it
+    def scan(self, text):
         return []
 
 

@@ -290,7 +290,7 @@ def test_what_is_read_has_the_shape_that_pyyaml_sees(text):
     try:
         data = data_of(text)
     except ConfigError as error:
-        assert error.line  # noqa: PT017 - both ways are fine, and each is looked at
+        assert error.line
         return
     assert shape(data) == shape(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506 - makes nothing but text
 
@@ -301,6 +301,6 @@ def test_no_text_raises_anything_but_a_config_error(text):
     try:
         file = parse_yaml(text)
     except ConfigError as error:
-        assert error.code.startswith("yaml_")  # noqa: PT017 - both ways are fine, and each is looked at
+        assert error.code.startswith("yaml_")
     else:
         assert file.data is None or () in file.positions

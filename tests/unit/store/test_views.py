@@ -110,6 +110,7 @@ def test_a_file_that_was_not_there_brings_nothing_to_take_in(store, file):
 
 
 def test_what_was_written_late_into_a_file_that_is_out_is_taken_in_first(store, file):
+    add(store)
     with file.open("ab", buffering=0) as late:
         add(store)
         late.write(b"late\n")

@@ -1,4 +1,4 @@
-"""SARIF against the official schema, ``tests/golden/sarif-schema-2.1.0.json``.
+"""SARIF against the official schema, ``sarif-schema-2.1.0.json`` beside this file.
 
 The schema is the work of the OASIS Static Analysis Results Interchange Format (SARIF) Technical Committee, which publishes
 the format at https://docs.oasis-open.org/sarif/sarif/v2.1.0/. This copy is, byte for byte, ``sarif-2.1.0.json`` of the npm
@@ -19,7 +19,7 @@ from catmem.cli.main import group
 from tests.golden import lint_case
 from tests.golden.case import put
 
-SCHEMA = Path(lint_case.__file__).with_name("sarif-schema-2.1.0.json")
+SCHEMA = Path(__file__).with_name("sarif-schema-2.1.0.json")
 
 
 @pytest.fixture(scope="module")

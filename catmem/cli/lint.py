@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +13,11 @@ from catmem import __version__
 from catmem.cli.file_diff import file_diff
 from catmem.cli.options import as_of_option, root_option
 from catmem.cli.output import emit, print_error, printable, say, shown_path
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import CatmemError, ConfigError, UnreadableError
+from catmem.reading import read_bounded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import date
 
     from catmem.policy.lint.diagnostic import Diagnostic
@@ -23,11 +26,15 @@ if TYPE_CHECKING:
     from catmem.service.linting import Found, Linter
 
 _BASELINE = "catmem.lint.json"
+_LARGEST = 64 << 20
 
 
 def _codes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    del ctx, param
-    return tuple(code.strip() for value in values for code in value.split(",") if code.strip())
+    codes = tuple(code.strip() for value in values for code in value.split(",") if code.strip())
+    if values and not codes:
+        # A variable that a script forgot to set would stand for all rules.
+        raise click.BadParameter("names no rule", ctx=ctx, param=param)
+    return codes
 
 
 def _remember_format(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -111,6 +118,13 @@ def command(  # noqa: PLR0913 - one parameter an option
         status = max(status, _write(linter, fixed, as_json=as_json))
         linter = opened()
     found = linter.run()
+    if paths and not found.files and not found.errors:
+        raise ConfigError(
+            "there is nothing to lint in what was named",
+            code="nothing_to_lint",
+            path=paths[0],
+            hint="In a folder that is USER.md, MEMORY.md, profiles and catmem.yaml; name any other file itself.",
+        )
     known = _baseline_path(linter, baseline, must_be_there=not write_baseline)
     if write_baseline:
         _write_baseline(found, known or linter.root.path(_BASELINE))
@@ -133,6 +147,7 @@ def _report(linter: Linter, found: Found, form: Format, *, statistics: bool, out
     if output is None:
         emit(text)
     else:
+        _refuse_source(Path(output))
         _write_text(Path(output), text)
     for note in found.notes:
         say(f"note: {printable(note)}")
@@ -184,14 +199,56 @@ def _baseline_path(linter: Linter, given: str | None, *, must_be_there: bool) ->
         if must_be_there and not path.exists():
             raise UnreadableError("no such baseline", code="missing", path=path, hint="--write-baseline makes one.")
         return path
-    return None if linter.settings.baseline is None else linter.root.path(linter.settings.baseline)
+    if linter.settings.baseline is None:
+        return None
+    path, root = linter.root.path(linter.settings.baseline), linter.root.path(".").resolve()
+    if not path.resolve().is_relative_to(root):
+        raise ConfigError(
+            f"the baseline {linter.settings.baseline!r} leads out of the root",
+            code="outside_root",
+            path=root / "catmem.yaml",
+            key="lint.baseline",
+            hint="Choose a file inside, or name one with --baseline.",
+        )
+    return path
 
 
 def _write_baseline(found: Found, path: Path) -> None:
     from catmem.policy.lint.baseline import write_baseline
 
+    _refuse_to_replace(path, _is_baseline)
     _write_text(path, write_baseline(found.diagnostics))
     say(f"wrote {printable(shown_path(path))}; name it as 'baseline' under 'lint' in catmem.yaml, or with --baseline")
+
+
+def _refuse_to_replace(path: Path, is_ours: Callable[[bytes], bool]) -> None:
+    """Raise ``ConfigError`` for a file that this command did not write: a slip must not cost a memory file."""
+    if path.is_file() and not is_ours(read_bounded(path, _LARGEST)):
+        raise ConfigError(
+            "is there already, and is not what this command writes",
+            code="would_replace",
+            path=path,
+            hint="Nothing was written. Name another file, or move this one away first.",
+        )
+
+
+def _refuse_source(path: Path) -> None:
+    """Raise ``ConfigError`` for a file of the kinds that lint reads: findings go to a file of their own."""
+    if path.suffix.lower() in {".md", ".markdown", ".yaml", ".yml"}:
+        raise ConfigError(
+            "findings are not written over files that lint reads",
+            code="would_replace",
+            path=path,
+            hint="Nothing was written. Name a file that ends in .txt, .json or .sarif.",
+        )
+
+
+def _is_baseline(data: bytes) -> bool:
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(said, dict) and {"version", "findings"} <= said.keys()
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -220,3 +220,36 @@ def test_an_unknown_rule_has_a_hint():
     result = run("rule", "CM29")
     assert result.exit_code == 2
     assert "Did you mean 'CM29" in result.stderr
+
+
+@pytest.mark.parametrize("option", [["--output"], ["--write-baseline", "--baseline"]])
+def test_findings_are_never_written_over_a_memory_file(tmp_path, option):
+    file = tmp_path / "USER.md"
+    file.write_text("## A\none\n")
+    result = CliRunner().invoke(group, ["lint", "--root", str(tmp_path), str(file), *option, str(file)])
+    assert result.exit_code == 2
+    assert "would_replace" in result.stderr
+    assert file.read_text() == "## A\none\n"
+
+
+def test_a_baseline_of_the_configuration_does_not_leave_the_root(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "catmem.yaml").write_text("lint: {baseline: ../outside.json}\n")
+    (root / "USER.md").write_text("## A\none\n")
+    result = CliRunner().invoke(group, ["lint", "--root", str(root), "--write-baseline"])
+    assert result.exit_code == 2
+    assert not (tmp_path / "outside.json").exists()
+
+
+def test_no_codes_are_not_all_codes(tmp_path):
+    result = CliRunner().invoke(group, ["lint", "--root", str(tmp_path), "--select", ""])
+    assert result.exit_code == 2
+
+
+def test_a_folder_without_anything_to_lint_is_no_success(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "catmem.yaml").write_text("version: 1\n")
+    result = CliRunner().invoke(group, ["lint", "--root", str(tmp_path), str(tmp_path / "empty")])
+    assert result.exit_code == 2
+    assert "nothing_to_lint" in result.stderr

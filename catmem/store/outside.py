@@ -274,7 +274,10 @@ class Outside:
             # What a stop of the machine left of a text is nobody's: the name tells the digest of what it was. And what
             # is only the front of the record's own text holds nothing that could be lost.
             lost = state.digest != was.digest and self._stop_did(status, data[1], parent)
-            if not lost and not is_damage(data[1], self.journal.data(record), missing=False):
+            texts = [self.journal.data(record)]
+            if record.boot != system.boot():
+                texts.append(self._data_of(parent))
+            if not lost and not any(is_damage(data[1], text, missing=False) for text in texts):
                 yield Foreign("adopt", data[1], parent, record.sequence, state, was)
 
     def _read_late(

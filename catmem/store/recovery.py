@@ -131,10 +131,12 @@ class _Recovery:
         if MERGE_WITH in last.note and last.agent == EXTERNAL:
             visible = self.journal.find(self.name, str(last.note[MERGE_WITH]))
             if visible is not None:
+                self.restore_after_boot(visible)
                 self.outside.join(last, visible)
         elif STILL_TO_MERGE in last.note and last.agent == EXTERNAL:
             waiting = self.journal.find(self.name, str(last.note[STILL_TO_MERGE]))
             if waiting is not None:
+                self.restore_after_boot(last)
                 self.outside.join(waiting, last)
         elif last.publishes and last.sequence > self.folder.published():
             self._publish(last)
@@ -152,14 +154,17 @@ class _Recovery:
             in_place = sight.data == data and not sight.missing
             # What begins with the record's bytes was made from them, so they were there.
             swapped = swapped or (bool(data) and sight.data.startswith(data))
-            damaged = not in_place and is_damage(sight.data, data, missing=sight.missing)
+            base = self.journal.find(self.name, replaced_revision(record))
+            damaged = not in_place and (
+                is_damage(sight.data, data, missing=sight.missing)
+                or (base is not None and self._is_hurt(sight, base, self.journal.data(base)))
+            )
             if damaged or (replaced and not in_place and not swapped):
                 self._put_in_place(sight, record, data)
             elif in_place or swapped:
                 self.publication.settle(record)
             else:
                 sight.close()
-                base = self.journal.find(self.name, replaced_revision(record))
                 self.outside.take_in_over(sight.data, base, record)
         finally:
             sight.close()
@@ -222,17 +227,25 @@ class _Recovery:
         put = self.publication.publish(sight, record, temporary)
         self.outside.take_in_all(put.foreign, put.record)
 
-    def restore_after_boot(self) -> None:
-        """Restore the file if the machine was started again since its last record and left it damaged."""
-        head = self.journal.head(self.name)
-        system = self.folder.system
-        if head is None or not system.boot() or head.boot == system.boot():
+    def restore_after_boot(self, visible: Record | None = None) -> None:
+        """Restore the file if the machine was started again since its last record and left it damaged.
+
+        ``visible`` is the record whose bytes were in the file last, if that is not the newest.
+        """
+        record = visible or self.journal.head(self.name)
+        if record is None or record.boot == self.folder.system.boot():
             return
-        data = self.journal.data(head)
+        data = self.journal.data(record)
         sight = look_at(self.folder, self.name, data)
         try:
-            before_boot = sight.status is not None and sight.status.st_mtime < system.booted_at()
-            if before_boot and is_damage(sight.data, data, missing=sight.missing):
-                self._put_in_place(sight, head, data)
+            if self._is_hurt(sight, record, data):
+                self._put_in_place(sight, record, data)
         finally:
             sight.close()
+
+    def _is_hurt(self, sight: Sight, record: Record, data: bytes) -> bool:
+        """Whether the machine was started again since ``record``, whose ``data`` were in the file, and damaged it."""
+        system = self.folder.system
+        if not system.boot() or record.boot == system.boot() or sight.status is None:
+            return False
+        return sight.status.st_mtime < system.booted_at() and is_damage(sight.data, data, missing=False)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.store.system import Features, System
+from tests.crash.kills import OPERATIONS
+from tests.crash.outsiders import KINDS
 
 if TYPE_CHECKING:
     from tests.crash.outsiders import Outsider
@@ -20,6 +22,9 @@ def without(names: str) -> System:
         def features(self) -> Features:
             return super().features().without(names)
 
+        def sleep(self, seconds: float) -> None:
+            """Nobody writes while the store waits for two equal reads."""
+
     return Poorer()
 
 
@@ -31,3 +36,16 @@ def is_named_weakness(call: Call, outsider: Outsider) -> bool:
 
 HALVES = "slow rewrite"
 """Without leases, a writer who pauses longer than 20 ms in the middle of a file is taken for done."""
+
+KEPT_OPEN = "forget"
+"""Without leases, nobody can say whether a program has a retired file open, so `purge` leaves it and says so."""
+
+
+def kinds(names: str) -> list[str]:
+    """The kinds of outsiders that lose nothing without these features."""
+    return [kind for kind in KINDS if kind != HALVES or "leases" not in names]
+
+
+def operations(names: str) -> list[str]:
+    """The operations that do all of their work without these features."""
+    return [name for name in OPERATIONS if name != KEPT_OPEN or "leases" not in names]

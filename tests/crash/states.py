@@ -6,6 +6,7 @@ import copy
 import os
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.store.contract import Change
@@ -143,11 +144,15 @@ class Story:
         self.store = self.scene.store(over(self.system), publication)
         self.system.keep("nothing yet")
 
-    def acknowledged(self) -> None:
-        """All that was written up to now was acknowledged."""
-        lines = frozenset(self.scene.read().splitlines(keepends=True))
+    def acknowledged(self, data: bytes | None = None) -> None:
+        """The store said that it wrote this, or (without it) that it did something else that stays."""
+        known = self.system.known
         backups = {path.name: path.read_bytes() for path in self.scene.path.parent.glob("*.bak.*")}
-        self.system.known = Known(dict(self.scene.acknowledged), lines, frozenset(), backups)
+        if data is None:
+            self.system.known = Known(known.acknowledged, known.visible, known.unsure, backups)
+        else:
+            lines = frozenset(data.splitlines(keepends=True))
+            self.system.known = Known(dict(self.scene.acknowledged), lines, known.unsure - lines, backups)
         self.system.keep("acknowledged")
 
     def may(self, *lines: bytes) -> None:
@@ -158,20 +163,18 @@ class Story:
 
     def add(self, name: str) -> None:
         self.may(line(name))
-        self.scene.add(self.store, name)
-        self.acknowledged()
+        self.acknowledged(self.scene.add(self.store, name).data)
 
     def insert(self, name: str) -> None:
         self.may(line(name))
-        self.scene.insert(self.store, name)
-        self.acknowledged()
+        self.acknowledged(self.scene.insert(self.store, name).data)
 
     def restore(self, revision: str) -> None:
         old = self.store.read(ENTITY, revision).data
         self.may(*self.scene.read().splitlines(keepends=True), *old.splitlines(keepends=True))
         answer = self.store.commit(ENTITY, None, lambda _: old, Change(op="restore"))
         self.scene.acknowledged[str(answer.revision)] = answer.data
-        self.acknowledged()
+        self.acknowledged(answer.data)
 
     def backup(self) -> None:
         self.store.backup(ENTITY)
@@ -228,6 +231,40 @@ def tell(root: Path, over: type[Watched] = Watched, publication: type[Publicatio
         story.add("sixth")
         story.insert("at the very top")
         story.add("seventh")
+        story.store.close()
+        return story.system.moments
+
+
+def tell_at_random(  # noqa: C901 - one choice after the other
+    root: Path, chance: Random, steps: int = 10
+) -> list[Moment]:
+    """Ten things in a row, whichever."""
+    with small_segments(SEGMENT):
+        story = Story(root, Watched, Publication)
+        story.add("first")
+        held: list[int] = []
+        for number in range(steps):
+            step = chance.choice(("add", "insert", "outsider", "more", "replaces", "meets", "backup", "restore"))
+            if step == "add":
+                story.add(f"{number}")
+            elif step == "insert":
+                story.insert(f"{number}")
+            elif step == "outsider" and not held:
+                held.append(story.outsider(f"{number}"))
+            elif step == "more" and held:
+                story.write_more(held.pop(), f"{number}")
+            elif step == "replaces":
+                story.replaces(f"{number}")
+            elif step == "meets":
+                story.system.before_swap = partial(story.replaces, f"{number} meets")
+                story.add(f"{number}")
+            elif step == "backup":
+                story.backup()
+            elif step == "restore":
+                story.restore("1")
+        for descriptor in held:
+            story.system.close(descriptor)
+        story.add("last")
         story.store.close()
         return story.system.moments
 

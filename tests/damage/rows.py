@@ -18,7 +18,7 @@ def cut_and_flip(task: Task) -> Outcome:
     with journal_in(task.folder, segment_records=4) as journal:
         texts = [b"", *fill(journal, 6)]
     wrong: list[str] = []
-    damages = list(_damages(task.folder))
+    damages = list(_damages(task.folder))[:: 97 if task.quick else 1]
     for number in task.steps():
         if number >= len(damages):
             break

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.store.contract import EXTERNAL
-from tests.crash.scene import ENTITY, line
+from catmem.store.contract import Change
+from tests.crash.scene import ENTITY
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from catmem.store.files import FileStore
+    from catmem.store.system import System
     from tests.crash.scene import Scene
 
 
@@ -18,12 +19,10 @@ class Lost(AssertionError):  # noqa: N818 - what it says
     """Something that must be there is not."""
 
 
-def check(  # noqa: C901 - one thing after the other is looked at
-    scene: Scene, store: FileStore, *, unsure: Collection[bytes] = (), again: bool = True
-) -> None:
+def check(scene: Scene, store: FileStore, *, unsure: Collection[bytes] = (), system: System | None = None) -> None:
     """Write once more through `store`, and look whether all that must be there is there, once.
 
-    `unsure` are lines that may be there or not. With `again` a second store must find nothing left to be done.
+    `unsure` are lines that may be there or not. A second store, on `system`, must find nothing left to be done.
     """
     scene.add(store, "after")
     there = scene.read()
@@ -47,32 +46,17 @@ def check(  # noqa: C901 - one thing after the other is looked at
         raise Lost(f"the head is not what is in the file: {told}")
     faults = [fault for fault in store.verify() if fault.damage]
     assert not faults, f"{faults}; {told}"
-    if again:
-        _check_again(scene)
+    _check_again(scene, system)
 
 
-def _check_again(scene: Scene) -> None:
+def _check_again(scene: Scene, system: System | None) -> None:
     """A write that changes nothing changes nothing: whatever there was to finish is finished."""
     before = scene.tree()
-    store = scene.store()
+    store = scene.store(system)
     try:
-        answer = store.commit(ENTITY, None, lambda current: current.data, _nothing())
+        answer = store.commit(ENTITY, None, lambda current: current.data, Change())
     finally:
         store.close()
     after = scene.tree()
     changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     assert not changed, f"a second recovery changed {changed}; {answer}"
-
-
-def _nothing():
-    from catmem.store.contract import Change
-
-    return Change()
-
-
-def outsiders_revisions(store: FileStore) -> list[bytes]:
-    """What outsiders wrote, as the history has it."""
-    return [data for revision, data in store.replay(ENTITY) if revision.agent == EXTERNAL]
-
-
-__all__ = ["Lost", "check", "line", "outsiders_revisions"]

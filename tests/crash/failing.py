@@ -196,7 +196,7 @@ def _check(
     try:
         if operation.repeats:
             operation.act(scene, reopened)
-        check(scene, reopened, unsure=operation.adds | operation.takes)
+        check(scene, reopened, unsure=operation.adds | operation.takes, system=under)
         operation.afterwards(scene)
         _said_the_truth(scene, reopened, operation, error)
     finally:

@@ -173,7 +173,7 @@ def interleave(
         unsure = _expect(scene, acted)
         if refused is not None:
             _repeat(scene, store, refused)
-        check(scene, store, unsure=unsure)
+        check(scene, store, unsure=unsure, system=under)
         if not any(outsider.removed or outsider.contested for outsider in acted):
             _look_for_halves(scene, store, there)
     finally:

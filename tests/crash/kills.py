@@ -318,7 +318,7 @@ def kill_at(
         try:
             if operation.repeats:
                 operation.act(scene, reopened)
-            check(scene, reopened, unsure=unsure)
+            check(scene, reopened, unsure=unsure, system=under)
             operation.afterwards(scene)
         finally:
             reopened.close()

@@ -308,9 +308,10 @@ def stop(
         state, known = _stop_again(root / "recovery", state, known, chance, publication)
     with small_segments(SEGMENT):
         scene = _scene(root / "last", state, known)
-        store = scene.store(Rebooted(times), publication)
+        machine = Rebooted(times)
+        store = scene.store(machine, publication)
         try:
-            check(scene, store, unsure=known.unsure)
+            check(scene, store, unsure=known.unsure, system=machine)
             _backups_are_kept(scene, known)
         finally:
             store.close()

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from catmem.store.kept import Kept
     from catmem.store.records import Record
 
+MOST_OPEN = 32
+"""Folders that are kept open, each with a few descriptors."""
+
 LOCK_TIMEOUT = 10.0
 """Seconds that a write waits for the folder's lock."""
 
@@ -71,7 +74,8 @@ class FileStore:
 
     def _start_empty(self) -> None:
         self._folders: dict[Path, Folder] = {}
-        self._guard = threading.RLock()
+        """Those that are open, the one that was used last at the end."""
+        self._guards: dict[Path, _Guard] = {}
         self._process = os.getpid()
 
     # --- reading ------------------------------------------------------------------------------------------------
@@ -172,7 +176,7 @@ class FileStore:
     @contextmanager
     def _reading_folder(self, place: Place) -> Iterator[Journal | None]:
         """The journal of a folder, read up to its end; ``None`` where there is none."""
-        with self._own_process():
+        with self._alone(place.path.parent):
             folder = self._folder(place, create=False)
             journal = folder.journal if folder else None
             if journal is not None:
@@ -205,7 +209,7 @@ class FileStore:
 
     @contextmanager
     def _locked(self, place: Place) -> Iterator[tuple[Folder, str]]:
-        with self._own_process():
+        with self._alone(place.path.parent):
             folder = self._folder(place, create=True)
             if folder is None or folder.doubtful:
                 raise in_doubt(place.path)
@@ -216,11 +220,11 @@ class FileStore:
                 raise store_error(error, place.path) from error
 
     @contextmanager
-    def _own_process(self) -> Iterator[None]:
-        """One thread at a time. A forked child starts with nothing open: what it inherited belongs to its parent."""
+    def _alone(self, key: Path) -> Iterator[None]:
+        """One thread at a time in a folder. A forked child starts with nothing open: that belongs to its parent."""
         if self._process != os.getpid():
             self._start_empty()
-        with self._guard:
+        with self._guards.setdefault(key, _Guard()).held():
             yield
 
     def _folder(self, place: Place, *, create: bool) -> Folder | None:
@@ -229,6 +233,7 @@ class FileStore:
         kept = self._folders.get(key)
         try:
             if kept is not None and (kept.doubtful or kept.is_current(place)):
+                self._folders[key] = self._folders.pop(key)
                 return kept
         except OSError as error:
             raise store_error(error, key) from error
@@ -238,7 +243,16 @@ class FileStore:
         folder = Folder.open(self._system, place, create=create)
         if folder is not None:
             self._folders[key] = folder
+            self._close_idle()
         return folder
+
+    def _close_idle(self) -> None:
+        """Close what was used longest ago and is not in use now: a fleet has more folders than a process may open."""
+        for key in list(self._folders)[: max(0, len(self._folders) - MOST_OPEN)]:
+            with self._guards[key].held_if_idle() as idle:
+                folder = self._folders.pop(key, None) if idle else None
+                if folder is not None:
+                    folder.close()
 
     def _publish(self, folder: Folder, name: str) -> Publication:
         return self._publication(folder, name, durable=self._durable)
@@ -252,8 +266,7 @@ class FileStore:
         """Look at the journals, files and leftovers of all folders of the store's entities."""
         from catmem.store.fsck import look_over
 
-        with self._own_process():
-            return [fault for group in self._by_folder() for fault in look_over(self._system, group)]
+        return [fault for group in self._by_folder() for fault in look_over(self._system, group)]
 
     def mend(self) -> list[str]:
         """Mend what is safe to mend, in every folder that the store has used; says what was done."""
@@ -326,10 +339,40 @@ class FileStore:
 
     def close(self) -> None:
         """Close all folders; the next call opens them again."""
-        with self._own_process():
-            for folder in self._folders.values():
-                folder.close()
-            self._folders.clear()
+        for key in list(self._folders):
+            with self._alone(key):
+                folder = self._folders.pop(key, None)
+                if folder is not None:
+                    folder.close()
+
+
+class _Guard:
+    """Lets one thread at a time into a folder, as often as it likes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._inside = 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Wait for the folder, and keep it."""
+        with self._lock:
+            self._inside += 1
+            try:
+                yield
+            finally:
+                self._inside -= 1
+
+    @contextmanager
+    def held_if_idle(self) -> Iterator[bool]:
+        """Keep the folder if nobody is in it, this thread included; says whether that is so."""
+        if not self._lock.acquire(blocking=False):
+            yield False
+            return
+        try:
+            yield self._inside == 0
+        finally:
+            self._lock.release()
 
 
 def _hint_of(error: StoreError, making: Commit | None) -> str | None:

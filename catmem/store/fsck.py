@@ -16,6 +16,7 @@ from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.reading import read_bounded
 from catmem.store.contract import EXTERNAL, Fault
 from catmem.store.faults import store_error
+from catmem.store.file_time import file_time_note
 from catmem.store.folder import SIDECAR, Folder, Place
 from catmem.store.frames import walk
 from catmem.store.journal_disk import MAX_SEGMENT
@@ -265,9 +266,10 @@ def _begin_again(folder: Folder, journal: Journal, highest: Mapping[str, int]) -
     """Record each file as it is, as the revision after the highest that ever was: no number means two things."""
     for name, number in sorted(highest.items()):
         try:
+            written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
             data = read_file(folder.system, name, folder.descriptor)
         except OSError:
-            data = b""  # not there, or no file: the next write to it tells
+            written, data = {}, b""  # not there, or no file: the next write to it tells
         draft = Draft(
             file=name,
             op="adopt",
@@ -275,7 +277,7 @@ def _begin_again(folder: Folder, journal: Journal, highest: Mapping[str, int]) -
             revision=str(number + 1),
             parents=(),
             op_id=folder.system.token(),
-            note={"begins": "anew"},
+            note={"begins": "anew"} | written,
             publishes=False,
         )
         journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])

@@ -16,6 +16,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, EditError
 from catmem.store.contract import EXTERNAL, Merged
 from catmem.store.faults import store_error
+from catmem.store.file_time import file_time_note
 from catmem.store.publication import Foreign, replaced_revision, retired_name, state_of
 from catmem.store.records import Draft
 from catmem.store.sight import TICK, is_damage, is_settled, look_at, read_if_whole
@@ -67,6 +68,7 @@ class Outside:
             sight.digest = visible.head if visible else sight.digest
             return visible
         note = {} if waiting is None else {STILL_TO_MERGE: waiting.revision}
+        note |= file_time_note(sight.mtime_ns)
         return self._append("adopt", sight.data, visible.revision if visible else "0", note=note)
 
     def _data(self, record: Record | None) -> bytes:
@@ -123,7 +125,7 @@ class Outside:
             self._states.get((foreign.sequence, foreign.was.digest), foreign.parent),
             late_of=foreign.sequence if foreign.state else None,
             state=foreign.state,
-            note={MERGE_WITH: visible.revision},
+            note={MERGE_WITH: visible.revision} | file_time_note(foreign.state.mtime_ns if foreign.state else None),
         )
         if foreign.state:
             self._states[foreign.sequence, foreign.state.digest] = theirs.revision
@@ -131,10 +133,11 @@ class Outside:
                 self._rename_retired(foreign.sequence, foreign.was, foreign.state)
         return self.join(theirs, visible)
 
-    def take_in_over(self, data: bytes, base: Record | None, recorded: Record) -> Record:
+    def take_in_over(self, sight: Sight, base: Record | None, recorded: Record) -> Record:
         """Record bytes that stand in the file where ``recorded`` should, and were made from ``base``; join the two."""
         parent = base.revision if base else "0"
-        return self.join(self._append("adopt", data, parent, note={MERGE_WITH: recorded.revision}), recorded)
+        note = {MERGE_WITH: recorded.revision} | file_time_note(sight.mtime_ns)
+        return self.join(self._append("adopt", sight.data, parent, note=note), recorded)
 
     def join(self, theirs: Record, visible: Record) -> Record:
         """Merge the recorded bytes of ``theirs`` into the visible file, and return the record of the result.

@@ -18,6 +18,7 @@ from catmem.digest import bytes_digest
 from catmem.store.backups import keep_backup
 from catmem.store.contract import EXTERNAL
 from catmem.store.faults import store_error
+from catmem.store.file_time import file_time_note
 from catmem.store.outside import MERGE_WITH, STILL_TO_MERGE, Outside
 from catmem.store.publication import (
     Foreign,
@@ -73,9 +74,10 @@ def _bridge(folder: Folder) -> None:
         if head is None:
             continue
         try:
+            written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
             data = read_file(folder.system, name, folder.descriptor)
         except FileNotFoundError:
-            data = b""
+            written, data = {}, b""
         draft = Draft(
             file=name,
             op="adopt",
@@ -83,7 +85,7 @@ def _bridge(folder: Folder) -> None:
             revision=str(head.number + lost + 1),
             parents=(head.revision,),
             op_id=folder.system.token(),
-            note={"lost": lost},
+            note={"lost": lost} | written,
             publishes=False,
         )
         journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])
@@ -165,7 +167,7 @@ class _Recovery:
                 self.publication.settle(record)
             else:
                 sight.close()
-                self.outside.take_in_over(sight.data, base, record)
+                self.outside.take_in_over(sight, base, record)
         finally:
             sight.close()
         self.outside.take_in_all(foreign, record)

@@ -2,14 +2,15 @@
 
 The clock of a fact is the day it was last verified, else the day it was created. Only a date in the file moves it:
 reading, searching and prompting do not. A fact without either date is *unverified*; a prompt calls it just that,
-because anything else that could date it (a file's mtime) differs from clone to clone.
+because anything else that could date it (a file's mtime) differs from clone to clone. Search and review may pass the
+day that the journal or the file gives as a ``Clock``; the fact stays unverified, and then it has an age.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,17 +23,36 @@ DEFAULT_STALE_AFTER = 90
 
 State = Literal["fresh", "stale", "expired", "unverified"]
 
+Basis = Literal["verified_date", "created", "expires", "first_seen", "file_time"]
+
+DATED_BY: tuple[Literal["verified_date"], Literal["created"]] = ("verified_date", "created")
+"""The tags that are a fact's own clock, the first that it has."""
+
 _ISO_DATE_LENGTH = len("2026-05-01")
+
+
+class Clock(NamedTuple):
+    """The day that dates a fact which has no date of its own, and where it comes from.
+
+    ``first_seen`` is the day on which the journal first saw the entry, ``file_time`` that of the file's last change.
+    """
+
+    basis: Literal["first_seen", "file_time"]
+    day: date
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """The state of a fact on a day, and the date that decides it."""
+    """The state of a fact on a day, and the date that decides it.
+
+    ``basis`` is the tag that ``day`` comes from, or the clock of an unverified fact; both are ``None`` for one without
+    any. ``overdue`` says that the fact is stale or expired, or unverified for longer than it would take to be stale.
+    """
 
     state: State
-    basis: Literal["verified_date", "created", "expires"] | None = None
-    """The tag that the date comes from; ``None`` for an unverified fact."""
+    basis: Basis | None = None
     day: date | None = None
+    overdue: bool = False
 
     @property
     def note(self) -> str | None:
@@ -60,23 +80,27 @@ def read_date(value: str | Sequence[str] | None) -> date | None:
     return day if day.isoformat() == value else None  # not 2026-W47-6, which has the same length
 
 
-def freshness(tags: Mapping[str, str | list[str]], *, as_of: date, stale_after: int) -> Freshness:
+def freshness(
+    tags: Mapping[str, str | list[str]], *, as_of: date, stale_after: int, clock: Clock | None = None
+) -> Freshness:
     """The state of a fact with these tags on the day ``as_of``; ``stale_after`` is in days.
 
     ``expires`` is inclusive: the fact is expired from the day after. A fact is stale when more than ``stale_after``
-    days have passed since its date.
+    days have passed since its date. ``clock`` dates a fact without a date of its own; a prompt never gives one.
     """
-    if not tags:
+    if not tags and clock is None:
         return UNVERIFIED
     expires = read_date(tags.get("expires"))
     if expires is not None and as_of > expires:
-        return Freshness("expired", "expires", expires)
-    for basis in ("verified_date", "created"):
+        return Freshness("expired", "expires", expires, overdue=True)
+    for basis in DATED_BY:
         day = read_date(tags.get(basis))
         if day is not None:
-            state: State = "stale" if (as_of - day).days > stale_after else "fresh"
-            return Freshness(state, basis, day)
-    return UNVERIFIED
+            old = (as_of - day).days > stale_after
+            return Freshness("stale" if old else "fresh", basis, day, overdue=old)
+    if clock is None:
+        return UNVERIFIED
+    return Freshness("unverified", clock.basis, clock.day, overdue=(as_of - clock.day).days > stale_after)
 
 
 def stale_after_days(

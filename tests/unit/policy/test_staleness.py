@@ -9,7 +9,7 @@ import pytest
 
 from catmem.policy.config import Category, Config, Taxonomy
 from catmem.policy.profile import Profile
-from catmem.policy.staleness import DEFAULT_STALE_AFTER, freshness, read_date, stale_after_days
+from catmem.policy.staleness import DEFAULT_STALE_AFTER, Clock, Freshness, freshness, read_date, stale_after_days
 
 DAY = date(2026, 11, 21)
 
@@ -144,3 +144,26 @@ def test_the_default_is_ninety_days():
     assert stale_after_days("x", {}, Profile("reader"), config()) == 90
     assert stale_after_days("x", {"domain": "slow"}, Profile("reader"), None) == 90
     assert stale_after_days("x", {}, Profile("reader", stale_after=7), None) == 7
+
+
+@pytest.mark.parametrize(
+    ("tags", "age", "basis", "overdue"),
+    [
+        ({}, 30, "first_seen", False),
+        ({}, 31, "first_seen", True),
+        ({"source": "somebody"}, 31, "first_seen", True),
+        ({"created": "2026-11-20"}, 31, "created", False),
+        ({"verified_date": "2026-01-01"}, 0, "verified_date", True),
+        ({"expires": "2026-11-20"}, 0, "expires", True),
+        ({"expires": "2026-11-21"}, 31, "first_seen", True),
+    ],
+)
+def test_a_clock_dates_what_has_no_date_and_verifies_nothing(tags, age, basis, overdue):
+    clock = Clock("first_seen", DAY - timedelta(age))
+    found = freshness(tags, as_of=DAY, stale_after=30, clock=clock)
+    assert (found.basis, found.overdue) == (basis, overdue)
+    assert (found.state == "unverified") == (basis == "first_seen")
+
+
+def test_a_fact_without_any_clock_is_of_no_age():
+    assert freshness({}, as_of=DAY, stale_after=30) == Freshness("unverified", None, None, overdue=False)

@@ -1,0 +1,163 @@
+"""``catmem review`` on a terminal, as a person meets it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.golden.case import put
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROMPT = "k, e WORDS, x, r, s, u, q or ?: "
+NEO = """\
+## Talk
+[created: 2026-01-01] Likes tea.
+§
+[created: 2026-02-01] Prefers short answers.
+§
+[created: 2026-03-01] Two spaces.
+"""
+_SECONDS = 60
+
+
+class Terminal:
+    """A command on a terminal of its own. ``wait_for`` reads what it shows, ``type`` writes a line."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self.shown = ""
+        self._end, other = pty.openpty()
+        self._ready = select.poll()
+        self._ready.register(self._end, select.POLLIN | select.POLLHUP)
+        clean = {key: value for key, value in os.environ.items() if key not in {"EDITOR", "VISUAL"}}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "catmem", "review", "--as-of", "2026-11-21"],
+            cwd=folder,
+            stdin=other,
+            stdout=other,
+            stderr=other,
+            env={**clean, "TERM": "dumb", **environment},
+        )
+        os.close(other)
+
+    def wait_for(self, text: str) -> str:
+        """Read on until ``text`` is shown; returns what was shown up to there."""
+        while text not in self.shown:
+            assert self._ready.poll(1000 * _SECONDS), f"{text!r} is not shown, but: {self.shown}"
+            try:
+                data = os.read(self._end, 4096)
+            except OSError:  # how a terminal says that the other end is gone
+                data = b""
+            assert data, f"it ended without {text!r}: {self.shown}"
+            self.shown += data.decode().replace("\r\n", "\n")
+        before, found, self.shown = self.shown.partition(text)
+        return before + found
+
+    def type(self, line: str) -> None:
+        os.write(self._end, line.encode())
+
+    def status(self) -> int:
+        """The exit status, once it has ended."""
+        return self._process.wait(timeout=_SECONDS)
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._end)
+
+
+@pytest.fixture
+def place(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", NEO)
+    return tmp_path
+
+
+@pytest.fixture
+def opened(place):
+    """Opens terminals that are closed at the end."""
+    terminals = []
+
+    def opening(**environment):
+        terminals.append(Terminal(place, **environment))
+        return terminals[-1]
+
+    yield opening
+    for terminal in terminals:
+        terminal.close()
+
+
+def text(place):
+    return (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
+
+
+def test_a_round(place, opened):
+    terminal = opened()
+    assert "1 of 3  neo/user:2  talk\n  Likes tea.\n" in terminal.wait_for(PROMPT)
+    terminal.type("what\n")
+    assert "keep: it still holds" in terminal.wait_for(PROMPT)  # asks again
+    terminal.type("k\n")
+    assert "2 of 3" in terminal.wait_for(PROMPT)
+    terminal.type("e\n")
+    terminal.wait_for("New words: ")
+    terminal.type("Prefers long answers.\n")
+    assert "3 of 3" in terminal.wait_for(PROMPT)
+    terminal.type("r\n")
+    terminal.wait_for("u undoes it, Enter ends: ")
+    terminal.type("u\n")
+    assert "3 of 3" in terminal.wait_for(PROMPT)
+    terminal.type("r\n")
+    terminal.wait_for("u undoes it, Enter ends: ")
+    terminal.type("\n")
+    terminal.wait_for("All done.")
+    assert terminal.status() == 0
+    assert "Likes tea." in text(place)
+    assert "Prefers long answers." in text(place)
+    assert "Two spaces." not in text(place)
+
+
+def test_undo_and_leaving(place, opened):
+    terminal = opened()
+    terminal.wait_for(PROMPT)
+    terminal.type("r\n")
+    assert "2 of 3" in terminal.wait_for(PROMPT)
+    terminal.type("u\n")
+    assert "1 of 3" in terminal.wait_for(PROMPT)
+    assert text(place) == NEO
+    terminal.type("u\n")
+    assert "error[no_undo]" in terminal.wait_for(PROMPT)  # and asks again
+    terminal.type("\x04")  # the end of the input
+    terminal.wait_for("3 of 3 are left")
+    assert terminal.status() == 1
+
+
+def test_an_editor(place, opened, tmp_path):
+    editor = put(tmp_path / "editor", "#!/bin/sh\necho 'Likes green tea.' > \"$1\"\n")
+    editor.chmod(0o700)
+    terminal = opened(EDITOR=str(editor))
+    terminal.wait_for(PROMPT)
+    terminal.type("e\n")
+    assert "2 of 3" in terminal.wait_for(PROMPT)
+    terminal.type("q\n")
+    assert terminal.status() == 1
+    assert "Likes green tea." in text(place)
+
+
+def test_no_new_words_change_nothing(place, opened):
+    terminal = opened()
+    terminal.wait_for(PROMPT)
+    terminal.type("e\n")
+    terminal.wait_for("New words: ")
+    terminal.type("\n")
+    assert "Nothing was changed." in terminal.wait_for(PROMPT)
+    terminal.type("q\n")
+    assert terminal.status() == 1
+    assert text(place) == NEO

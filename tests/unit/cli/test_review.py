@@ -1,0 +1,267 @@
+"""``catmem review`` through a pipe, as a list and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.end_to_end.terminal import error_of, run, run_json, snapshot
+from tests.golden.case import put
+
+CONFIG = "stale_after: 30d\ntaxonomy: {closed: true, categories: {talk: {}, rules: {}}}\n"
+NEO = """\
+## Talk
+[created: 2026-07-01] Likes tea.
+§
+[verified_date: 2026-08-01] Prefers short answers.
+
+## Rules
+[created: 2026-01-01, expires: 2026-11-01] Two spaces.
+§
+[created: 2026-11-20] No tabs.
+"""
+DAY = ("--as-of", "2026-11-21")
+THREE = ["Likes tea.", "Prefers short answers.", "Two spaces."]
+
+
+@pytest.fixture(autouse=True)
+def _that_day(monkeypatch):
+    from datetime import date
+
+    for module in ("reviewing", "workspace"):
+        monkeypatch.setattr(f"catmem.service.{module}.today", lambda: date(2026, 11, 21))
+
+
+@pytest.fixture
+def place(tmp_path):
+    put(tmp_path / "catmem.yaml", CONFIG)
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk, rules]\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", NEO)
+    return tmp_path
+
+
+def review(place, answers, *arguments, status=0):
+    return run("review", "--root", place, *DAY, *arguments, status=status, input=answers)
+
+
+def text(place):
+    return (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
+
+
+def test_a_whole_review(place):
+    result = review(place, "k\ne Likes green tea.\nr\n")
+    assert result.stdout == (
+        "1 of 3  neo/user:2  talk\n"
+        "  Likes tea.\n"
+        "stale: created 2026-07-01, 143 days ago; stale after 30\n"
+        "\n"
+        "2 of 3  neo/user:4  talk\n"
+        "  Prefers short answers.\n"
+        "stale: verified 2026-08-01, 112 days ago; stale after 30\n"
+        "\n"
+        "3 of 3  neo/user:7  rules\n"
+        "  Two spaces.\n"
+        "expired 2026-11-01, 20 days ago\n"
+    )
+    assert [line for line in result.stderr.splitlines() if not line.startswith("note:")] == [
+        "kept and verified (revision 2)",
+        "changed and verified (revision 3)",
+        "removed (revision 4)",
+        "All done.",
+    ]
+    assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea." in text(place)
+    assert "[verified_date: 2026-11-21] Likes green tea." in text(place)
+    assert "Two spaces" not in text(place)
+
+
+def test_answers_that_end_early(place):
+    result = review(place, "k\n", status=1)
+    assert "2 of 3 are left. What was answered is written; run it again to go on." in result.stderr
+    assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea." in text(place)
+    assert "Prefers" in review(place, "", status=1).stdout
+    assert "All done." in review(place, "s\ns\n").stderr
+
+
+def test_no_answers_at_all_write_nothing(place):
+    before = snapshot(place)
+    assert "3 of 3 are left" in review(place, "", status=1).stderr
+    assert snapshot(place) == before
+
+
+def test_quit(place):
+    assert "2 of 3 are left" in review(place, "s\nq\nk\n", status=1).stderr
+    assert text(place) == NEO
+
+
+def test_what_is_skipped_is_not_asked_again_in_this_round(place):
+    review(place, "s\n", status=1)
+    result = review(place, "s\ns\n")
+    assert "1 more was answered or skipped in this round; --restart asks again." in result.stderr
+    assert "Likes tea" not in result.stdout
+    assert "1 of 3" in review(place, "", status=1).stdout  # the next round
+
+
+def test_restart(place):
+    review(place, "s\n", status=1)
+    assert "Likes tea" in review(place, "", "--restart", status=1).stdout
+
+
+@pytest.mark.parametrize("answer", ["z", "keep", "k now", "e", "e  ", "K", "1", "\x1b[2J", "x" * 5000])
+def test_an_unknown_answer_stops_and_names_its_line(place, answer):
+    result = review(place, f"s\n\n{answer}\nr\n", status=2)
+    assert "error[bad_answer]: standard input:3: " in result.stderr
+    assert "is no answer" in result.stderr
+    assert "running it again goes on" in result.stderr
+    assert "\x1b" not in result.stderr
+    assert len(result.stderr) < 1000
+    assert text(place) == NEO
+    assert "Prefers" in review(place, "", status=1).stdout
+
+
+def test_answers_that_are_no_text(place):
+    result = review(place, b"k\n\xff\n", status=2)
+    assert "error[not_utf8]: standard input:2" in result.stderr
+    assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea." in text(place)
+
+
+def test_an_answer_that_cannot_be_done_stops_and_names_its_line(place):
+    (place / "catmem.yaml").write_text(CONFIG + "limits: {user: 300}\n", encoding="utf-8")
+    result = review(place, f"s\ne {'long ' * 100}\n", status=1)
+    assert "error[over_budget]" in result.stderr
+    assert "This was line 2 of standard input" in result.stderr
+    assert text(place) == NEO
+
+
+def test_help_in_between(place):
+    assert "keep: it still holds" in review(place, "?\ns\ns\ns\n").stderr
+
+
+def test_undo(place):
+    result = review(place, "k\nu\ns\ns\ns\n")
+    assert "taken back in neo/user (revision 3): kept and verified" in result.stderr
+    assert result.stdout.count("1 of 3") == 2
+    assert text(place) == NEO
+
+
+def test_undo_in_the_next_run(place):
+    review(place, "k\n", status=1)
+    result = review(place, "u\n", status=1)
+    assert "taken back" in result.stderr
+    assert text(place) == NEO
+
+
+def test_undo_of_the_very_last_answer(place):
+    assert "2 of 3  neo/user:4" in review(place, "k\ns\nr\nu\nq\n", status=1).stdout
+    assert "Two spaces." in text(place)
+    review(place, "k\n")
+    result = review(place, "u\n", "-p", "neo", status=1)  # the skipped one is due, and the undone one too
+    assert "taken back" in result.stderr
+
+
+def test_undo_where_nothing_is_due(place):
+    review(place, "k\nk\nk\n")
+    assert "Nothing is due." in review(place, "").stderr
+    assert "taken back in neo/user (revision 5)" in review(place, "u\n", status=1).stderr
+    assert "Two spaces." in review(place, "", status=1).stdout
+
+
+def test_undo_without_a_dialogue(place):
+    review(place, "k\n", status=1)
+    assert "taken back in neo/user (revision 3)" in review(place, "", "--undo").stderr
+    assert text(place) == NEO
+    assert "error[no_undo]" in review(place, "", "--undo", status=2).stderr
+
+
+def test_undo_with_nothing_to_take_back(place):
+    assert "error[no_undo]" in review(place, "u\n", status=2).stderr
+
+
+def test_answers_in_a_file(place, tmp_path):
+    answers = put(tmp_path / "answers.txt", "s\nwhat\n")
+    result = review(place, "", "--answers", answers, status=2)
+    assert "answers.txt:2" in result.stderr
+    put(answers, "s\r\ns\n")
+    assert "All done." in review(place, "", "--answers", answers).stderr
+    assert error_of("review", "--root", place, "--answers", tmp_path / "none", *DAY)["code"] == "missing"
+
+
+def test_a_list(place):
+    before = snapshot(place)
+    result = run("review", "--root", place, *DAY, "--list")
+    assert [line.split("  ")[0] for line in result.stdout.splitlines()] == ["neo/user:2", "neo/user:4", "neo/user:7"]
+    assert "Likes tea." in result.stdout
+    assert snapshot(place) == before
+
+
+def test_nothing_is_due(place):
+    assert run("review", "--root", place, "--as-of", "2026-07-02", "-c", "talk", "--state", "stale").stderr == (
+        "Nothing is due.\n"
+    )
+    assert run("review", "--root", place, *DAY, "--list", "--state", "future").stderr == "Nothing is due.\n"
+
+
+def test_as_json(place):
+    said = run_json("review", "--root", place, *DAY, "--list")
+    assert list(said) == ["as_of", "due", "passed_over", "answers"]
+    assert [each["body"] for each in said["due"]] == THREE
+    said = json.loads(review(place, "k\ns\n", "--format", "json", status=1).stdout)
+    assert [(each["answer"], each["entity"], each["revision"]) for each in said["answers"]] == [
+        ("keep", "neo/user", "2"), ("skip", "neo/user", None),
+    ]  # fmt: skip
+    assert [each["body"] for each in said["due"]] == ["Two spaces."]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["-p", "noe"], "there is no profile 'noe'"),
+        (["--state", "old"], "'old' is not one of"),
+        (["--as-of", "soon"], "is not a day"),
+        (["--list", "--restart"], "exclude each other"),
+        (["--list", "--undo"], "exclude each other"),
+    ],
+)
+def test_wrong_arguments(place, arguments, expected):
+    assert expected in run("review", "--root", place, *arguments, status=2).stderr
+
+
+def test_a_category_that_nobody_declared(place):
+    result = run("review", "--root", place, *DAY, "--list", "-c", "tlak")
+    assert "The category 'tlak' is not declared in catmem.yaml. Did you mean 'talk'?" in result.stderr
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_asked_about(place):
+    put(place / "profiles" / "boss.yaml", "tier: 1\n")
+    put(place / "homes" / "boss" / "USER.md", "x").write_bytes(b"\xff\n")
+    result = review(place, "s\ns\ns\n", status=2)
+    assert "All done." in result.stderr
+    assert "error[not_utf8]" in result.stderr
+
+
+def test_a_fact_that_would_act_on_the_terminal_is_written_out(place):
+    put(place / "homes" / "neo" / "USER.md", "## Talk\n[created: 2026-01-01] red \x1b[31m\n")
+    result = review(place, "", status=1)
+    assert "red \\x1b[31m" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_again(place, monkeypatch):
+    from catmem.service.reviewing import Review
+    from catmem.service.workspace import Workspace
+
+    keep = Review.keep
+
+    def late(self, due):
+        if due.entry.body == "Likes tea.":
+            workspace = Workspace.open(place)
+            workspace.replace("neo", "Likes tea.", "Likes tea, others say.")
+            workspace.store.close()
+        return keep(self, due)
+
+    monkeypatch.setattr(Review, "keep", late)
+    result = review(place, "k\nk\nk\nk\n")
+    assert "error[changed_meanwhile]: " in result.stderr
+    assert "Likes tea, others say." in result.stdout
+    assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea, others say." in text(place)
+    assert "All done." in result.stderr

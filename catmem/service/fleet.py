@@ -1,0 +1,256 @@
+"""The profiles of a root on disk: what each may read and write, and why.
+
+A profile that is not right, or a file that cannot be read, is named among the problems, and hides none of the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.errors import CatmemError, UnknownNameError, UnreadableError
+from catmem.policy.fleet import Fleet, Held, fleet_of
+from catmem.policy.profile import check_profile, load_profile, profile_names
+from catmem.policy.prompt import TARGETS
+from catmem.policy.reasons import Reason, reasons
+from catmem.policy.schema import nearest, shown, suggestion
+from catmem.policy.selector import is_pattern
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from catmem.model.document import Document
+    from catmem.policy.profile import Profile
+    from catmem.service.workspace import Workspace
+
+_YAML = frozenset((".yaml", ".yml"))
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who reads and may write what in a root. ``problems`` are the profiles and files that could not be looked at."""
+
+    fleet: Fleet
+    problems: tuple[CatmemError, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole as JSON-ready data."""
+        return access_dict(self.fleet, self.fleet.profiles, self.fleet.categories) | {
+            "problems": [problem.to_dict() for problem in self.problems]
+        }
+
+
+class Why(NamedTuple):
+    """Why a profile may do something in a category. ``entries`` are those of its own files, by target.
+
+    ``note`` says that the category may be a slip.
+    """
+
+    profile: str
+    category: str
+    declared: bool
+    entries: dict[str, int]
+    headers: dict[str, bool]
+    """Whether each of its files has section headers; a file that is missing or cannot be read is left out."""
+    reasons: tuple[Reason, ...]
+    note: str | None
+    problems: tuple[CatmemError, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON-ready data."""
+        return {
+            "profile": self.profile,
+            "category": self.category,
+            "declared": self.declared,
+            "entries": self.entries,
+            "answers": [reason.to_dict() for reason in self.reasons],
+            "problems": [problem.to_dict() for problem in self.problems],
+        }
+
+
+def read_access(workspace: Workspace) -> Access:
+    """Who reads and may write what, over all profiles and files of a root.
+
+    Raises ``UnreadableError`` if the folder of profiles cannot be listed.
+    """
+    profiles, problems = load_each(workspace)
+    counts: dict[Held, int] = {}
+    read: set[Path] = set()
+    for profile in profiles:
+        documents, wrong = documents_of(workspace, profile.name)
+        problems += wrong
+        for target, document in documents.items():
+            # Two profiles may share a folder.
+            path = workspace.path(profile.name, target)
+            if path not in read:
+                read.add(path)
+                _count(counts, target, document)
+    return Access(fleet_of(profiles, workspace.config.taxonomy, counts), tuple(problems))
+
+
+def explain(workspace: Workspace, name: str, category: str) -> Why:
+    """Why a profile may read, write and verify a category (its slug, title or an alias), or may not.
+
+    Raises ``UnknownNameError`` for a profile that there is not, and for a category that a closed taxonomy does not
+    declare and that is in no file either; ``ConfigError``.
+    """
+    config = workspace.config
+    profile = workspace.profile(name)
+    slug = known_slug(category, workspace)
+    note = None
+    if slug not in config.taxonomy.declared():
+        access = read_access(workspace)
+        if slug not in access.fleet.categories:
+            note = unknown_category(category, access.fleet)
+    counts: dict[Held, int] = {}
+    documents, problems = documents_of(workspace, profile.name)
+    for target, document in documents.items():
+        _count(counts, target, document)
+    written = None
+    if profile.path is not None and config.taxonomy.aliases:
+        written = load_profile(profile.path, profiles_dir=config.profiles_dir)
+    return Why(
+        profile=profile.name,
+        category=slug,
+        declared=slug in config.taxonomy.declared(),
+        entries={
+            target: sum(count for held, count in counts.items() if held[:2] == (slug, target)) for target in documents
+        },
+        headers={target: bool(document.scan.headers) for target, document in documents.items() if document.text},
+        reasons=reasons(profile, slug, config.taxonomy, written),
+        note=note,
+        problems=tuple(problems),
+    )
+
+
+def chosen_profiles(workspace: Workspace, access: Access, names: Sequence[str]) -> tuple[Profile, ...]:
+    """The profiles of these names, in the order of the fleet; without any, all.
+
+    Raises ``UnknownNameError`` for one that there is not, and what is wrong with one that is not right.
+    """
+    right = {profile.name for profile in access.fleet.profiles}
+    for name in names:
+        if name not in right:
+            workspace.profile(name)
+    return tuple(profile for profile in access.fleet.profiles if not names or profile.name in names)
+
+
+def chosen_categories(
+    workspace: Workspace, fleet: Fleet, wanted: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The categories that slugs, titles, aliases and patterns name, in the order of the fleet, and notes on slips.
+
+    Without any, all. Raises ``UnknownNameError`` for one that a closed taxonomy does not declare and no file has.
+    """
+    chosen: set[str] = set()
+    notes: list[str] = []
+    for each in wanted:
+        slug = each if is_pattern(each) else known_slug(each, workspace)
+        found = {category for category in fleet.categories if fnmatchcase(category, slug)}
+        if not found:
+            notes.append(unknown_category(each, fleet))
+        chosen |= found
+    return tuple(category for category in fleet.categories if not wanted or category in chosen), tuple(notes)
+
+
+def known_slug(category: str, workspace: Workspace) -> str:
+    """The category that a person means by a slug, a title or an alias."""
+    slug = slugify(category)
+    return workspace.config.taxonomy.aliases.get(slug, slug)
+
+
+def unknown_category(category: str, fleet: Fleet) -> str:
+    """What to tell a person who names a category that nobody names and no file has.
+
+    In an open taxonomy that may be meant; in a closed one it raises ``UnknownNameError``.
+    """
+    known = fleet.categories
+    if fleet.taxonomy.closed or not slugify(category):
+        raise UnknownNameError(
+            f"there is no category {shown(category)} in this root",
+            hint=suggestion(slugify(category), known, "categories"),
+        )
+    near = nearest(slugify(category), known)
+    return f"No profile names the category {shown(category)} and no file has it yet." + (
+        f" Did you mean {near!r}?" if near else ""
+    )
+
+
+def load_each(workspace: Workspace) -> tuple[list[Profile], list[CatmemError]]:
+    """The profiles of a root that are right, by name, and what is wrong with the others."""
+    config = workspace.config
+    profile_names(config.profiles_dir)  # raises if the folder cannot be listed
+    profiles: dict[str, Profile] = {}
+    problems: list[CatmemError] = []
+    for file in _profile_files(config.profiles_dir):
+        try:
+            profile = load_profile(file, config=config)
+            check_profile(profile, config)
+        except CatmemError as error:
+            problems.append(error)
+        else:
+            profiles[profile.name] = profile
+    return list(profiles.values()), problems
+
+
+def documents_of(workspace: Workspace, name: str) -> tuple[dict[str, Document], list[CatmemError]]:
+    """The files of a profile that can be read, by target (a missing file is an empty one), and why others cannot."""
+    documents: dict[str, Document] = {}
+    problems: list[CatmemError] = []
+    for target in TARGETS:
+        try:
+            documents[target] = workspace.view(name, target).document
+        except CatmemError as error:
+            problems.append(error)
+            if not isinstance(error, UnreadableError):
+                break  # the profile's folder is not right, which is one problem and not two
+    return documents, problems
+
+
+def access_dict(fleet: Fleet, profiles: Iterable[Profile], categories: Iterable[str]) -> dict[str, Any]:
+    """A fleet as JSON-ready data, with these profiles and categories in the matrix."""
+    chosen = [profile.name for profile in profiles]
+    every = len(fleet.profiles)
+    return {
+        "profiles": [
+            {"profile": each.name, "tier": each.tier, "may_verify": each.verifies}
+            for each in fleet.profiles
+            if each.name in chosen
+        ],
+        "matrix": [_row(fleet, category, chosen) for category in categories],
+        "orphans": [orphan._asdict() | {"readers": list(orphan.readers)} for orphan in fleet.orphans()],
+        "widest": [width._asdict() | {"of": every} for width in fleet.widest()],
+    }
+
+
+def _row(fleet: Fleet, category: str, chosen: list[str]) -> dict[str, Any]:
+    cells = {name: fleet.cells[category][name] for name in chosen}
+    return {
+        "category": category,
+        "declared": fleet.is_declared(category) or category == UNCATEGORIZED,
+        "entries": fleet.count(category),
+        "reads_user": [name for name, cell in cells.items() if cell.user == "yes"],
+        "reads_memory": [name for name, cell in cells.items() if cell.memory == "yes"],
+        "reads_without_headers": [
+            name for name, cell in cells.items() if "without-headers" in {cell.user, cell.memory}
+        ],
+        "writes": [name for name, cell in cells.items() if cell.write],
+        "drops": [name for name, cell in cells.items() if cell.mark() == "d"],
+    }
+
+
+def _count(counts: dict[Held, int], target: str, document: Document) -> None:
+    headers = bool(document.scan.headers)
+    for entry in document.entries:
+        held = Held(entry.category, target, headers)
+        counts[held] = counts.get(held, 0) + 1
+
+
+def _profile_files(folder: Path) -> list[Path]:
+    """Everything in a folder that is meant to be a profile, names that none can have included."""
+    if not folder.is_dir():
+        return []
+    return sorted(file for file in folder.iterdir() if file.suffix in _YAML and not file.name.startswith("."))

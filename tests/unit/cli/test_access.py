@@ -1,0 +1,250 @@
+"""``catmem access``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from tests.golden.case import put
+
+EXAMPLE = """\
+                                     orchestrator
+                                     |    morpheus
+                                     |    |    neo
+                                     |    |    |    specialist
+                                     |    |    |    |    trinity
+                                     |    |    |    |    |    scout
+category                    entries  |   |   |   |   |   |
+communication-style              12  rw  r   r   .   r   r
+cognitive-patterns                4  rw  r   .   .   .   .
+working-relationship              6  rw  rw  .   .   .   .
+workflow-rules-development        7  rw  .   rw  .   .   .
+workflow-rules-finance            8  rw  .   .   .   rw  .
+approval-conventions              4  rw  .   .   .   r   .
+finance-vendors                   4  rw  .   .   .   r   .
+finance-budgets                   2  rw  .   .   .   r   .
+finance-payroll                   1  rw  .   .   .   .   .
+projects                          2  rw  .   .   .   .   .
+__uncategorized__                 5  rw  r?  r?  r?  r?  .
+
+r reads   rw reads and may write   . neither
+? reads it in a file without section headers only
+Tier 1 (orchestrator) may write in the files of all profiles, every other profile in its own.
+
+Read by the most of 6 profiles:
+  communication-style         5  12 entries
+  cognitive-patterns          2  4 entries
+  working-relationship        2  6 entries
+  workflow-rules-development  2  7 entries
+  workflow-rules-finance      2  8 entries
+
+Read by tier 1 only:
+  finance-payroll    1 entry
+  projects           2 entries
+  __uncategorized__  2 entries in MEMORY.md
+"""
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+@pytest.fixture
+def example(tmp_path):
+    assert run("init", "--example", tmp_path / "demo").exit_code == 0
+    return tmp_path / "demo"
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A small root, in which a slip opened a category that nobody reads."""
+    put(tmp_path / "catmem.yaml", "taxonomy: {closed: true, categories: {talk: {aliases: [speech]}, pay: {}}}\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nwritable_categories: [pay]\n")
+    put(tmp_path / "profiles" / "trin.yaml", "user_memory_categories: ['!pay', '*']\ninclude_uncategorized: false\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\none\n\n## Tlak\ntwo\n")
+    return tmp_path
+
+
+def test_the_example(example):
+    result = run("access", "--root", example)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, EXAMPLE, "")
+
+
+def test_names_that_fit_stand_over_their_columns(place):
+    assert run("access", "--root", place).stdout == (
+        "category           entries  neo  trin\n"
+        "talk                     1  r    r\n"
+        "pay                      0  d    r\n"
+        "tlak                     1  .    .\n"
+        "__uncategorized__        0  r?   .\n"
+        "\n"
+        "r reads   d may write and not read (a drop)   . neither\n"
+        "? reads it in a file without section headers only\n"
+        "\n"
+        "Read by the most of 2 profiles:\n"
+        "  talk  2  1 entry\n"
+        "  pay   1  0 entries\n"
+        "\n"
+        "Read by nobody:\n"
+        "  tlak  not declared, 1 entry\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("choices", "lines"),
+    [
+        (("-p", "trin"), ["talk 1 r", "pay 0 r", "tlak 1 .", "__uncategorized__ 0 ."]),
+        (("-p", "neo", "-c", "speech"), ["talk 1 r"]),
+        (("-p", "neo", "-c", "t*", "-c", "Pay"), ["talk 1 r", "pay 0 d", "tlak 1 ."]),
+        (("-p", "neo", "-t", "memory"), ["talk 0 .", "pay 0 d", "tlak 0 .", "__uncategorized__ 0 r?"]),
+    ],
+)
+def test_a_part(place, choices, lines):
+    table = run("access", "--root", place, *choices).stdout.split("\n\n")
+    assert [" ".join(line.split()) for line in table[0].splitlines()[1:]] == lines
+    assert len(table) == 2, "what is read by the most and by nobody is told of the whole root only"
+
+
+def test_many_profiles_have_a_line_a_category_and_with_one_chosen_all_their_names(tmp_path):
+    names = [f"agent-{number:03}" for number in range(100)]
+    for number, name in enumerate(names):
+        reads = f"c{number % 50}"
+        put(
+            tmp_path / "profiles" / f"{name}.yaml",
+            f"user_memory_categories: [common, {reads}]\nwritable_categories: [{reads}]\n",
+        )
+    lines = run("access", "--root", tmp_path).stdout.splitlines()
+    assert lines[0] == "category           entries  readers  writers  names"
+    assert len(lines[1:53]) == 52
+    assert "c0                       0        2        2  agent-000 rw, agent-050 rw" in lines
+    assert "common                   0      100        0  agent-000 r, and 99 more" in lines
+    assert max(map(len, lines[:53])) <= 80
+    (line,) = (
+        line for line in run("access", "--root", tmp_path, "-c", "common").stdout.splitlines() if "agent" in line
+    )
+    assert [name for name in names if f"{name} r" in line] == names
+
+
+def test_json(place):
+    said = json.loads(run("access", "--root", place, "--format", "json").stdout)
+    assert said["profiles"] == [
+        {"profile": "neo", "tier": 2, "may_verify": False},
+        {"profile": "trin", "tier": 2, "may_verify": False},
+    ]
+    assert said["matrix"][1] == {
+        "category": "pay",
+        "declared": True,
+        "entries": 0,
+        "reads_user": ["trin"],
+        "reads_memory": [],
+        "reads_without_headers": [],
+        "writes": ["neo"],
+        "drops": ["neo"],
+    }
+    assert said["matrix"][-1]["reads_without_headers"] == ["neo"]
+    assert said["orphans"] == [{"category": "tlak", "target": None, "entries": 1, "declared": False, "readers": []}]
+    assert said["widest"][0] == {"category": "talk", "readers": 2, "entries": 1, "of": 2}
+    assert said["problems"] == []
+    part = json.loads(run("access", "--root", place, "--format", "json", "-p", "neo", "-c", "talk").stdout)
+    assert [row["reads_user"] for row in part["matrix"]] == [["neo"]]
+
+
+def test_why(example):
+    result = run("access", "--root", example, "--why", "trinity", "payroll")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("trinity and finance-payroll\n\nreads it in USER.md: no\n")
+    assert (
+        "reads it in MEMORY.md: no\n"
+        "  '!finance-payroll' of memory_categories takes it away, after 'finance-*' has selected it\n"
+    ) in result.stdout
+    assert "profiles/trinity.yaml:14\n" in result.stdout
+    assert "profiles/specialist.yaml:13, which trinity extends\n" in result.stdout
+
+
+def test_why_says_what_the_file_of_the_profile_decides(example):
+    def answer():
+        return run("access", "--root", example, "--why", "neo", "__uncategorized__").stdout.splitlines()[2]
+
+    assert answer() == "reads it in USER.md: no, its file has section headers"
+    put(example / "homes" / "neo" / "USER.md", "one\n§\ntwo\n")
+    assert answer() == "reads it in USER.md: yes, its file has no section headers"
+    (example / "homes" / "neo" / "USER.md").unlink()
+    assert answer() == "reads it in USER.md: in a file without section headers"
+
+
+def test_why_as_json(place):
+    said = json.loads(run("access", "--root", place, "--why", "neo", "talk", "--format", "json").stdout)
+    assert list(said) == ["profile", "category", "declared", "entries", "answers", "problems"]
+    assert [(each["asked"], each["answer"], each["rule"]) for each in said["answers"]] == [
+        ("user", "yes", "selected"),
+        ("memory", "no", "not-selected"),
+        ("write", "no", "not-selected"),
+        ("verify", "no", "may-verify"),
+    ]
+    assert said["answers"][0]["line"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--why", "noe", "talk"), "error[unknown_name]: {}/profiles: there is no profile 'noe'\n  Did you mean 'neo'?\n"),
+        (("--why", "neo", "talc"), "error[unknown_name]: there is no category 'talc' in this root\n  Did you mean 'talk'?\n"),
+        (("-p", "noe"), "error[unknown_name]: {}/profiles: there is no profile 'noe'\n  Did you mean 'neo'?\n"),
+        (("-c", "talc"), "error[unknown_name]: there is no category 'talc' in this root\n  Did you mean 'talk'?\n"),
+        (("-c", "x*"), "error[unknown_name]: there is no category 'x*' in this root\n  The categories are "),
+    ],
+)  # fmt: skip
+def test_a_name_that_there_is_not(place, arguments, said):
+    result = run("access", "--root", place, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(said.format(place))
+
+
+def test_in_an_open_taxonomy_a_category_that_is_nowhere_is_a_note(place):
+    put(place / "catmem.yaml", "version: 1\n")
+    for arguments in (("--why", "neo", "talc"), ("-c", "talc")):
+        result = run("access", "--root", place, *arguments)
+        assert result.exit_code == 0
+        note = "No profile names the category 'talc' and no file has it yet. Did you mean 'talk'?\n"
+        assert result.stderr == note
+
+
+def test_why_stands_alone(place):
+    result = run("access", "--root", place, "--why", "neo", "talk", "-p", "neo")
+    assert (result.exit_code, "leave out -p, -c and -t" in result.stderr) == (2, True)
+
+
+def test_an_empty_root(tmp_path):
+    result = run("access", "--root", tmp_path)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"There are no profiles in {tmp_path / 'profiles'}.\n"
+    assert json.loads(run("access", "--root", tmp_path, "--format", "json").stdout)["profiles"] == []
+
+
+def test_a_broken_profile_and_an_unreadable_file_are_named_and_all_else_is_there(place):
+    put(place / "profiles" / "bad.yaml", "tierr: 2\n")
+    put(place / "homes" / "trin" / "USER.md", b"\xff")
+    result = run("access", "--root", place)
+    assert result.exit_code == 2
+    assert "talk                     1  r    r\n" in result.stdout
+    assert "Not everything could be looked at (see the errors): what follows is about the rest.\n" in result.stdout
+    assert "error[schema]: " in result.stderr
+    assert "error[not_utf8]: " in result.stderr
+    as_json = run("access", "--root", place, "--format", "json")
+    assert as_json.exit_code == 2
+    assert [problem["code"] for problem in json.loads(as_json.stdout)["problems"]] == ["schema", "not_utf8"]
+    assert [json.loads(line)["error"]["code"] for line in as_json.stderr.splitlines()] == ["schema", "not_utf8"]
+
+
+def test_no_text_of_an_entry_is_shown_and_nothing_a_terminal_would_act_on(place):
+    put(place / "homes" / "neo" / "USER.md", "## Talk\nCANARY\n\n## T\u202elak\nCANARY\n")
+    put(place / "profiles" / "evil\x1b[31m.yaml", "{}\n")
+    result = run("access", "--root", place)
+    assert result.exit_code == 2
+    for printed in (result.stdout, result.stderr):
+        assert "CANARY" not in printed
+        assert "\x1b" not in printed
+        assert "\u202e" not in printed

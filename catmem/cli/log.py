@@ -88,6 +88,8 @@ def _said(note: Mapping[str, Any]) -> str:
     """What a note tells of the operations, in few words."""
     if "restored" in note:
         return f"revision {note['restored']}"
+    if "source" in note:
+        return printable(f"from {note['source']}")
     actions = Counter(f"{action['action']} {action['category']}" for action in note.get("actions", ()))
     return printable(", ".join(name if count == 1 else f"{name} ({count})" for name, count in actions.items()))
 

@@ -75,12 +75,27 @@ def merge(
         return Merge(o.text, ())
     if o.text == b.text:
         return Merge(t.text, ())
-    if any(side.scan.headers for side in (b, o, t)):
-        b, o, t = titled(b), titled(o), titled(t)
+    b, o, t = _alike(b, o, t)
     # The side whose text sorts first is the one that is edited, whatever its role.
     swapped = t.text < o.text
     merging = _Merging(b, *((t, o) if swapped else (o, t)), precedence, swapped=swapped)
     return Merge(merging.run(), tuple(merging.conflicts))
+
+
+def merge_into(ours: Document, base: Document, theirs: Document, *, precedence: Side = "ours") -> Merge:
+    """Bring their changes into our text, of which everything that they did not change keeps its bytes.
+
+    One side wins each conflict, ours by default, and all are reported, whoever wins. ``base`` and ``theirs`` need not
+    be whole versions of one file: what ``ours`` alone has is ours. Raises ``EditError`` (``not_possible``).
+    """
+    base, ours, theirs = _alike(base, ours, theirs)
+    merging = _Merging(base, ours, theirs, precedence, swapped=False, reports=True)
+    return Merge(merging.run(), tuple(merging.conflicts))
+
+
+def _alike(*sides: Document) -> Iterator[Document]:
+    """The sides with a title where one can be, if one of them has sections."""
+    return map(titled, sides) if any(side.scan.headers for side in sides) else iter(sides)
 
 
 class _Outcome(NamedTuple):
@@ -93,12 +108,21 @@ class _Outcome(NamedTuple):
 class _Merging:
     """One merge in progress: ``near`` is the side that is edited, ``far`` the side whose changes are brought in."""
 
-    def __init__(
-        self, base: Document, near: Document, far: Document, precedence: Side | None, *, swapped: bool
+    def __init__(  # noqa: PLR0913 - the three sides, and how to merge them
+        self,
+        base: Document,
+        near: Document,
+        far: Document,
+        precedence: Side | None,
+        *,
+        swapped: bool,
+        reports: bool = False,
     ) -> None:
         self.base, self.near, self.far = base, near, far
         self.precedence = precedence
         self.swapped = swapped
+        self.reports = reports or precedence is None
+        """Whether conflicts are reported; where one side wins them all, that is for the caller to say."""
         self.conflicts: list[Conflict] = []
         self.slots = [Slot(entry, [Version.of(entry)]) for entry in near.entries]
         # What the far side brings: by its index in `far`, the versions to put where it stands there.
@@ -161,16 +185,14 @@ class _Merging:
             return _Outcome([], None)
         winner = self._winner()
         if winner is not None:
-            won = near if winner == "near" else far
-            return _Outcome([] if won is None else [won], None)
-        return _Outcome([left], "removed")
+            left = near if winner == "near" else far
+        return _Outcome([] if left is None else [left], "removed")
 
     def _both_changed(self, base: Version, near: Version, far: Version) -> _Outcome:
         winner = self._winner()
         if base.body not in (near.body, far.body) and near.body != far.body:
-            if winner is not None:
-                return _Outcome([near if winner == "near" else far], None)
-            return _Outcome([near, far], "body")
+            both = [near, far] if winner is None else [near if winner == "near" else far]
+            return _Outcome(both, "body")
         body = far.body if near.body == base.body else near.body
         category = far.category if near.category == base.category else near.category
         tags, clash = _merged_tags(base.tags, near.tags, far.tags, prefer_far=winner == "far")
@@ -178,7 +200,7 @@ class _Merging:
         if moved_apart and winner == "far":
             category = far.category
         reason: Reason | None = "category" if moved_apart else "tags" if clash else None
-        return _Outcome([_made(category, body, tags, near, far)], None if winner else reason)
+        return _Outcome([_made(category, body, tags, near, far)], reason)
 
     def _winner(self) -> Literal["near", "far"] | None:
         if self.precedence is None:
@@ -201,7 +223,7 @@ class _Merging:
             winner = self._winner()
             tags, clash = _merged_tags({}, near.tags, far.tags, prefer_far=winner == "far")
             slot.versions = [_made(near.category, near.body, tags, near, far)]
-            if not winner and (clash or near.category != far.category):
+            if clash or near.category != far.category:
                 self._report("tags" if clash else "category", None, near, far)
 
     def _drop_repeated(self) -> None:
@@ -240,6 +262,8 @@ class _Merging:
         near: Version | None,
         far: Version | None,
     ) -> None:
+        if not self.reports:
+            return
         ours, theirs = (far, near) if self.swapped else (near, far)
         self.conflicts.append(Conflict(reason, base, ours, theirs))
 
@@ -250,11 +274,9 @@ class _Merging:
             return near
         if near == base:
             return far
-        winner = self._winner()
-        if winner is None:
-            versions = [None if title is None else Version("", title, {}, title) for title in (base, near, far)]
-            self._report("title", *versions)
-        return far if winner == "far" else near
+        versions = [None if title is None else Version("", title, {}, title) for title in (base, near, far)]
+        self._report("title", *versions)
+        return far if self._winner() == "far" else near
 
     def _titles(self) -> dict[str, str]:
         return {section.category: section.title for section in reversed(self.far.sections)}

@@ -9,12 +9,25 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from catmem.model.document import Entry
+
+class Worded(Protocol):
+    """An entry, as far as pairing looks at it."""
+
+    @property
+    def category(self) -> str:
+        """Where it stands."""
+        ...
+
+    @property
+    def body(self) -> str:
+        """Its text without tags."""
+        ...
+
 
 OVERLAP = 0.5
 _REACH = 64
@@ -25,7 +38,7 @@ _IDEOGRAPHS = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaf
 _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
 
 
-def pair_entries(old: Sequence[Entry], new: Sequence[Entry]) -> dict[int, int]:
+def pair_entries(old: Sequence[Worded], new: Sequence[Worded]) -> dict[int, int]:
     """The index in ``new`` of each entry of ``old`` that is still there, by its index in ``old``."""
     pairs: dict[int, int] = {}
     old_bodies = [entry.body for entry in old]
@@ -51,7 +64,7 @@ def _pair_equal(old_keys: Sequence[Hashable], new_keys: Sequence[Hashable], pair
             pairs[index] = free[key].pop()
 
 
-def _pair_reworded(old: Sequence[Entry], new: Sequence[Entry], pairs: dict[int, int], *, forward: bool) -> None:
+def _pair_reworded(old: Sequence[Worded], new: Sequence[Worded], pairs: dict[int, int], *, forward: bool) -> None:
     partner = {there: here for here, there in pairs.items()}
     old_gaps = _gaps(old, pairs.__contains__, lambda index: index, forward=forward)
     new_gaps = _gaps(new, partner.__contains__, partner.__getitem__, forward=forward)
@@ -68,7 +81,7 @@ def _pair_reworded(old: Sequence[Entry], new: Sequence[Entry], pairs: dict[int, 
 
 
 def _gaps(
-    entries: Sequence[Entry], paired: Callable[[int], bool], name: Callable[[int], int], *, forward: bool
+    entries: Sequence[Worded], paired: Callable[[int], bool], name: Callable[[int], int], *, forward: bool
 ) -> dict[tuple[str, int | None], list[int]]:
     """The unpaired entries of each gap, in file order; a gap is named by its category and the pair at its edge."""
     edges: dict[str, int] = {}

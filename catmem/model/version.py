@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.digest import content_digest
+from catmem.syntax import tags as tag_blocks
+from catmem.text import DEFAULT_LIMITS
+
 if TYPE_CHECKING:
     from catmem.model.document import Entry, TagValue
 
@@ -20,6 +24,20 @@ class Version(NamedTuple):
     def of(cls, entry: Entry) -> Version:
         """The version that an entry is."""
         return cls(entry.category, entry.body, entry.tags, entry.text)
+
+    @classmethod
+    def read(cls, category: str, text: str) -> Version:
+        """The version that a text with its tag block is, escapes undone."""
+        pairs, body = tag_blocks.read(text, DEFAULT_LIMITS.tag_block_chars)
+        tags: dict[str, TagValue] = {}
+        for key, value in pairs:
+            tags.setdefault(key, value if isinstance(value, str) else list(value))
+        return cls(category, body, tags, text)
+
+    @property
+    def id(self) -> str:
+        """The id of an entry that says this."""
+        return content_digest([self.body, self.tags])
 
     def says(self, other: Version) -> bool:
         """Whether the two are the same in category, body and tags."""

@@ -216,7 +216,7 @@ def memory_dir(profile: Profile, config: Config) -> Path:
         named = config.root / expand_user(profile.memory_dir)
         may_leave = False
     try:
-        folder, root = named.resolve(), config.root.resolve()
+        folder, root = Path(os.path.realpath(named)), Path(os.path.realpath(config.root))
     except (OSError, RuntimeError) as error:
         hint = "Mend the symbolic links on the way to it."
         raise UnreadableError(f"cannot be resolved: {error}", code="symlink", path=named, hint=hint) from error
@@ -327,9 +327,9 @@ def _read(file: Path) -> _Layer:
     return _layer(file, read_bounded(file, YAML_LIMIT))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _layer(file: Path, raw: bytes) -> _Layer:
-    """The layer of a file with these bytes. Kept, since the same few profiles are asked for again and again."""
+    """The layer of a file with these bytes. Kept, since the same profiles are asked for again and again."""
     found = parse_once(raw, file)
     data = {} if found.data is None else found.data
     check(data, "profile", positions=found.positions, path=file)

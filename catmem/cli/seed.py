@@ -1,0 +1,307 @@
+"""``catmem seed``: slices of one profile's memory for others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem.cli.options import as_of_option, dry_run_option, format_option, open_with_store, root_option, target_option
+from catmem.cli.output import columns, emit, emit_json, first_line, print_error, printable, say
+from catmem.cli.written import text_diff
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import date
+
+    from catmem.model.merge import Conflict
+    from catmem.model.version import Version
+    from catmem.policy.seed import FilePlan, Resolve, State
+    from catmem.service.seed_plan import Refusal, SeededFile, SeedPlan, SeedResult
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import OnDrift
+
+_WIDTH = 60
+_OUT_OF_SYNC = 1
+
+
+@click.command(
+    epilog="Examples: catmem seed orchestrator trinity neo --dry-run   catmem seed orchestrator --all   "
+    "catmem seed --all --check   catmem seed orchestrator --ephemeral scout"
+)
+@click.argument("source", required=False)
+@click.argument("targets", nargs=-1)
+@click.option(
+    "--all",
+    "everybody",
+    is_flag=True,
+    help="Every profile that names SOURCE in seed_from, but those of tier 3. Without SOURCE: every source in turn, "
+    "from the top down.",
+)
+@dry_run_option
+@click.option("--check", is_flag=True, help="Write nothing; exit status 1 if anything is out of date (for CI).")
+@click.option("--status", is_flag=True, help="Write nothing; show how each entry stands on both sides.")
+@click.option("--ephemeral", is_flag=True, help="Print one target's slice as a memory file; nothing is written.")
+@target_option
+@click.option(
+    "--resolve",
+    type=click.Choice(["target", "source"]),
+    help="Settle conflicts: keep the target's entries for good, or take the source's.",
+)
+@click.option(
+    "--on-drift",
+    type=click.Choice(["adopt", "refuse"]),
+    help="If somebody changed a target by other means: merge into what is there (adopt), or refuse that file once and "
+    "keep a copy. By default what catmem.yaml says, else adopt.",
+)
+@click.option("--as", "actor", metavar="NAME", help="The profile that acts: one of tier 1. By default you, a person.")
+@as_of_option
+@root_option
+@format_option
+def command(  # noqa: PLR0913 - one parameter an option
+    source: str | None,
+    targets: tuple[str, ...],
+    *,
+    everybody: bool,
+    dry_run: bool,
+    check: bool,
+    status: bool,
+    ephemeral: bool,
+    target: str | None,
+    resolve: Resolve | None,
+    on_drift: OnDrift | None,
+    actor: str | None,
+    as_of: date | None,
+    root_folder: str | None,
+    as_json: bool,
+) -> None:
+    """Copy from SOURCE's files to those of each TARGET the entries whose categories the target's profile names.
+
+    Run it again whenever the source has changed: its edits arrive, what a target added or changed stays, and what both
+    changed is a conflict, which is reported and left to you (exit status 3). What was seeded stands in
+    catmem.seed.lock; commit it with the files. Expired entries, and those that a prompt would withhold, are not seeded.
+    """
+    _refuse_mixed(source, targets, everybody=everybody, modes=(dry_run, check, status, ephemeral))
+    workspace = open_with_store(root_folder)
+    if ephemeral:
+        _print_slice(workspace, str(source), targets, target, as_of, as_json=as_json)
+        return
+    seeds = _seeds(workspace, source, targets, everybody=everybody)
+    plans: list[SeedPlan] = []
+    results: list[SeedResult] = []
+    for each, named in seeds:
+        plan = workspace.plan_seed(
+            each, named, target=target, as_of=as_of, resolve=resolve, actor=actor, every_entry=status
+        )
+        plans.append(plan)
+        if not (dry_run or check or status):
+            results.append(workspace.apply_seed(plan, on_drift=on_drift))
+    if results:
+        _show_results(results, as_json=as_json)
+    else:
+        _show_plans(plans, check=check, status=status, as_json=as_json)
+
+
+def _refuse_mixed(source: str | None, targets: Sequence[str], *, everybody: bool, modes: Sequence[bool]) -> None:
+    """Refuse what cannot be meant together."""
+    if sum(modes) > 1:
+        raise click.UsageError("Use one of --dry-run, --check, --status and --ephemeral.")
+    if everybody and targets:
+        raise click.UsageError("Name the targets, or give --all.")
+    if everybody and modes[3]:
+        raise click.UsageError("--ephemeral prints the slice of one target: name it.")
+    if source is None and not everybody:
+        raise click.UsageError("Name the source and the targets, or give --all.")
+    if not (everybody or targets):
+        raise click.UsageError(f"Name the profiles that get a slice of {source}, or give --all.")
+    if modes[3] and len(targets) != 1:
+        raise click.UsageError("--ephemeral prints the slice of one target.")
+
+
+def _seeds(
+    workspace: Workspace, source: str | None, targets: Sequence[str], *, everybody: bool
+) -> Sequence[tuple[str, Sequence[str]]]:
+    """The sources with their targets, in the order in which they are seeded."""
+    from catmem.service.seeding import seed_order
+
+    if not everybody:
+        return [(str(source), targets)]
+    order = seed_order(workspace)
+    if source is not None:
+        order = [each for each in order if each[0] == workspace.profile(source).name]
+    if not order:
+        said = "no profile has a seed_from" if source is None else f"no profile has seed_from: {source}"
+        raise click.UsageError(f"There is nobody to seed: {said} (tier 3 does not count). Name the targets instead.")
+    return order
+
+
+def _print_slice(  # noqa: PLR0913 - what the options said
+    workspace: Workspace, source: str, targets: Sequence[str], target: str | None, as_of: date | None, *, as_json: bool
+) -> None:
+    from catmem.service.clock import today
+    from catmem.service.seeding import ephemeral
+
+    texts = ephemeral(workspace, source, targets[0], as_of=as_of or today())
+    texts = {each: text for each, text in texts.items() if target in {None, each}}
+    if as_json:
+        emit_json({"source": source, "target": targets[0], **texts})
+        return
+    emit("\n".join(text for text in texts.values() if text))
+    if not any(texts.values()):
+        say(printable(f"{source} has nothing that {targets[0]} may read."))
+
+
+# --- plans ----------------------------------------------------------------------------------------------------------
+
+
+def _show_plans(plans: Sequence[SeedPlan], *, check: bool, status: bool, as_json: bool) -> None:
+    in_sync = all(plan.in_sync for plan in plans)
+    if as_json:
+        emit_json({"in_sync": in_sync, "seeds": [plan.to_dict() for plan in plans]})
+    else:
+        for plan in plans:
+            _say_all(plan.notes)
+            for each in plan.files:
+                emit(_status(each) if status else _line(each) if check else _diff(each))
+            _say_refused(plan.refused)
+        _say_summary([each for plan in plans for each in plan.files], in_sync=in_sync)
+    if check:
+        raise SystemExit(0 if in_sync else _OUT_OF_SYNC)
+    raise SystemExit(max((plan.exit_status for plan in plans), default=0))
+
+
+def _say_summary(files: Sequence[FilePlan], *, in_sync: bool) -> None:
+    if in_sync:
+        say(f"In sync: {_count(len(files), 'file')}. Nothing was written.")
+    else:
+        say(f"Nothing was written. {_count(sum(each.changes for each in files), 'file')} would change.")
+
+
+def _diff(plan: FilePlan) -> str:
+    """What would change in one file."""
+    text = ""
+    if plan.changes:
+        text = text_diff(plan.before, plan.after, f"a/{plan.target}", f"b/{plan.target}")
+    return text + _conflicts(plan)
+
+
+def _line(plan: FilePlan) -> str:
+    """One file in a line, with its conflicts."""
+    return printable(f"{plan.target}: {_said(plan)}\n") + _conflicts(plan)
+
+
+def _status(plan: FilePlan) -> str:
+    """Every entry of one file."""
+    found = [(str(row.state), row.version) for row in plan.rows]
+    found += [(f"not seeded: {each.withheld}", each.version) for each in plan.withheld]
+    rows: list[tuple[str, ...]] = [
+        ("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found
+    ]
+    return printable(f"{plan.target} from {plan.source}: {_said(plan)}\n") + columns(rows) + _conflicts(plan)
+
+
+_WORDS: dict[State, str] = {
+    "new": "added",
+    "changed in source": "changed",
+    "changed in both": "merged",
+    "removed from source": "removed",
+    "conflict": "in conflict",
+}
+_KEPT: dict[State, str] = {
+    "changed in target": "kept as changed here",
+    "removed in target": "kept removed here",
+}
+
+
+def _said(plan: FilePlan) -> str:
+    counts = Counter(row.state for row in plan.rows)
+    words = _WORDS if plan.conflicts else {**_WORDS, "conflict": "settled"}
+    parts = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
+    if not plan.changes and not plan.conflicts:
+        parts = ["in sync"]
+    parts += [f"{counts[state]} {word}" for state, word in _KEPT.items() if counts[state]]
+    return ", ".join(parts)
+
+
+def _conflicts(plan: FilePlan) -> str:
+    """The conflicts of one file, with both sides."""
+    return "".join(
+        printable(f"  conflict in {_named(conflict)}: {_REASONS[conflict.reason]}\n")
+        + columns(
+            [
+                ("   ", side, "(removed)" if version is None else first_line(_text(version, conflict.reason), _WIDTH))
+                for side, version in (("target", conflict.ours), ("source", conflict.theirs))
+            ]
+        )
+        for conflict in plan.conflicts
+    )
+
+
+_REASONS = {
+    "body": "both sides reworded it",
+    "removed": "one side changed what the other removed",
+    "tags": "both sides changed one tag",
+    "category": "it stands in two categories",
+    "title": "two titles",
+}
+
+
+def _named(conflict: Conflict) -> str:
+    version = conflict.ours or conflict.theirs
+    return "" if version is None else version.category
+
+
+def _text(version: Version, reason: str) -> str:
+    if reason == "category":
+        return f"{version.category}: {version.body}"
+    return version.text if reason == "tags" else version.body
+
+
+# --- results --------------------------------------------------------------------------------------------------------
+
+
+def _show_results(results: Sequence[SeedResult], *, as_json: bool) -> None:
+    status = max(result.exit_status for result in results)
+    if as_json:
+        emit_json({"seeds": [result.to_dict() for result in results]})
+        raise SystemExit(status)
+    for result in results:
+        for each in result.files:
+            emit(_result(each))
+            _say_all(f"{each.plan.target}: {note}" for note in each.notes)
+        _say_all(result.notes)
+        _say_refused(result.refused)
+    done = [each for result in results for each in result.files]
+    written = sum(each.revision is not None for each in done)
+    refused = sum(len(result.refused) for result in results)
+    conflicts = sum(len(each.plan.conflicts) for each in done)
+    parts = [f"{_count(written, 'file')} written", f"{len(done) - written} unchanged"]
+    parts += [f"{refused} refused"] if refused else []
+    parts += (
+        [f"{_count(conflicts, 'conflict')} left to you (--status shows them, --resolve settles them)"]
+        if conflicts
+        else []
+    )
+    say(f"{', '.join(parts)}.")
+    raise SystemExit(status)
+
+
+def _result(each: SeededFile) -> str:
+    revision = "" if each.revision is None else f" (revision {each.revision})"
+    return printable(f"{each.plan.target}: {_said(each.plan)}{revision}\n") + _conflicts(each.plan)
+
+
+def _say_refused(refused: Iterable[Refusal]) -> None:
+    for each in refused:
+        say(printable(f"{each.target}: refused"))
+        print_error(each.error, as_json=False)
+
+
+def _say_all(notes: Iterable[str]) -> None:
+    for note in notes:
+        say(printable(note))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,312 @@
+"""Seeding, without files: which entries of a source a target is to have, and what that makes of the target's text.
+
+::
+
+    source's document ── what its profile reads ──> offer ── what the target's profile names ──> slice
+    what was seeded last (base), the target's text (ours), the slice (theirs) ── merge ──> the target's new text
+
+The merge edits the target's text, so the target's own entries keep their bytes. Where both sides changed one entry the
+target's stays, and the base keeps what it had: so the conflict is there until a person has settled it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from catmem.model.compose import composed
+from catmem.model.merge import merge_into
+from catmem.model.pairing import pair_entries
+from catmem.model.version import Version
+from catmem.policy.access import visible
+from catmem.policy.seedlock import Seeded
+from catmem.policy.staleness import read_date
+from catmem.policy.threats import BuiltinScanner
+from catmem.policy.threats.batch import scan_each
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from datetime import date
+
+    from catmem.model.document import Document
+    from catmem.model.merge import Conflict
+    from catmem.policy.config import Taxonomy
+    from catmem.policy.profile import Profile
+
+Resolve = Literal["target", "source"]
+"""Whose entry stays where both changed one, if a person says so."""
+
+State = Literal[
+    "in sync",
+    "new",
+    "changed in source",
+    "changed in target",
+    "changed in both",
+    "removed from source",
+    "removed in target",
+    "conflict",
+]
+"""How an entry of the slice, or of what was seeded last, stands in the target."""
+
+
+class Offered(NamedTuple):
+    """An entry that the source may read. ``withheld`` says why it is not seeded, if so."""
+
+    version: Version
+    id: str
+    withheld: str | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it says, and where."""
+        return self.version.category, self.id
+
+    def seeded(self) -> Seeded:
+        """The entry as the lock keeps it."""
+        return Seeded(self.version.category, self.id, self.version.text)
+
+
+class Offer(NamedTuple):
+    """What a source's profile may read of one of its files, in file order."""
+
+    document: Document
+    entries: tuple[Offered, ...]
+    titles: Mapping[str, str]
+
+
+class Row(NamedTuple):
+    """How one entry stands. ``version`` is the target's where it has one that counts, else the source's."""
+
+    state: State
+    version: Version
+
+
+def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy, *, as_of: date) -> Offer:
+    """What ``profile`` may hand on of its ``user`` or ``memory`` file.
+
+    Expired entries are withheld, and those in which the threat scan finds something.
+    """
+    entries = visible(document, target, profile, taxonomy).entries
+    found = scan_each(BuiltinScanner(), [f"{entry.body}\n{entry.tags or ''}" for entry in entries])
+    offered: list[Offered] = []
+    for entry, findings in zip(entries, found, strict=True):
+        expires = read_date(entry.tags.get("expires"))
+        withheld = None
+        if expires is not None and as_of > expires:
+            withheld = f"expired {expires}"
+        elif findings:
+            withheld = f"blocked: {', '.join(sorted({finding.rule for finding in findings}))}"
+        offered.append(Offered(Version.of(entry), entry.id, withheld))
+    titles = {section.category: section.title for section in reversed(document.sections)}
+    clear = scan_each(BuiltinScanner(), list(titles.values()))
+    titles = {category: title for (category, title), bad in zip(titles.items(), clear, strict=True) if not bad}
+    declared = {slug: each.title for slug, each in taxonomy.categories.items() if each.title}
+    return Offer(document, tuple(offered), {**titles, **declared})
+
+
+def sliced(offered: Offer, target: str, profile: Profile, taxonomy: Taxonomy) -> tuple[Offered, ...]:
+    """The part of an offer that ``profile`` names for its ``user`` or ``memory`` file.
+
+    What has no category is part of it only if the profile says so itself: by that name, or with
+    ``include_uncategorized: true``. A flat file is no reason to copy all of it to everybody.
+    """
+    selectors = profile.selectors(target, taxonomy)
+    named: dict[str, bool] = {}
+    for each in offered.entries:
+        category = each.version.category
+        if category not in named:
+            named[category] = selectors.matches(category) or (
+                category == UNCATEGORIZED
+                and profile.include_uncategorized is True
+                and not selectors.takes_away(category)
+            )
+    return tuple(each for each in offered.entries if named[each.version.category])
+
+
+def slice_text(offered: Offer, entries: Iterable[Offered]) -> str:
+    """A slice as the text of a memory file, without what is withheld."""
+    versions = [each.version for each in entries if each.withheld is None]
+    return composed(versions, offered.titles, offered.document).text
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlan:
+    """What a seed would do to one file.
+
+    ``entries`` are what counts as seeded afterwards, the base of the next seed. ``rows`` tell how each entry stands
+    before it; ``conflicts`` are among them. ``withheld`` are entries of the slice that stay out, and why.
+    """
+
+    target: str
+    source: str
+    before: str
+    after: str
+    entries: tuple[Seeded, ...]
+    rows: tuple[Row, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    withheld: tuple[Offered, ...] = ()
+    is_known: bool = True
+    """Whether a base was on record; without one a seed only adds."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether the file would change."""
+        return self.before != self.after
+
+    def count(self, *states: State) -> int:
+        """How many rows have one of these states."""
+        return sum(row.state in states for row in self.rows)
+
+
+class Parts(NamedTuple):
+    """What goes into the plan of one file: the names, the slice, what was seeded last, and the target's document.
+
+    ``held`` are the keys of what other sources seeded into the same file, which no removal by this one takes.
+    """
+
+    target: str
+    source: str
+    offered: Offer
+    slice: tuple[Offered, ...]
+    base: tuple[Seeded, ...] | None
+    held: Collection[tuple[str, str]] = frozenset()
+
+
+def is_settled(parts: Parts) -> bool:
+    """Whether the slice says what was seeded last: then nothing can arrive, whatever the target did since."""
+    if parts.base is None:
+        return False
+    known = Counter(each.key for each in parts.base)
+    return known == Counter(each.key for each in parts.slice if each.withheld is None or each.key in known)
+
+
+def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -> FilePlan:
+    """What seeding a slice makes of the target's document. Pure.
+
+    ``resolve`` settles conflicts for one side; without it the target's entries stay, and the conflicts are open.
+    Raises ``EditError`` (``not_possible``).
+    """
+    like, base = parts.offered.document, _base(parts, ours)
+    if not (base or ours.text):
+        return _first(parts, ours)
+    arriving = _arriving(parts.slice, base)
+    before = composed([Version.read(each.category, each.text) for each in base], {}, like)
+    theirs = composed([Version.read(each.category, each.text) for each in arriving], parts.offered.titles, like)
+    merged = merge_into(ours, before, theirs, precedence="theirs" if resolve == "source" else "ours")
+    conflicts = () if resolve else merged.conflicts
+    return FilePlan(
+        target=parts.target,
+        source=parts.source,
+        before=ours.text,
+        after=merged.text,
+        entries=tuple(_held_back(arriving, base, conflicts)),
+        rows=tuple(_rows(before, ours, theirs, merged.conflicts)),
+        conflicts=conflicts,
+        withheld=tuple(each for each in parts.slice if each.withheld is not None),
+        is_known=parts.base is not None,
+    )
+
+
+def _first(parts: Parts, ours: Document) -> FilePlan:
+    """The plan of a file that is not there yet: the slice is all of it."""
+    seeded = [each for each in parts.slice if each.withheld is None]
+    return FilePlan(
+        target=parts.target,
+        source=parts.source,
+        before=ours.text,
+        after=slice_text(parts.offered, seeded),
+        entries=tuple(each.seeded() for each in seeded),
+        rows=tuple(Row("new", each.version) for each in seeded),
+        withheld=tuple(each for each in parts.slice if each.withheld is not None),
+        is_known=parts.base is not None,
+    )
+
+
+def _base(parts: Parts, ours: Document) -> tuple[Seeded, ...]:
+    """What was seeded last, as far as it counts."""
+    if not ours.text.strip():
+        return ()  # the file is gone or was emptied: it is filled anew
+    offered = {each.key for each in parts.slice}
+    return tuple(each for each in parts.base or () if each.key in offered or each.key not in parts.held)
+
+
+def _arriving(entries: Sequence[Offered], base: Sequence[Seeded]) -> list[Seeded]:
+    """The slice as the merge is to see it: what is withheld now but was seeded stays as it was seeded.
+
+    A fact that expired, or that the scan would withhold by now, was not removed by anybody.
+    """
+    were = [Version.read(each.category, each.text) for each in base]
+    pairs = pair_entries(were, [each.version for each in entries])
+    partner = {there: base[here] for here, there in pairs.items()}
+    arriving: list[Seeded] = []
+    for index, each in enumerate(entries):
+        if each.withheld is None:
+            arriving.append(each.seeded())
+        elif index in partner:
+            arriving.append(partner[index])
+    return arriving
+
+
+def _held_back(arriving: Sequence[Seeded], base: Sequence[Seeded], conflicts: Iterable[Conflict]) -> list[Seeded]:
+    """What counts as seeded: of an open conflict what was seeded before, so that the next seed finds it again."""
+    seeded = list(arriving)
+    for conflict in conflicts:
+        was = _take(list(base), conflict.base)
+        index = _find(seeded, conflict.theirs)
+        if index is not None:
+            seeded[index : index + 1] = [] if was is None else [was]
+        elif was is not None:
+            seeded.append(was)
+    return seeded
+
+
+def _find(seeded: Sequence[Seeded], version: Version | None) -> int | None:
+    if version is None:
+        return None
+    key = version.category, version.id
+    return next((index for index, each in enumerate(seeded) if each.key == key), None)
+
+
+def _take(seeded: Sequence[Seeded], version: Version | None) -> Seeded | None:
+    index = _find(seeded, version)
+    return None if index is None else seeded[index]
+
+
+def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[Conflict]) -> Iterator[Row]:
+    """How each entry stands: those of the slice in its order, then those that the source no longer has."""
+    here = pair_entries(base.entries, ours.entries)
+    there = pair_entries(base.entries, theirs.entries)
+    clashing = [conflict.theirs or conflict.ours for conflict in conflicts]
+    was = {index: number for number, index in there.items()}
+    taken = set(here.values())
+    free = Counter(entry.body for index, entry in enumerate(ours.entries) if index not in taken)
+    for index, entry in enumerate(theirs.entries):
+        version = Version.of(entry)
+        if version in clashing:
+            yield Row("conflict", version)
+        elif index in was:
+            number = was[index]
+            ours_now = Version.of(ours.entries[here[number]]) if number in here else None
+            yield Row(_state(Version.of(base.entries[number]), ours_now, version), version)
+        elif free[version.body]:
+            free[version.body] -= 1
+            yield Row("in sync", version)
+        else:
+            yield Row("new", version)
+    for number in range(len(base.entries)):
+        if number in there or number not in here:
+            continue
+        version = Version.of(ours.entries[here[number]])
+        yield Row("conflict" if version in clashing else "removed from source", version)
+
+
+def _state(base: Version, ours: Version | None, theirs: Version) -> State:
+    if ours is None:
+        return "removed in target"
+    if ours.says(theirs):
+        return "in sync"
+    if theirs.says(base):
+        return "changed in target"
+    return "changed in source" if ours.says(base) else "changed in both"

@@ -1,0 +1,232 @@
+"""``catmem.seed.lock``: what was seeded last, from where, so that the next seed can tell edits from additions.
+
+One JSON file at the root, sorted, a line for each entry, committed with the memory files. It may be lost, and git may
+merge it badly: then less is known of what was seeded, and a seed adds what is missing and takes nothing away. So a
+record is never believed to hold more than both sides of an unfinished merge agree on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.errors import ConfigError, NotUtf8Error
+from catmem.policy.staleness import read_date
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.text import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from datetime import date
+
+LOCK_NAME = "catmem.seed.lock"
+VERSION = 1
+
+_ID = re.compile(r"b2:[0-9a-f]{8,128}")
+_ENTITY = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}/(?:user|memory)")
+_MARKERS = {"<" * 7: "ours", "|" * 7: "base", "=" * 7: "theirs", ">" * 7: "both"}
+"""How git begins the parts of a conflict, and whose lines follow."""
+_MARKER = len("<<<<<<<")
+_NEXT = {"both": {"ours"}, "ours": {"base", "theirs"}, "base": {"theirs"}, "theirs": {"both"}}
+
+
+class Seeded(NamedTuple):
+    """An entry as it was seeded. ``text`` is that of the entry with its tag block, without the escapes of a file."""
+
+    category: str
+    id: str
+    text: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it says, and where."""
+        return self.category, self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one entity was given from another, and when that last changed.
+
+    ``revision`` is that of the source, ``None`` for a text that its store had not recorded; ``digest`` names its bytes.
+    """
+
+    target: str
+    source: str
+    revision: str | None
+    digest: str
+    date: date
+    entries: tuple[Seeded, ...]
+
+
+Records = dict[tuple[str, str], Record]
+
+
+@dataclass(frozen=True, slots=True)
+class SeedLock:
+    """The records by ``(target, source)``, and what had to be left out of a file that is not whole (``notes``)."""
+
+    records: Mapping[tuple[str, str], Record] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def put(self, records: Iterable[Record]) -> SeedLock:
+        """The lock with some records in the place of those of the same target and source."""
+        return replace(self, records={**self.records, **{(each.target, each.source): each for each in records}})
+
+    def without(self, ids: Collection[str]) -> SeedLock:
+        """The lock without some entries."""
+        kept = {
+            key: replace(record, entries=tuple(each for each in record.entries if each.id not in ids))
+            for key, record in self.records.items()
+        }
+        return replace(self, records=kept)
+
+    def to_text(self) -> str:
+        """The file: the same records give the same text."""
+        texts: dict[str, str] = {}
+        seeds: dict[str, Any] = {}
+        for (target, source), record in sorted(self.records.items()):
+            grouped: dict[str, list[str]] = {}
+            for each in record.entries:
+                grouped.setdefault(each.category, []).append(each.id)
+                texts[each.id] = each.text
+            seeds.setdefault(target, {})[source] = {
+                "revision": record.revision,
+                "digest": record.digest,
+                "date": record.date.isoformat(),
+                "entries": grouped,
+            }
+        whole = {"version": VERSION, "seeds": seeds}
+        head = json.dumps(whole, ensure_ascii=False, indent=1)
+        # Texts are a line each: so git shows, and merges, one entry at a time.
+        lines = ",\n".join(
+            f"  {json.dumps(each)}: {json.dumps(texts[each], ensure_ascii=False)}" for each in sorted(texts)
+        )
+        return f'{head[:-2]},\n "texts": {{\n{lines}\n }}\n}}\n' if lines else f'{head[:-2]},\n "texts": {{}}\n}}\n'
+
+
+def read_lock(data: bytes, *, path: str | None = None) -> SeedLock:
+    """The lock in a file's bytes; none at all gives one without records.
+
+    What cannot be read is left out and named in ``notes``. Raises ``ConfigError`` (``lock_version``) for one that a
+    newer catmem wrote, which knows more than this one does.
+    """
+    try:
+        text = decode(data)
+    except NotUtf8Error as error:
+        return SeedLock(notes=(f"cannot be read: {error.message}",))
+    if not text.strip():
+        return SeedLock()
+    sides = _sides(text)
+    return _read(text, path) if sides is None else _common(*(_read(side, path) for side in sides))
+
+
+def _sides(text: str) -> tuple[str, str] | None:
+    """The two texts of a file in which git left conflicts; ``None`` if there are none, or not whole ones."""
+    if "<" * _MARKER not in text:
+        return None
+    sides: dict[str, list[str]] = {"ours": [], "theirs": []}
+    whose = "both"
+    for line in text.split("\n"):
+        begins = _MARKERS.get(line[:_MARKER])
+        if begins in _NEXT[whose]:
+            whose = begins
+        elif whose != "base":
+            for side in sides if whose == "both" else (whose,):
+                sides[side].append(line)
+    ours, theirs = ("\n".join(lines) for lines in sides.values())
+    return (ours, theirs) if whose == "both" and ours != text else None
+
+
+def _common(ours: SeedLock, theirs: SeedLock) -> SeedLock:
+    """What both sides of an unfinished merge hold."""
+    records: Records = {}
+    for key, record in ours.records.items():
+        other = theirs.records.get(key)
+        if other is not None:
+            known = {each.key for each in other.entries}
+            records[key] = replace(record, entries=tuple(each for each in record.entries if each.key in known))
+    note = "holds both sides of a merge in git: what they agree on counts"
+    return SeedLock(records, (note, *ours.notes, *theirs.notes))
+
+
+def _read(text: str, path: str | None) -> SeedLock:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        where = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
+        return SeedLock(notes=(f"cannot be read: {where}",))
+    if not isinstance(data, dict) or not isinstance(data.get("seeds"), dict):
+        return SeedLock(notes=("cannot be read: it has no seeds",))
+    version = data.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise ConfigError(
+            f"is of version {version}, and this catmem knows version {VERSION}",
+            code="lock_version",
+            path=path,
+            hint="Nothing was seeded. Use the newer catmem that wrote it.",
+        )
+    texts = data.get("texts")
+    reading = _Reading(texts if isinstance(texts, dict) else {})
+    for target, sources in data["seeds"].items():
+        for source, record in sources.items() if isinstance(sources, dict) else ():
+            reading.record(str(target), str(source), record)
+    return SeedLock(reading.records, tuple(reading.notes()))
+
+
+@lru_cache(maxsize=1024)
+def _is_category(name: str) -> bool:
+    return name == UNCATEGORIZED or (name != "" and slugify(name) == name)
+
+
+class _Reading:
+    """One reading of the data: what fits becomes a record, and the rest is counted."""
+
+    def __init__(self, texts: Mapping[str, Any]) -> None:
+        self._known = {each: said for each, said in texts.items() if _ID.fullmatch(each) and isinstance(said, str)}
+        self.records: Records = {}
+        self.bad_records: list[str] = []
+        self.lost = 0
+
+    def record(self, target: str, source: str, data: Any) -> None:  # noqa: ANN401 - JSON data
+        """Take in one record, if it is one."""
+        day = read_date(data.get("date")) if isinstance(data, dict) else None
+        entries = data.get("entries") if isinstance(data, dict) else None
+        if (
+            not (_ENTITY.fullmatch(target) and _ENTITY.fullmatch(source))
+            or day is None
+            or not isinstance(entries, dict)
+        ):
+            self.bad_records.append(f"{target} from {source}"[:120])
+            return
+        revision, digest = data.get("revision"), data.get("digest")
+        self.records[target, source] = Record(
+            target=target,
+            source=source,
+            revision=revision if isinstance(revision, str) else None,
+            digest=digest if isinstance(digest, str) else "",
+            date=day,
+            entries=tuple(
+                found
+                for category, ids in entries.items()
+                for each in (ids if isinstance(ids, list) else ())
+                if (found := self._seeded(category, each)) is not None
+            ),
+        )
+
+    def _seeded(self, category: str, id_: Any) -> Seeded | None:  # noqa: ANN401 - JSON data
+        known = self._known.get(id_) if isinstance(id_, str) else None
+        if known is None or not _is_category(category):
+            self.lost += 1
+            return None
+        return Seeded(category, id_, known)
+
+    def notes(self) -> list[str]:
+        """What was left out."""
+        notes = [f"has records that cannot be read: {', '.join(self.bad_records[:5])}"] if self.bad_records else []
+        if self.lost:
+            entries = "entry" if self.lost == 1 else "entries"
+            notes.append(f"names {self.lost} {entries} of which it has no text")
+        return notes

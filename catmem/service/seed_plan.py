@@ -1,0 +1,164 @@
+"""What a seed would do, and what it did, as values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import date
+
+    from catmem.errors import CatmemError
+    from catmem.model.version import Version
+    from catmem.policy.seed import FilePlan, Parts, Resolve
+    from catmem.policy.seedlock import SeedLock
+    from catmem.store.contract import Snapshot
+
+
+class Asked(NamedTuple):
+    """What was asked for, so that a plan can be made again."""
+
+    source: str
+    targets: tuple[str, ...]
+    only: str | None
+    as_of: date
+    resolve: Resolve | None
+    actor: str | None
+
+
+class Basis(NamedTuple):
+    """What a plan was made of: the request, the parts by target, the lock as bytes and records, the source's files.
+
+    ``clocks`` tell how old entries without a date of their own are, by the key of their words.
+    """
+
+    asked: Asked
+    parts: Mapping[str, Parts]
+    lock_data: bytes
+    lock: SeedLock
+    read: Mapping[str, Snapshot]
+    clocks: Mapping[str, list[str]]
+
+
+class Refusal(NamedTuple):
+    """A file that was not seeded, or would not be, and why."""
+
+    target: str
+    error: CatmemError
+
+
+@dataclass(frozen=True, slots=True)
+class SeedPlan:
+    """What a seed would do: one plan for each file, in the order of the targets, and the files that it must not touch.
+
+    ``notes`` say what there is to know of the lock. Made by ``plan_seed``; ``apply_seed`` carries it out.
+    """
+
+    source: str
+    targets: tuple[str, ...]
+    as_of: date
+    files: tuple[FilePlan, ...]
+    refused: tuple[Refusal, ...]
+    notes: tuple[str, ...]
+    basis: Basis = field(repr=False, compare=False)
+
+    @property
+    def changes(self) -> bool:
+        """Whether any file would change."""
+        return any(each.changes for each in self.files)
+
+    @property
+    def in_sync(self) -> bool:
+        """Whether there is nothing to do, nothing refused, and no conflict open."""
+        return not (self.changes or self.refused or any(each.conflicts for each in self.files))
+
+    @property
+    def exit_status(self) -> int:
+        """What the command line returns after it: that of the worst refusal; 3 for an open conflict."""
+        return _exit_status(self.files, self.refused)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON-ready data."""
+        return {
+            "source": self.source,
+            "as_of": self.as_of.isoformat(),
+            "in_sync": self.in_sync,
+            "files": [_file_dict(each) for each in self.files],
+            "refused": [_refusal_dict(each) for each in self.refused],
+            "notes": list(self.notes),
+        }
+
+
+class SeededFile(NamedTuple):
+    """What a seed did to one file. ``revision`` is the new one, ``None`` where nothing was to write."""
+
+    plan: FilePlan
+    revision: str | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SeedResult:
+    """What a seed did, file by file, in the order of the targets."""
+
+    source: str
+    files: tuple[SeededFile, ...]
+    refused: tuple[Refusal, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def exit_status(self) -> int:
+        """What the command line returns: that of the worst refusal; 3 for an open conflict."""
+        return _exit_status((each.plan for each in self.files), self.refused)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-ready data."""
+        return {
+            "source": self.source,
+            "files": [
+                {**_file_dict(each.plan), "revision": each.revision, "notes": list(each.notes)} for each in self.files
+            ],
+            "refused": [_refusal_dict(each) for each in self.refused],
+            "notes": list(self.notes),
+        }
+
+
+def _file_dict(plan: FilePlan) -> dict[str, Any]:
+    """The plan of one file as JSON-ready data, without the whole texts."""
+    return {
+        "target": plan.target,
+        "source": plan.source,
+        "changes": plan.changes,
+        "counts": dict(sorted(Counter(row.state for row in plan.rows).items())),
+        "entries": [{"state": row.state, **_version_dict(row.version)} for row in plan.rows],
+        "conflicts": [
+            {
+                "reason": conflict.reason,
+                "base": _version_dict(conflict.base),
+                "target": _version_dict(conflict.ours),
+                "source": _version_dict(conflict.theirs),
+            }
+            for conflict in plan.conflicts
+        ],
+        "withheld": [
+            {"category": each.version.category, "id": each.id, "reason": each.withheld} for each in plan.withheld
+        ],
+    }
+
+
+def _refusal_dict(refusal: Refusal) -> dict[str, Any]:
+    """A refusal as JSON-ready data."""
+    return {"target": refusal.target, "error": refusal.error.to_dict()}
+
+
+def _version_dict(version: Version | None) -> dict[str, Any]:
+    if version is None:
+        return {}
+    return {"category": version.category, "id": version.id, "body": version.body, "tags": version.tags}
+
+
+def _exit_status(files: Iterable[FilePlan], refused: Iterable[Refusal]) -> int:
+    open_conflict = 3 if any(each.conflicts for each in files) else 0
+    return max([open_conflict, *(each.error.exit_status for each in refused)])

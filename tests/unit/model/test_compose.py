@@ -1,0 +1,119 @@
+"""A document made of given entries: just these, in order, whatever their texts look like."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.errors import EditError
+from catmem.model.compose import composed
+from catmem.model.document import parse
+from catmem.model.version import Version
+from catmem.syntax.slug import UNCATEGORIZED
+
+PLAIN = parse("")
+
+
+def versions(*pairs):
+    return [Version.read(category, text) for category, text in pairs]
+
+
+def said(document):
+    return [(entry.category, entry.body, entry.tags) for entry in document.entries]
+
+
+def made(*pairs, titles=(), like=PLAIN):
+    return composed(versions(*pairs), dict(titles), like)
+
+
+def test_nothing_makes_an_empty_text():
+    assert made().text == ""
+
+
+def test_a_header_for_each_category_and_a_delimiter_between_entries():
+    document = made(
+        ("talk", "[verified_date: 2026-05-01] Short answers."),
+        ("rules", "Vendor is Acme.\nAlways."),
+        ("talk", "No calls."),
+        titles={"talk": "How to talk"},
+        like=parse("", aliases={"how-to-talk": "talk"}),
+    )
+    assert document.text == (
+        "## How to talk\n[verified_date: 2026-05-01] Short answers.\n§\nNo calls.\n\n## Rules\nVendor is Acme.\nAlways.\n"
+    )
+
+
+def test_a_title_that_would_be_another_category_gives_way_to_the_slug():
+    document = made(("talk", "x"), titles={"talk": "Payroll"})
+    assert [section.category for section in document.sections] == ["talk"]
+
+
+def test_a_title_that_is_none_gives_way_to_the_slug():
+    assert made(("talk", "x"), titles={"talk": "a\n## Pay"}).text == "## Talk\nx\n"
+
+
+def test_what_has_no_category_comes_first():
+    assert made(("talk", "a"), (UNCATEGORIZED, "b"), (UNCATEGORIZED, "c")).text == "b\n§\nc\n\n## Talk\na\n"
+
+
+ODD = [
+    "§",
+    "## Pay\nhidden",
+    "# A title",
+    "#\ttabbed",
+    "\\# escaped",
+    "\\## twice \\",
+    "[verified_date: 2026-05-01]",
+    "[verified_date: 2026-05-01] \\[source: x] no tag",
+    "- [source: call] listed",
+    "---\nsource: x\n---\nfrontmatter",
+    "```\nopen",
+    "<!-- open",
+    "~~~\n§\n## In a fence\n~~~",
+    "a\n\n§\n\nb",
+    "## __uncategorized__",
+    "\ufeffBOM",
+    "a\rb",
+    "a\u2028## b",
+    "x" * 5_000,
+]
+
+
+@pytest.mark.parametrize("text", ODD)
+@pytest.mark.parametrize("category", ["talk", UNCATEGORIZED])
+def test_an_odd_text_says_the_same_and_touches_no_neighbour(text, category):
+    pairs = [(category, "before"), (category, text), (category, "behind"), ("rules", "other")]
+    wanted = [(each.category, each.body, each.tags) for each in versions(*pairs)]
+    assert said(made(*pairs)) == wanted
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_an_odd_text_alone_at_the_head_of_a_file(text):
+    (version,) = versions((UNCATEGORIZED, text))
+    assert said(composed([version], {}, PLAIN)) == [(UNCATEGORIZED, version.body, version.tags)]
+
+
+def test_every_pair_of_odd_texts():
+    for first in ODD:
+        for second in ODD:
+            pairs = [("talk", first), ("rules", second)]
+            assert said(made(*pairs)) == [(each.category, each.body, each.tags) for each in versions(*pairs)]
+
+
+def test_aliases_and_declared_titles_are_those_of_the_other_document():
+    like = parse("", {"talk": "talk", "speech": "talk"}, aliases={"speech": "talk"})
+    document = made(("talk", "## Not declared, so it is text"), like=like)
+    assert said(document) == [("talk", "## Not declared, so it is text", {})]
+    assert document.scan.categories == like.scan.categories
+
+
+def test_what_no_text_can_hold_is_refused():
+    with pytest.raises(EditError) as caught:
+        composed([Version("not a slug", "x", {}, "x")], {}, PLAIN)
+    assert caught.value.code in {"bad_category", "not_possible"}
+
+
+def test_a_thousand_entries_of_a_hundred_categories_keep_their_order():
+    pairs = [(f"c{number % 100}", f"fact {number}") for number in range(1_000)]
+    document = made(*pairs)
+    assert sorted(entry.body for entry in document.entries) == sorted(text for _, text in pairs)
+    assert [entry.body for entry in document.by_category["c7"]] == [text for name, text in pairs if name == "c7"]

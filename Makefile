@@ -4,7 +4,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 VENV_HERMES ?= .venv-hermes
+VENV_CHEETAHCLAWS ?= .venv-cheetahclaws
 HERMES_AGENT := hermes-agent==0.19.0
+CHEETAHCLAWS := cheetahclaws==3.5.89
 
 BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
@@ -59,8 +61,9 @@ docs: $(VENV)/.dev
 	@$(BIN)/python -m tests.docs.cli_reference
 	@$(BIN)/python -m tests.docs.rules_page
 
-bench: $(VENV)/.dev $(VENV_HERMES)/.tried
-	@$(BIN)/python -m benchmarks --hermes-python $(VENV_HERMES)/bin/python
+bench: $(VENV)/.dev $(VENV_HERMES)/.tried $(VENV_CHEETAHCLAWS)/.tried
+	@$(BIN)/python -m benchmarks --hermes-python $(VENV_HERMES)/bin/python \
+	  --cheetahclaws-python $(VENV_CHEETAHCLAWS)/bin/python
 
 build: $(VENV)/.dev
 	@$(BIN)/python -m build --outdir dist .
@@ -68,7 +71,7 @@ build: $(VENV)/.dev
 clean:
 	@if [ ! -e $(DEMO) ] || [ -e $(DEMO_MARK) ]; then rm -rf $(DEMO); \
 	else echo "make clean: $(DEMO)/ was not made by 'make demo', so it was left alone." >&2; fi
-	@rm -rf $(VENV) $(VENV_HERMES) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(VENV_HERMES) $(VENV_CHEETAHCLAWS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps: a second run finds them newer than what they depend on and installs nothing.
@@ -112,6 +115,14 @@ $(VENV_HERMES)/.tried: $(VENV)/.python
 	@if $(VENV_HERMES)/bin/python $(PIP_INSTALL) $(HERMES_AGENT); then touch $@; else \
 	  rm -rf $(VENV_HERMES); \
 	  echo "$(HERMES_AGENT) cannot be installed here, so nothing is compared with it." >&2; \
+	fi
+
+$(VENV_CHEETAHCLAWS)/.tried: $(VENV)/.python
+	@echo "Installing $(CHEETAHCLAWS) into $(VENV_CHEETAHCLAWS), to measure against ..." >&2
+	@$(BIN)/python -m venv --clear $(VENV_CHEETAHCLAWS)
+	@if $(VENV_CHEETAHCLAWS)/bin/python $(PIP_INSTALL) $(CHEETAHCLAWS); then touch $@; else \
+	  rm -rf $(VENV_CHEETAHCLAWS); \
+	  echo "$(CHEETAHCLAWS) cannot be installed here, so nothing is compared with it." >&2; \
 	fi
 
 IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))

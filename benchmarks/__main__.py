@@ -11,7 +11,7 @@ from pathlib import Path
 import catmem
 from benchmarks.measure import Result, table
 
-NAMES = ("startup", "parse", "linear", "prompt", "threats", "store", "lint")
+NAMES = ("startup", "parse", "linear", "prompt", "threats", "store", "lint", "search", "seed")
 
 
 def main() -> int:
@@ -41,12 +41,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--pymarkdown-python", default=".venv-pymarkdown/bin/python", help="a Python with pymarkdownlnt"
     )
+    parser.add_argument(
+        "--cheetahclaws-python", default=".venv-cheetahclaws/bin/python", help="a Python with cheetahclaws 3.5.89"
+    )
     parser.add_argument("--size", type=int, help="size of the file that `parse` reads, in bytes; default 10,000,000")
     parser.add_argument("--times", type=int, help="runs of each measurement; default is set by each")
     options = parser.parse_args()
     # What runs it does so from another folder. The link stays a link, by which a virtual environment knows itself.
     options.hermes_python = Path(options.hermes_python).absolute()
     options.pymarkdown_python = Path(options.pymarkdown_python).absolute()
+    options.cheetahclaws_python = Path(options.cheetahclaws_python).absolute()
     return options
 
 

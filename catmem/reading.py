@@ -36,18 +36,20 @@ def read_bounded(path: str | Path, limit: int, *, follow_symlink: bool = True) -
             raise _not_a_file(path, found.st_mode)
         if found.st_size > limit:
             raise TooLargeError("file", found.st_size, limit, path=path)
-        return _read_all(descriptor, path, limit)
+        return _read_all(descriptor, path, limit, found.st_size)
     except OSError as error:
         raise _unreadable(path, error) from error
     finally:
         os.close(descriptor)
 
 
-def _read_all(descriptor: int, path: str | Path, limit: int) -> bytes:
+def _read_all(descriptor: int, path: str | Path, limit: int, size: int) -> bytes:
     # The size was looked at before; a file that grows while it is read is held to the limit here.
     parts: list[bytes] = []
     total = 0
-    while part := os.read(descriptor, _READ_SIZE):
+    ask = size + 1  # one part as a rule, which need not be copied to be joined
+    while part := os.read(descriptor, ask):
+        ask = _READ_SIZE
         parts.append(part)
         total += len(part)
         if total > limit:

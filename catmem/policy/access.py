@@ -1,7 +1,7 @@
 """What a profile may see of a document: the one place where that is decided.
 
 ``build_prompt`` and every call of the ``Workspace`` read documents through ``visible``. What it leaves out is only
-counted.
+counted. A search, which must not take a large document apart, asks for the categories alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from catmem.model.document import Document, Entry, Problem
     from catmem.policy.config import Taxonomy
@@ -57,8 +57,10 @@ class View:
         return self.document.form(None, grouped, self.problems(self.document.problems if found is None else found))
 
 
-def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonomy | None = None) -> View:
-    """The part of ``document`` (the profile's ``user`` or ``memory`` file) that ``profile`` may see.
+def visible_categories(
+    document: Document, present: Iterable[str], target: str, profile: Profile, taxonomy: Taxonomy | None = None
+) -> dict[str, int]:
+    """Those of the categories ``present`` in a document that the profile may see, each with its place in its order.
 
     A category is visible if the profile's selectors for the target pick it. What has no category is visible if the
     profile says so (``include_uncategorized``), and by default in a file without section headers only; never if a
@@ -70,7 +72,6 @@ def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonom
         uncategorized = not document.scan.headers
     # A document may have been parsed without the root's aliases, and a section must not pass for another under one.
     aliases = taxonomy.aliases if taxonomy else {}
-    present = dict.fromkeys([entry.category for entry in document.entries])
     order: dict[str, int] = {}
     for category in present:
         position = selectors.position(aliases.get(category, category))
@@ -78,6 +79,16 @@ def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonom
             order[category] = position
         elif category == UNCATEGORIZED and uncategorized and not selectors.takes_away(category):
             order[category] = len(selectors.patterns)
+    return order
+
+
+def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonomy | None = None) -> View:
+    """The part of ``document`` (the profile's ``user`` or ``memory`` file) that ``profile`` may see.
+
+    Its entries are those of the ``visible_categories``.
+    """
+    present = dict.fromkeys([entry.category for entry in document.entries])
+    order = visible_categories(document, present, target, profile, taxonomy)
     # Categories that one glob picks stand in alphabetical order: moving a section in the file changes no prompt.
     categories = tuple(sorted(order, key=lambda category: (category == UNCATEGORIZED, order[category], category)))
     entries = document.entries

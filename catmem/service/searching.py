@@ -1,0 +1,296 @@
+"""Search over what one profile sees: which entries a query finds, the best first, with the piece that shows why.
+
+Filters come first, then everything that is left is ranked, then the best are shown. Nothing is written, and nothing but
+the words of entries in sight and the names of their categories has a part in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.policy.access import visible_categories
+from catmem.policy.prompt import TARGETS
+from catmem.policy.search import parse_query
+from catmem.policy.search_index import Index
+from catmem.policy.search_rank import Match, Ranked, Source, matches, ranked
+from catmem.policy.search_snippet import Snippet, snippet
+from catmem.service.ages import freshness_of
+from catmem.service.clock import today
+from catmem.service.search_filters import checked_states, has_tags, texts_of, threats_in
+from catmem.syntax.slug import slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    from catmem.model.document import Entry
+    from catmem.policy.profile import Profile
+    from catmem.policy.search import Query
+    from catmem.policy.staleness import Freshness, State
+    from catmem.service.workspace import Workspace
+
+_REMEMBERED = 4
+"""Indexes that a workspace keeps at hand."""
+
+LIMIT = 20
+"""Entries that a search shows where nobody says how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One entry that a search found, with its place, its state on a day, and its score, over 0.
+
+    ``line`` counts from 1.
+    """
+
+    target: str
+    path: Path
+    line: int
+    entry: Entry
+    freshness: Freshness
+    score: float
+    snippet: Snippet
+    threats: tuple[str, ...]
+    """The rules of the threat scan for which a prompt withholds the entry. People may see it, agents do not find it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as JSON-ready data."""
+        day = self.freshness.day
+        return {
+            "target": self.target,
+            "category": self.entry.category,
+            "line": self.line,
+            "id": self.entry.id,
+            "state": self.freshness.state,
+            "date": None if day is None else day.isoformat(),
+            "basis": self.freshness.basis,
+            "score": self.score,
+            "snippet": {"text": self.snippet.text, "hits": [list(hit) for hit in self.snippet.hits]},
+            "threats": list(self.threats),
+            "tags": self.entry.tags,
+            "body": self.entry.body,
+        }
+
+
+class Searched(NamedTuple):
+    """What a search shows, and how many entries it found in all."""
+
+    found: list[Found]
+    total: int
+
+
+def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    workspace: Workspace,
+    profile: str,
+    query: str,
+    *,
+    target: str | None = None,
+    category: str | None = None,
+    tags: Mapping[str, str | Sequence[str] | None] | None = None,
+    state: Collection[State] | None = None,
+    limit: int | None = None,
+    as_of: date | None = None,
+    source: str | None = None,
+) -> list[Found]:
+    """``Workspace.search``."""
+    return search_counted(
+        workspace,
+        profile,
+        query,
+        target=target,
+        category=category,
+        tags=tags,
+        state=state,
+        limit=limit,
+        as_of=as_of,
+        source=source,
+    ).found
+
+
+def search_counted(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    workspace: Workspace,
+    profile: str,
+    query: str,
+    *,
+    target: str | None = None,
+    category: str | None = None,
+    tags: Mapping[str, str | Sequence[str] | None] | None = None,
+    state: Collection[State] | None = None,
+    offset: int = 0,
+    limit: int | None = None,
+    as_of: date | None = None,
+    source: str | None = None,
+    to_agent: bool = False,
+) -> Searched:
+    """What ``search`` finds, from the one at ``offset`` on, and how many that are in all.
+
+    ``to_agent`` leaves out what a prompt would withhold, as if it were not there: an answer that only said that such a
+    text has a word would tell it piece by piece.
+    """
+    wanted = parse_query(query)
+    states = checked_states(state)
+    reader = workspace.profile(profile)
+    owner = reader if source is None else workspace.profile(source)
+    day = as_of or today()
+    looked = _Search(workspace, reader, owner, TARGETS if target is None else (target,), wanted, day)
+    if to_agent:
+        looked.withhold()
+    # All days first, whatever is kept: the oldest of them counts for those that have none.
+    found = looked.dated(looked.found())
+    if category is not None:
+        slug = slugify(category)
+        slug = workspace.config.taxonomy.aliases.get(slug, slug)
+        found = [each for each in found if looked.category(each[0]) == slug]
+    if tags:
+        found = [each for each in found if has_tags(looked.entry(each[0]).tags, tags)]
+    if states is not None:
+        ages = looked.freshness(match for match, _ in found)
+        found = [each for each in found if ages[each[0]].state in states]
+    return Searched(looked.best(found, offset, limit), len(found))
+
+
+def index_of(workspace: Workspace, owner: Profile, target: str) -> Index:
+    """The index of a profile's whole document as it is now; who searches it keeps to the categories in sight.
+
+    It is made anew where the bytes are no longer those that it was made of.
+    """
+    data = workspace.bytes_of(owner, target)
+    known = workspace._indexes  # noqa: SLF001 - the workspace keeps them for this module
+    index = next((index for made_of, index in known if made_of == data), None)
+    if index is None:
+        index = Index(workspace._parsed(data, workspace._path(owner, target)))  # noqa: SLF001
+    others = [each for each in known if each[1] is not index]
+    object.__setattr__(workspace, "_indexes", ((data, index), *others[: _REMEMBERED - 1]))
+    return index
+
+
+class _Search:
+    """One search: its sources, and what is read of the entries that it finds."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what is searched, for whom, and when
+        self,
+        workspace: Workspace,
+        reader: Profile,
+        owner: Profile,
+        targets: Sequence[str],
+        query: Query,
+        as_of: date,
+    ) -> None:
+        self.workspace = workspace
+        self.reader = reader
+        self.owner = owner
+        self.targets = targets
+        self.query = query
+        self.as_of = as_of
+        self.sources = [self._source(target) for target in targets]
+
+    def _source(self, target: str) -> Source:
+        index = index_of(self.workspace, self.owner, target)
+        present = dict.fromkeys(stretch.category for stretch in index.stretches)
+        taxonomy = self.workspace.config.taxonomy
+        return Source.of(index, visible_categories(index.document, present, target, self.reader, taxonomy))
+
+    def found(self) -> list[Match]:
+        """Every entry in sight that the query finds, in no order."""
+        return matches(self.query, self.sources)
+
+    def withhold(self) -> None:
+        """Take out of sight what the threat scan finds something in."""
+        found = self.found()
+        new = [match for match in found if match.piece not in self.sources[match.source].index.hostile]
+        for match, rules in zip(new, threats_in([texts_of(self.entry(match)) for match in new]), strict=True):
+            self.sources[match.source].index.hostile[match.piece] = bool(rules)
+        for match in found:
+            if self.sources[match.source].index.hostile[match.piece]:
+                self.sources[match.source].seen[match.piece] = 0
+
+    def entry(self, match: Match) -> Entry:
+        """The entry that was found."""
+        return self.sources[match.source].index.entry(match.piece)
+
+    def category(self, match: Match) -> str:
+        """Its category."""
+        return self.sources[match.source].index.category(match.piece)
+
+    def freshness(self, found: Iterable[Match]) -> dict[Match, Freshness]:
+        """How old each is, by all clocks."""
+        ages: dict[Match, Freshness] = {}
+        by_source: dict[int, list[Match]] = {}
+        for match in found:
+            by_source.setdefault(match.source, []).append(match)
+        for number, group in by_source.items():
+            entity = f"{self.owner.name}/{self.targets[number]}"
+            document = self.sources[number].index.document
+            entries = [self.entry(match) for match in group]
+            known = freshness_of(self.workspace, self.reader, entity, document, entries, as_of=self.as_of)
+            ages |= zip(group, known, strict=True)
+        return ages
+
+    def best(self, found: Sequence[tuple[Match, int]], offset: int, limit: int | None) -> list[Found]:
+        """Those at ``offset`` and after, at most ``limit``, after all of them were ranked."""
+        last = None if limit is None else offset + max(0, limit)
+        rows = ranked(
+            found,
+            as_of=self.as_of.toordinal(),
+            recency_days=self.workspace.config.recency_days,
+            limit=last,
+        )[offset:]
+        ages = self.freshness(row.match for row in rows)
+        entries = [self.entry(row.match) for row in rows]
+        bodies = [entry.body for entry in entries]
+        lines = self._lines(rows, entries)
+        paths = {target: self.workspace.path(self.owner.name, target) for target in self._targets_of(rows)}
+        return [
+            Found(
+                target=self.targets[row.match.source],
+                path=paths[self.targets[row.match.source]],
+                line=line,
+                entry=entry,
+                freshness=ages[row.match],
+                score=row.score,
+                snippet=snippet(body, self.query),
+                threats=rules,
+            )
+            for row, entry, body, line, rules in zip(
+                rows, entries, bodies, lines, self._threats(rows, bodies), strict=True
+            )
+        ]
+
+    def _threats(self, rows: Sequence[Ranked], bodies: Sequence[str]) -> list[tuple[str, ...]]:
+        known = [self.sources[row.match.source].index.threats for row in rows]
+        new = [n for n, row in enumerate(rows) if row.match.piece not in known[n]]
+        for n, rules in zip(new, threats_in([[bodies[n]] for n in new]), strict=True):
+            known[n][rows[n].match.piece] = rules
+        return [known[n][row.match.piece] for n, row in enumerate(rows)]
+
+    def _lines(self, rows: Sequence[Ranked], entries: Sequence[Entry]) -> list[int]:
+        starts: dict[int, list[int]] = {}
+        for row, entry in zip(rows, entries, strict=True):
+            starts.setdefault(row.match.source, []).append(entry.start)
+        lines = {number: self.sources[number].index.lines(offsets) for number, offsets in starts.items()}
+        return [lines[row.match.source][entry.start] for row, entry in zip(rows, entries, strict=True)]
+
+    def _targets_of(self, rows: Iterable[Ranked]) -> set[str]:
+        return {self.targets[row.match.source] for row in rows}
+
+    def dated(self, found: Sequence[Match]) -> list[tuple[Match, int]]:
+        """Each with the day that dates it, as an ordinal: its own, else the one that the journal or the file gives.
+
+        What has none at all is as old as the oldest of the others.
+        """
+        as_of = self.as_of.toordinal()
+        facts = [source.index.facts for source in self.sources]
+        days = [next((day for day in facts[number](piece).days if day <= as_of), None) for number, piece, _ in found]
+        if None in days:
+            undated = [match for match, day in zip(found, days, strict=True) if day is None]
+            # That a fact has had its day does not say how old it is.
+            ages = {
+                match: age.day.toordinal()
+                for match, age in self.freshness(undated).items()
+                if age.day is not None and age.basis != "expires"
+            }
+            days = [ages.get(match) if day is None else day for match, day in zip(found, days, strict=True)]
+        oldest = min((day for day in days if day is not None), default=as_of)
+        return [(match, oldest if day is None else day) for match, day in zip(found, days, strict=True)]

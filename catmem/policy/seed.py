@@ -86,10 +86,11 @@ class Row(NamedTuple):
 def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy, *, as_of: date) -> Offer:
     """What ``profile`` may hand on of its ``user`` or ``memory`` file.
 
-    Expired entries are withheld, and those in which the threat scan finds something.
+    Expired entries are withheld, and those in which the threat scan finds something, or in the name of their category.
     """
     entries = visible(document, target, profile, taxonomy).entries
     found = scan_each(BuiltinScanner(), [f"{entry.body}\n{entry.tags or ''}" for entry in entries])
+    hostile = _hostile({entry.category for entry in entries}, taxonomy)
     offered: list[Offered] = []
     for entry, findings in zip(entries, found, strict=True):
         expires = read_date(entry.tags.get("expires"))
@@ -98,12 +99,21 @@ def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy,
             withheld = f"expired {expires}"
         elif findings:
             withheld = f"blocked: {', '.join(sorted({finding.rule for finding in findings}))}"
+        elif entry.category in hostile:
+            withheld = "blocked: title"
         offered.append(Offered(Version.of(entry), entry.id, withheld))
     titles = {section.category: section.title for section in reversed(document.sections)}
     clear = scan_each(BuiltinScanner(), list(titles.values()))
     titles = {category: title for (category, title), bad in zip(titles.items(), clear, strict=True) if not bad}
     declared = {slug: each.title for slug, each in taxonomy.categories.items() if each.title}
     return Offer(document, tuple(offered), {**titles, **declared})
+
+
+def _hostile(categories: Collection[str], taxonomy: Taxonomy) -> set[str]:
+    """The undeclared categories whose names would be a threat in the title of a section."""
+    undeclared = sorted(category for category in categories if category not in taxonomy.categories)
+    found = scan_each(BuiltinScanner(), [category.replace("-", " ") for category in undeclared])
+    return {category for category, findings in zip(undeclared, found, strict=True) if findings}
 
 
 def sliced(offered: Offer, target: str, profile: Profile, taxonomy: Taxonomy) -> tuple[Offered, ...]:

@@ -6,8 +6,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import CatmemError
-from catmem.policy.seed import plan_file
+from catmem.errors import CatmemError, DriftError
+from catmem.policy.seed import FilePlan, plan_file
 from catmem.policy.seedlock import LOCK_NAME, Record
 from catmem.service.ages_history import CLOCKS, body_key
 from catmem.service.remarks import on_adoption
@@ -17,14 +17,17 @@ from catmem.service.seeding import refuse_too_long, replanned, target_document
 from catmem.store.contract import Change
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from catmem.model.document import Document
-    from catmem.policy.seed import FilePlan
     from catmem.policy.seedlock import SeedLock
     from catmem.service.seed_plan import SeedPlan
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Current, OnDrift
 
 PERSON = "person"
+UNREAD = "\ufffd"
+"""What a file is taken to have held that could not be read: it is planned anew if it can be read by now."""
 _AT_ONCE = 8
 """Files that are written at the same time."""
 
@@ -55,7 +58,7 @@ class _Applying:
         self.file = file
         self.on_drift = on_drift
         self.done: list[SeededFile] = []
-        self.refused = list(plan.refused)
+        self.refused: list[Refusal] = []
 
     def run(self) -> SeedResult:
         """Write file after file, and the lock in any case: what was done is on record also if this is interrupted."""
@@ -63,14 +66,27 @@ class _Applying:
         # Most of a write is waiting for the disk, which confirms several at once as fast as one.
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             try:
-                for done in pool.map(self._seeded, self.plan.files):
-                    (self.refused if isinstance(done, Refusal) else self.done).append(done)  # type: ignore[arg-type]
+                self._note(pool.map(self._seeded, self.plan.files))
+                self._note(pool.map(self._refused, self.plan.refused))
             finally:
                 pool.shutdown(cancel_futures=True)
                 kept = self._write_lock()
         if kept is not None:
             notes.append(f"what was in {LOCK_NAME} is kept as {kept}")
         return SeedResult(self.plan.source, tuple(self.done), tuple(self.refused), tuple(notes))
+
+    def _note(self, outcomes: Iterable[SeededFile | Refusal]) -> None:
+        for each in outcomes:
+            if isinstance(each, Refusal):
+                self.refused.append(each)
+            else:
+                self.done.append(each)
+
+    def _refused(self, each: Refusal) -> SeededFile | Refusal:
+        """Once more what could not be read: the store keeps a copy of it, or somebody has mended it meanwhile."""
+        if not isinstance(each.error, DriftError) or each.target not in self.plan.basis.parts:
+            return each
+        return self._seeded(FilePlan(each.target, self.plan.basis.parts[each.target].source, UNREAD, "", ()))
 
     def _seeded(self, each: FilePlan) -> SeededFile | Refusal:
         try:

@@ -43,7 +43,8 @@ class SeedFile:
     def data(self) -> bytes:
         """The bytes alone."""
         try:
-            return read_bounded(self.path, DEFAULT_LIMITS.file_bytes)
+            # It is written as well, and a link would lead a write out of the root.
+            return read_bounded(self.path, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
         except UnreadableError as error:
             if error.code == "missing" and not os.path.lexists(self.path):
                 return b""

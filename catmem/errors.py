@@ -12,6 +12,7 @@
     │   ├── NoMatchError       no entry holds the text that was asked for
     │   ├── AmbiguousError     several entries hold it
     │   └── OverBudgetError    the file would be longer than it may be
+    ├── QueryError             a search that looks for nothing, or for too much
     ├── ForbiddenError         the one who acts has no right to do this
     ├── RefusedError           a write that would be made on an old view; nothing was written
     │   ├── StaleError         another write came between
@@ -212,6 +213,12 @@ class OverBudgetError(EditError):
         """Adds ``size``, ``limit``, ``over_by`` and ``could_go``."""
         numbers = {"size": self.size, "limit": self.limit, "over_by": self.size - self.limit}
         return {**super().to_dict(), **numbers, "could_go": list(self.could_go)}
+
+
+class QueryError(CatmemError):
+    """A query that cannot be searched for."""
+
+    code = "query"
 
 
 class ForbiddenError(CatmemError):

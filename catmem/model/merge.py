@@ -75,54 +75,35 @@ def merge(
         return Merge(o.text, ())
     if o.text == b.text:
         return Merge(t.text, ())
-    b, o, t = _alike(b, o, t)
+    b, o, t = alike(b, o, t)
     # The side whose text sorts first is the one that is edited, whatever its role.
     swapped = t.text < o.text
-    merging = _Merging(b, *((t, o) if swapped else (o, t)), precedence, swapped=swapped)
+    merging = Merging(b, *((t, o) if swapped else (o, t)), precedence, swapped=swapped)
     return Merge(merging.run(), tuple(merging.conflicts))
 
 
-def merge_into(ours: Document, base: Document, theirs: Document, *, precedence: Side = "ours") -> Merge:
-    """Bring their changes into our text, of which everything that they did not change keeps its bytes.
-
-    One side wins each conflict, ours by default, and all are reported, whoever wins. ``base`` and ``theirs`` need not
-    be whole versions of one file: what ``ours`` alone has is ours. Raises ``EditError`` (``not_possible``).
-    """
-    base, ours, theirs = _alike(base, ours, theirs)
-    merging = _Merging(base, ours, theirs, precedence, swapped=False, reports=True)
-    return Merge(merging.run(), tuple(merging.conflicts))
-
-
-def _alike(*sides: Document) -> Iterator[Document]:
+def alike(*sides: Document) -> Iterator[Document]:
     """The sides with a title where one can be, if one of them has sections."""
     return map(titled, sides) if any(side.scan.headers for side in sides) else iter(sides)
 
 
-class _Outcome(NamedTuple):
+class Outcome(NamedTuple):
     """What becomes of one entry of the base."""
 
     versions: list[Version]
     reason: Reason | None
 
 
-class _Merging:
+class Merging:
     """One merge in progress: ``near`` is the side that is edited, ``far`` the side whose changes are brought in."""
 
-    def __init__(  # noqa: PLR0913 - the three sides, and how to merge them
-        self,
-        base: Document,
-        near: Document,
-        far: Document,
-        precedence: Side | None,
-        *,
-        swapped: bool,
-        reports: bool = False,
+    def __init__(
+        self, base: Document, near: Document, far: Document, precedence: Side | None, *, swapped: bool
     ) -> None:
+        """``swapped``: ``near`` is theirs."""
         self.base, self.near, self.far = base, near, far
         self.precedence = precedence
         self.swapped = swapped
-        self.reports = reports or precedence is None
-        """Whether conflicts are reported; where one side wins them all, that is for the caller to say."""
         self.conflicts: list[Conflict] = []
         self.slots = [Slot(entry, [Version.of(entry)]) for entry in near.entries]
         # What the far side brings: by its index in `far`, the versions to put where it stands there.
@@ -133,8 +114,8 @@ class _Merging:
     def run(self) -> str:
         """The merged text."""
         self._resolve_base()
-        self._resolve_additions()
-        self._drop_repeated()
+        self.resolve_additions()
+        self.drop_repeated()
         first = self._place_arrivals()
         return spliced(self.near, self.slots, first, self._titles(), self._title())
 
@@ -152,7 +133,7 @@ class _Merging:
             base = Version.of(entry)
             outcome = self._outcome(base, near, far)
             if outcome.reason:
-                self._report(outcome.reason, base, near, far)
+                self.report(outcome.reason, base, near, far)
             self._settle(here, there, outcome.versions)
 
     def _settle(self, here: int | None, there: int | None, versions: list[Version]) -> None:
@@ -170,29 +151,31 @@ class _Merging:
         elif leaving and here is not None:
             self.slots[here].versions += leaving
 
-    def _outcome(self, base: Version, near: Version | None, far: Version | None) -> _Outcome:
+    def _outcome(self, base: Version, near: Version | None, far: Version | None) -> Outcome:
         if near is None or far is None:
-            return self._removal(base, near, far)
+            return self.removal(base, near, far)
         if near.says(base):
-            return _Outcome([far], None)
+            return Outcome([far], None)
         if far.says(base) or far.says(near):
-            return _Outcome([near], None)
-        return self._both_changed(base, near, far)
+            return Outcome([near], None)
+        return self.both_changed(base, near, far)
 
-    def _removal(self, base: Version, near: Version | None, far: Version | None) -> _Outcome:
+    def removal(self, base: Version, near: Version | None, far: Version | None) -> Outcome:
+        """What becomes of an entry that one side removed: it stays if the other changed it."""
         left = near or far
         if left is None or left.says(base):
-            return _Outcome([], None)
-        winner = self._winner()
+            return Outcome([], None)
+        winner = self.winner()
         if winner is not None:
             left = near if winner == "near" else far
-        return _Outcome([] if left is None else [left], "removed")
+        return Outcome([] if left is None else [left], "removed")
 
-    def _both_changed(self, base: Version, near: Version, far: Version) -> _Outcome:
-        winner = self._winner()
+    def both_changed(self, base: Version, near: Version, far: Version) -> Outcome:
+        """What becomes of an entry that both sides changed, each in its way."""
+        winner = self.winner()
         if base.body not in (near.body, far.body) and near.body != far.body:
             both = [near, far] if winner is None else [near if winner == "near" else far]
-            return _Outcome(both, "body")
+            return Outcome(both, "body")
         body = far.body if near.body == base.body else near.body
         category = far.category if near.category == base.category else near.category
         tags, clash = _merged_tags(base.tags, near.tags, far.tags, prefer_far=winner == "far")
@@ -200,14 +183,15 @@ class _Merging:
         if moved_apart and winner == "far":
             category = far.category
         reason: Reason | None = "category" if moved_apart else "tags" if clash else None
-        return _Outcome([_made(category, body, tags, near, far)], reason)
+        return Outcome([_made(category, body, tags, near, far)], reason)
 
-    def _winner(self) -> Literal["near", "far"] | None:
+    def winner(self) -> Literal["near", "far"] | None:
+        """The side that wins conflicts, if one does."""
         if self.precedence is None:
             return None
         return "near" if (self.precedence == "ours") != self.swapped else "far"
 
-    def _resolve_additions(self) -> None:
+    def resolve_additions(self) -> None:
         """What both sides added is one entry; what only the far side added arrives."""
         free: dict[str, list[int]] = {}
         for here in sorted(self.added_near, reverse=True):
@@ -220,13 +204,13 @@ class _Merging:
             slot = self.slots[free[far.body].pop()]
             self.slot_of[there] = slot
             near = Version.of(slot.entry)
-            winner = self._winner()
+            winner = self.winner()
             tags, clash = _merged_tags({}, near.tags, far.tags, prefer_far=winner == "far")
             slot.versions = [_made(near.category, near.body, tags, near, far)]
             if clash or near.category != far.category:
-                self._report("tags" if clash else "category", None, near, far)
+                self.report("tags" if clash else "category", None, near, far)
 
-    def _drop_repeated(self) -> None:
+    def drop_repeated(self) -> None:
         """Leave no text in more places than the side has it in that has it most often."""
         near = Counter(entry.body for entry in self.near.entries)
         far = Counter(entry.body for entry in self.far.entries)
@@ -255,14 +239,9 @@ class _Merging:
                 neighbour[entry.category] = slot
         return first
 
-    def _report(
-        self,
-        reason: Reason,
-        base: Version | None,
-        near: Version | None,
-        far: Version | None,
-    ) -> None:
-        if not self.reports:
+    def report(self, reason: Reason, base: Version | None, near: Version | None, far: Version | None) -> None:
+        """Note a conflict, if it is open."""
+        if self.precedence is not None:
             return
         ours, theirs = (far, near) if self.swapped else (near, far)
         self.conflicts.append(Conflict(reason, base, ours, theirs))
@@ -275,8 +254,8 @@ class _Merging:
         if near == base:
             return far
         versions = [None if title is None else Version("", title, {}, title) for title in (base, near, far)]
-        self._report("title", *versions)
-        return far if self._winner() == "far" else near
+        self.report("title", *versions)
+        return far if self.winner() == "far" else near
 
     def _titles(self) -> dict[str, str]:
         return {section.category: section.title for section in reversed(self.far.sections)}

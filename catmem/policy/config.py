@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 CONFIG_NAME = "catmem.yaml"
 
+DEFAULT_RECENCY_DAYS = 30
+"""Days after which a search lets a fact count 1/e of a new one, where the root does not say."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -79,8 +82,9 @@ class Rollout:
 class Config:
     """The configuration of the folder ``root``; ``path`` is its ``catmem.yaml``, or ``None`` if it has none.
 
-    ``stale_after`` and ``domains`` (by domain) are in days, ``limits`` in characters by target. ``prompt``,
-    ``tag_schemas`` and ``lint`` are as the file says them; profiles merge ``prompt`` and ``limits`` under their own.
+    ``stale_after``, ``recency_days`` and ``domains`` (by domain) are in days, ``limits`` in characters by target.
+    ``prompt``, ``tag_schemas`` and ``lint`` are as the file says them; profiles merge ``prompt`` and ``limits`` under
+    their own.
     """
 
     root: Path
@@ -94,6 +98,7 @@ class Config:
     tag_schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
     stale_after: int = DEFAULT_STALE_AFTER
+    recency_days: int = DEFAULT_RECENCY_DAYS
     domains: Mapping[str, int] = field(default_factory=dict)
     prompt: Mapping[str, Any] = field(default_factory=dict)
     rollout: Rollout = field(default_factory=Rollout)
@@ -207,6 +212,7 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
         ),
         tag_schemas=data.get("tags", {}),
         stale_after=days(data["stale_after"]) if "stale_after" in data else DEFAULT_STALE_AFTER,
+        recency_days=data.get("search", {}).get("recency_days", DEFAULT_RECENCY_DAYS),
         domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
         rollout=Rollout(rollout.get("mode", "enforce"), rollout.get("canary")),
         **{key: data[key] for key in plain if key in data},

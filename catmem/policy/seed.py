@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.model.compose import composed
-from catmem.model.merge import merge_into
+from catmem.model.merge_into import merge_into, only_verified
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.policy.access import visible
@@ -291,7 +291,8 @@ def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[
     clashing = [conflict.theirs or conflict.ours for conflict in conflicts]
     was = {index: number for number, index in there.items()}
     taken = set(here.values())
-    free = Counter(entry.body for index, entry in enumerate(ours.entries) if index not in taken)
+    left = [entry for index, entry in enumerate(ours.entries) if index not in taken]
+    free = Counter((entry.category, entry.body) for entry in left)
     for index, entry in enumerate(theirs.entries):
         version = Version.of(entry)
         if version in clashing:
@@ -300,8 +301,8 @@ def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[
             number = was[index]
             ours_now = Version.of(ours.entries[here[number]]) if number in here else None
             yield Row(_state(Version.of(base.entries[number]), ours_now, version), version)
-        elif free[version.body]:
-            free[version.body] -= 1
+        elif free[version.category, version.body]:
+            free[version.category, version.body] -= 1
             yield Row("in sync", version)
         else:
             yield Row("new", version)
@@ -317,6 +318,6 @@ def _state(base: Version, ours: Version | None, theirs: Version) -> State:
         return "removed in target"
     if ours.says(theirs):
         return "in sync"
-    if theirs.says(base):
+    if theirs.says(base) or (ours.body != base.body and only_verified(base, theirs)):
         return "changed in target"
     return "changed in source" if ours.says(base) else "changed in both"

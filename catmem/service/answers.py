@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
     from catmem.service.budget import Usage
+    from catmem.service.searching import Found
 
 MOST_ENTRIES = 50
 MOST_CHARACTERS = 8_000
@@ -53,6 +54,28 @@ def shown_entries(
         return shown, {}
     how = "list shows them" if sight is None else f"list with offset {offset + len(shown)} shows them"
     return shown, {"entries_left_out": left_out, "entries_note": f"{left_out} more are not shown here; {how}."}
+
+
+def shown_found(found: Sequence[Found], total: int, offset: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What a search found, ``total`` in all, from the one at ``offset`` on, as ``shown_entries`` shows it.
+
+    Each tells its target, and its state by all clocks.
+    """
+    shown: list[dict[str, Any]] = []
+    size = 0
+    for each in found:
+        day = each.freshness.day
+        dated = {"state": each.freshness.state, "date": day.isoformat() if day else None}
+        data = {"target": each.target, **_entry(each.entry, None), **dated}
+        size += len(json.dumps(data, ensure_ascii=False))
+        if shown and size > MOST_CHARACTERS:
+            break
+        shown.append(data)
+    left_out = total - offset - len(shown)
+    if left_out <= 0:
+        return shown, {}
+    note = f"{left_out} more are not shown here; search with offset {offset + len(shown)} shows them."
+    return shown, {"entries_left_out": left_out, "entries_note": note}
 
 
 def _entry(entry: Entry, sight: Sight | None) -> dict[str, Any]:

@@ -15,8 +15,7 @@ from catmem.service.operation import Operation, refuse_surrogates
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LATER = ("seed", "search")
-"""Actions that a later version brings."""
+    from catmem.policy.staleness import State
 
 _DEEPEST = 8
 _MOST_BYTES = 256 << 10
@@ -41,6 +40,12 @@ class Call(NamedTuple):
     expected: str | None
     op_id: str | None
     offset: int = 0
+    query: str | None = None
+    state: State | None = None
+    anywhere: bool = False
+    """Whether no target was named, so that a search looks into both, and a seed goes to both."""
+    targets: tuple[str, ...] | None = None
+    """The profiles that a seed goes to; ``None`` is all that are seeded from this one."""
 
 
 def read_arguments(arguments: object) -> Call:
@@ -51,12 +56,6 @@ def read_arguments(arguments: object) -> Call:
     given = _used(arguments)
     if isinstance(given.get("operations"), list):
         given["operations"] = [_used(each) if isinstance(each, dict) else each for each in given["operations"]]
-    if given.get("action") in LATER:
-        raise EditError(
-            f"this version has no {given['action']}",
-            code="not_available",
-            hint="Use list to see what is there. Do not call it again.",
-        )
     faults = validate(given, "tool")
     if faults:
         fault = faults[0]
@@ -77,12 +76,33 @@ def read_arguments(arguments: object) -> Call:
         raise _bad("the action is missing", "Give action, or several changes as operations.")
     if given["action"] == "list":
         return Call("list", target, given.get("category"), (), *ids, int(given.get("offset", 0)))
+    if given["action"] == "search":
+        return _search(given, target, ids)
+    if given["action"] == "seed":
+        seeded = tuple(given["targets"]) if "targets" in given else None
+        return Call("seed", target, None, (), *ids, anywhere="target" not in given, targets=seeded)
     return Call(given["action"], target, None, (_operation(given, None),), *ids)
 
 
 def _used(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Without what is null: some models name every argument, also those that they do not use."""
     return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _search(given: Mapping[str, Any], target: str, ids: tuple[str | None, str | None]) -> Call:
+    if "query" not in given:
+        raise _bad("search needs query", "Give the words to look for.", "query")
+    return Call(
+        "search",
+        target,
+        given.get("category"),
+        (),
+        *ids,
+        int(given.get("offset", 0)),
+        given["query"],
+        given.get("state"),
+        "target" not in given,
+    )
 
 
 def _operation(given: Mapping[str, Any], key: str | None) -> Operation:

@@ -14,9 +14,11 @@ from catmem.errors import BusyError, CatmemError, NoMatchError
 from catmem.policy.schema import shown
 from catmem.service.history import all_entities, entity_of
 from catmem.service.matching import ambiguous, entries_holding, refuse_empty
+from catmem.service.purging_seeds import purge_lock
 from catmem.service.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
 from catmem.service.stores import locate, parse_file
 from catmem.service.upkeep import file_store
+from catmem.service.usage import USAGE_NAME, drop_gone
 from catmem.store.contract import Change
 from catmem.store.erasing import UNREADABLE, Erasure
 from catmem.store.folder import SIDECAR
@@ -100,6 +102,7 @@ def purge(workspace: Workspace, entity: str, old_text: str, *, dry_run: bool = F
         if other != name:
             purging.forget_if_held(other)
     purging.drop_caches()
+    purging.forget_in_lock()
     purging.verify()
     return purging.report(entries)
 
@@ -324,13 +327,28 @@ class _Purging:
         return (own and self.redaction.holds_text(data)) or (each.kind == "left" and self.redaction.is_cut(data))
 
     def drop_caches(self) -> None:
-        """Remove what lint keeps of the files: it is made again."""
+        """Remove what lint keeps of the files, which is made again, and how often the entries were used."""
         for name in _LINT_CACHE:
             path = self.workspace.root / SIDECAR / name
             if path.is_file():
                 self.removed[path] = None
                 if not self.dry_run:
                     path.unlink(missing_ok=True)
+        parse = partial(parse_file, self.workspace.config)
+        for entity in () if self.dry_run else self.entities:
+            try:
+                found = read(parse, self.store.peek(entity))
+                drop_gone(self.workspace, entity, found.document if found else parse(b""))
+            except OSError as error:
+                side = _place(self.workspace, entity).path.parent / SIDECAR
+                self.left.setdefault(side / USAGE_NAME, f"it cannot be written: {error.strerror or error}")
+
+    def forget_in_lock(self) -> None:
+        """Take the entries out of what the root keeps of its seeds."""
+        done = purge_lock(self.workspace.root, self.name, self.redaction, dry_run=self.dry_run)
+        self.files |= dict.fromkeys(done.files)
+        self.removed |= dict.fromkeys(done.removed)
+        self.left |= done.left
 
     # --- afterwards ---------------------------------------------------------------------------------------------
 

@@ -110,7 +110,8 @@ class Redaction:
         self.bodies = frozenset(bodies)
         self.text = text
         self._parse = parse
-        self._needle = needle
+        self.needle = needle
+        """What stands in all bytes that may hold one of the bodies."""
         self._known: dict[str, bool] = {}
         self._held: dict[bytes, bool] = {}
         self._by_first_line: dict[str, list[list[str]]] = {}
@@ -123,23 +124,23 @@ class Redaction:
 
     def entries(self, data: bytes) -> list[Entry]:
         """The entries that are to be forgotten."""
-        found = read(self._parse, data) if self._needle in data else None
-        return [entry for entry in entries_near(found.document, self._needle) if self._is_one(entry)] if found else []
+        found = read(self._parse, data) if self.needle in data else None
+        return [entry for entry in entries_near(found.document, self.needle) if self._is_one(entry)] if found else []
 
     def __call__(self, data: bytes) -> bytes:
         """The bytes with a mark in the place of each such entry; the same bytes if there is none."""
-        if self._needle not in data:
+        if self.needle not in data:
             return data
         found = read(self._parse, data)
         if found is None:
             return self.lines(data)
-        near = entries_near(found.document, self._needle)
+        near = entries_near(found.document, self.needle)
         spans = [(entry.start, entry.end) for entry in near if self._is_one(entry)]
         return _marked(found.text, spans) if spans else data
 
     def holds(self, data: bytes) -> bool:
         """Whether there is such an entry; the answer is kept, since the same text lies in several places."""
-        if self._needle not in data:
+        if self.needle not in data:
             return False
         digest = sha256(data).digest()
         known = self._held.get(digest)
@@ -149,7 +150,7 @@ class Redaction:
 
     def without(self, data: bytes) -> bytes:
         """The bytes without such entries, as if each had been removed by an edit. Raises ``TooLargeError``."""
-        found = read(self._parse, data) if self._needle in data else None
+        found = read(self._parse, data) if self.needle in data else None
         if found is None:
             return self(data)
         document, text = found
@@ -177,7 +178,7 @@ class Redaction:
 
         ``with_text``: of every line too that holds the text itself.
         """
-        if self._needle not in data:
+        if self.needle not in data:
             return data
         text = data.decode(errors="surrogateescape")
         seen = text.translate(_STAND_INS)
@@ -208,12 +209,12 @@ class Redaction:
 
     def holds_text(self, data: bytes) -> bool:
         """Whether an entry holds the text by which the bodies were chosen, in these or in other words."""
-        if self.text is None or self._needle not in data:
+        if self.text is None or self.needle not in data:
             return False
         found = read(self._parse, data)
         if found is None:
             return self.text.encode() in data
-        near = entries_near(found.document, self._needle)
+        near = entries_near(found.document, self.needle)
         return any(self.text in entry.body for entry in near if not is_purged(entry))
 
     def is_cut(self, data: bytes) -> bool:

@@ -67,8 +67,9 @@ class Undone(NamedTuple):
 
 def copies_of_seed(workspace: Workspace) -> Collection[tuple[str, str]]:
     """The facts, by entity and entry id, that are copies which follow their source: that is where they are reviewed."""
-    del workspace  # seeding knows them, and tells here
-    return ()
+    from catmem.service.seed_copies import seeded_copies
+
+    return seeded_copies(workspace)
 
 
 @dataclass(slots=True)

@@ -71,7 +71,7 @@ def _replace(path: Path, target: Path, old: bytes, new: bytes) -> None:
             os.fsync(stream.fileno())
         if read_bounded(target, DEFAULT_LIMITS.file_bytes) != old:
             raise ChangedMeanwhileError(
-                "somebody changed this file while it was being formatted",
+                "somebody changed this file while it was being rewritten",
                 path=path,
                 hint="Nothing was written. Run the command again.",
             )

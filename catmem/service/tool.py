@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
 from catmem.policy.access import visible
+from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest
 from catmem.resources import schema
-from catmem.service.answers import Sight, shown_entries, usage_dict
+from catmem.service.answers import MOST_ENTRIES, Sight, shown_entries, shown_found, usage_dict
 from catmem.service.arguments import Call, read_arguments
 from catmem.service.budget import Usage, limit_of, size_of
 from catmem.service.clock import today
@@ -23,8 +24,10 @@ from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
     from catmem.policy.access import View
+    from catmem.service.searching import Found
     from catmem.service.workspace import Workspace
     from catmem.service.writing import Written
 
@@ -36,6 +39,8 @@ _PATIENCE = 3
 
 _NAMED = 50
 """Categories that a message names at most."""
+
+_NOTHING = "Nothing was found. Try other words, or list what is there."
 
 _STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
 
@@ -69,6 +74,10 @@ def memory_tool(
     call: Call | None = None
     try:
         call = read_arguments(arguments)
+        if call.query is not None:
+            return door.searched(call, call.query)
+        if call.action == "seed":
+            return door.seeded(call)
         return door.listed(call) if call.action == "list" else door.written(call)
     except CatmemError as error:
         return door.refused(error, call, _target_of(arguments))
@@ -89,6 +98,51 @@ class _Door:
         if call.category is not None and not sight["total"]:
             message += _categories(call.category, view.categories)
         return {"success": True, "action": "list", **sight, "message": message}
+
+    def searched(self, call: Call, query: str) -> dict[str, Any]:
+        """What a search finds, without what a prompt would withhold. What it shows counts as used."""
+        from catmem.service.searching import search_counted
+
+        workspace, day = self.workspace, today()
+        found, total = search_counted(
+            workspace,
+            self.profile,
+            query,
+            target=None if call.anywhere else call.target,
+            category=call.category,
+            state=None if call.state is None else {call.state},
+            offset=call.offset,
+            limit=MOST_ENTRIES,
+            as_of=day,
+            to_agent=True,
+        )
+        told, cut = shown_found(found, total, call.offset)
+        message = _counted(len(told), total, call.offset) if total else _NOTHING
+        if call.category is not None and not total:
+            targets = TARGETS if call.anywhere else (call.target,)
+            seen = [name for target in targets for name in workspace.view(self.profile, target).categories]
+            message += _categories(call.category, list(dict.fromkeys(seen)))
+        self._count_used(found[: len(told)], day)
+        return {"success": True, "action": "search", "entries": told, "total": total, **cut, "message": message}
+
+    def _count_used(self, found: Sequence[Found], day: date) -> None:
+        """Count one use of each entry. Where that cannot be kept, the search has found what it found all the same."""
+        from catmem.service.searching import index_of
+        from catmem.service.usage import count_used
+
+        profile = self.workspace.profile(self.profile)
+        for target in dict.fromkeys(each.target for each in found):
+            shown = [each.entry for each in found if each.target == target]
+            document = index_of(self.workspace, profile, target).document
+            count_used(self.workspace, f"{profile.name}/{target}", shown, document, day)
+
+    def seeded(self, call: Call) -> dict[str, Any]:
+        """What a seed from the profile's own files did, in numbers."""
+        from catmem.service.seed_answer import seed_answer
+
+        answer = seed_answer(self.workspace, self.profile, call.targets, None if call.anywhere else call.target)
+        self.session.refusals = 0 if answer["success"] else self.session.refusals + 1
+        return answer
 
     def written(self, call: Call) -> dict[str, Any]:
         """What a write did."""
@@ -136,9 +190,7 @@ class _Door:
             answer |= {"candidates": list(error.candidates), "places": list(error.places)}
         if isinstance(error, OverBudgetError):
             answer |= {"over_by": error.size - error.limit, "could_go": list(error.could_go)}
-        if error.code == "not_available":
-            return answer
-        if call is None or call.action != "list":
+        if call is None or call.action not in {"list", "search"}:
             self.session.refusals += 1
             if self.session.refusals >= _PATIENCE:
                 answer |= {"done": True, "remediation": _STOP.format(count=self.session.refusals)}

@@ -26,15 +26,21 @@ from catmem.service.session import Session
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
     from catmem.model.document import Problem
     from catmem.policy.profile import Profile
     from catmem.policy.prompt import Counter
+    from catmem.policy.search_index import Index
+    from catmem.policy.seed import Resolve
+    from catmem.policy.staleness import State
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
+    from catmem.service.ages_history import FirstSeen
+    from catmem.service.searching import Found
+    from catmem.service.seed_plan import SeedPlan, SeedResult
     from catmem.service.writing import How, Written
     from catmem.store.contract import OnDrift, Store
 
@@ -75,6 +81,9 @@ class Workspace:
     _given: Store | None = field(default=None, repr=False, compare=False)
     _opened: Store | None = field(default=None, init=False, repr=False, compare=False)
     _recent: tuple[tuple[bytes, Document], ...] = field(default=(), init=False, repr=False, compare=False)
+    _indexes: tuple[tuple[bytes, Index], ...] = field(default=(), init=False, repr=False, compare=False)
+    _ages: dict[str, FirstSeen] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _ages_notes: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def open(cls, folder: str | Path = ".", *, search: bool = True, store: Store | None = None) -> Workspace:
@@ -152,6 +161,40 @@ class Workspace:
         documents = {each: self._document(profile, each) for each in targets}
         return list_documents(self, profile, documents, category=category, as_of=as_of or today())
 
+    def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+        self,
+        name: str,
+        query: str,
+        *,
+        target: str | None = None,
+        category: str | None = None,
+        tags: Mapping[str, str | Sequence[str] | None] | None = None,
+        state: Collection[State] | None = None,
+        limit: int | None = None,
+        as_of: date | None = None,
+        source: str | None = None,
+    ) -> Sequence[Found]:
+        """The entries that a profile sees in its own files, or in those of ``source``, and that ``query`` finds.
+
+        The best come first, at most ``limit``. ``query`` is words, of which any is enough, and ``"quoted phrases"``,
+        which are required. ``category``, ``tags`` (``None`` as a value: without that tag) and ``state`` keep what fits.
+        Changes nothing, and counts nothing as used. Raises ``QueryError`` and ``UnknownNameError``.
+        """
+        from catmem.service.searching import search
+
+        return search(
+            self,
+            name,
+            query,
+            target=target,
+            category=category,
+            tags=tags,
+            state=state,
+            limit=limit,
+            as_of=as_of or today(),
+            source=source,
+        )
+
     def prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,
         name: str,
@@ -226,10 +269,10 @@ class Workspace:
         return memory_dir(profile, self.config) / FILE_NAMES[_known_target(target)]
 
     def _document(self, profile: Profile, target: str) -> Document:
-        return self._parsed(self._bytes(profile, target), self._path(profile, target))
+        return self._parsed(self.bytes_of(profile, target), self._path(profile, target))
 
-    def _bytes(self, profile: Profile, target: str) -> bytes:
-        """The bytes of a memory file as they are now: the one place where they are read to be shown."""
+    def bytes_of(self, profile: Profile, target: str) -> bytes:
+        """The bytes of a profile's file as they are now: the one place where they are read to be shown."""
         path = self._path(profile, target)
         if self._given is not None:
             return self._given.peek(f"{profile.name}/{target}")
@@ -322,6 +365,24 @@ class Workspace:
         operation = Operation("verify", old_text=old_text, category=category, as_of=as_of)
         return self.write(name, [operation], target=target, **how)
 
+    def verify_all(
+        self,
+        name: str,
+        *,
+        category: str | None = None,
+        query: str | None = None,
+        target: str | None = None,
+        as_of: date | None = None,
+        **how: Unpack[How],
+    ) -> Sequence[Written]:
+        """Say that every entry of a ``category`` still holds, or every one that a search for ``query`` finds.
+
+        Looks into both files, or that of ``target``, and makes one write a file. Raises ``NoMatchError`` for none.
+        """
+        from catmem.service.verifying import verify_all
+
+        return verify_all(self, name, category=category, query=query, target=target, as_of=as_of, **how)
+
     def write(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,
         name: str,
@@ -349,6 +410,54 @@ class Workspace:
         terms = Terms(f"{owner.name}/{target}", target, owner, rights, self.config, today())
         writer = Writer(self.store, self.parse, self._remember, terms, operations, on_drift or self.config.on_drift)
         return writer.try_out(expected) if dry_run else writer.write(expected, op_id)
+
+    # --- seeding ---------------------------------------------------------------------------------------------------
+
+    def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
+        self,
+        source: str,
+        targets: Sequence[str] | None = None,
+        *,
+        target: str | None = None,
+        as_of: date | None = None,
+        resolve: Resolve | None = None,
+        actor: str | None = None,
+        every_entry: bool = False,
+    ) -> SeedPlan:
+        """What copying slices of ``source``'s files to the profiles ``targets`` would do; nothing is written.
+
+        Without ``targets`` they are those that name the source in ``seed_from`` and are not of tier 3. ``target`` keeps
+        to ``user`` or ``memory``, ``resolve`` settles conflicts for one side, and ``every_entry`` tells also of entries
+        in files that cannot change. Raises ``ConfigError`` and its kinds, ``ForbiddenError``, ``UnreadableError``.
+        """
+        from catmem.service.seeding import plan_seed, seed_order
+
+        profiles = self.profiles() if targets is None else None
+        if targets is None:
+            targets = dict(seed_order(self, profiles)).get(self.profile(source).name, [])
+        only = None if target is None else _known_target(target)
+        day = as_of or today()
+        return plan_seed(
+            self,
+            source,
+            targets,
+            target=only,
+            as_of=day,
+            resolve=resolve,
+            actor=actor,
+            every_entry=every_entry,
+            profiles=profiles,
+        )
+
+    def apply_seed(self, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
+        """Carry out a plan: one guarded write for each file, and what was seeded into ``catmem.seed.lock``.
+
+        What goes wrong with one file stands in the result, and the others go on. Raises ``BusyError`` and
+        ``UnreadableError``.
+        """
+        from catmem.service.seed_apply import apply_seed
+
+        return apply_seed(self, plan, on_drift=on_drift)
 
 
 def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:

@@ -29,8 +29,8 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 
 def test_the_commands_of_this_version():
     names = (
-        "init", "show", "list", "prompt", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "log", "diff", "restore",
-        "replay", "fsck", "doctor", "anchor", "purge", "repair",
+        "init", "show", "list", "search", "prompt", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "review", "log", "diff", "restore",
+        "replay", "fsck", "doctor", "anchor", "purge", "repair", "access", "stats",
     )  # fmt: skip
     assert set(COMMANDS) == {f"catmem {name}" for name in names}
 
@@ -63,14 +63,18 @@ JSON_CALLS = {
     "init": ["init", "--example", "demo"],
     "show": ["show", "demo/homes/orchestrator/USER.md"],
     "list": ["list", "-p", "orchestrator", "--root", "demo"],
+    "search": ["search", "-p", "orchestrator", "invoice", "--root", "demo"],
     "prompt": ["prompt", "trinity", "--root", "demo"],
     "fmt": ["fmt", "--check", "--root", "demo"],
     "lint": ["lint", "--as-of", "2026-11-21", "--root", "demo"],
+    "access": ["access", "--root", "demo"],
+    "stats": ["stats", "--from", "orchestrator", "--root", "demo"],
     "migrate": ["migrate", "--dry-run", "--root", "demo", "demo/homes/trinity/USER.md"],
     "rule": ["rule", "CM190"],
     "add": ["add", "-p", "neo", "-c", "projects", "The test runs.", "--root", "demo"],
     "replace": ["replace", "-p", "neo", "The test runs", "The test passes.", "--root", "demo"],
     "verify": ["verify", "-p", "neo", "The test passes", "--root", "demo"],
+    "review": ["review", "--list", "--as-of", "2026-11-21", "--root", "demo"],
     "move": ["move", "-p", "neo", "The test passes", "-c", "communication-style", "--root", "demo"],
     "remove": ["remove", "-p", "neo", "The test passes", "--root", "demo"],
     "log": ["log", "neo", "--root", "demo"],

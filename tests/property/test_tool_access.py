@@ -95,6 +95,11 @@ tag_values = st.one_of(st.none(), st.text(max_size=6), st.lists(st.text(max_size
 tags = st.dictionaries(
     st.sampled_from(["verified_date", "created", "source", "a b", "category"]), tag_values, max_size=2
 )
+queries = st.one_of(
+    guesses,
+    names,
+    st.sampled_from([CANARY, CANARY[:6], "vault answers", "canary short rules", '"the vault" short', "fence unclosed"]),
+)
 changes = {"action": actions}
 optional = {"content": contents, "old_text": guesses, "category": names, "tags": tags}
 calls = st.fixed_dictionaries(
@@ -105,6 +110,8 @@ calls = st.fixed_dictionaries(
         "expected": st.sampled_from(["0", "1", "2", "sha256:", "zz", bytes_digest(text_with(CANARY).encode())]),
         "op_id": st.sampled_from(["1", "2"]),
         "profile": st.just("other"),
+        "query": queries,
+        "state": st.sampled_from(["fresh", "stale", "expired", "unverified", "new"]),
     },
 )
 batches = st.fixed_dictionaries(
@@ -118,6 +125,10 @@ well_formed = st.one_of(
     st.fixed_dictionaries({"action": st.just("remove"), "old_text": guesses, "category": names}),
     st.fixed_dictionaries({"action": st.just("move"), "old_text": guesses, "category": names}),
     st.fixed_dictionaries({"action": st.just("list")}, optional={"category": names}),
+    st.fixed_dictionaries(
+        {"action": st.just("search"), "query": queries},
+        optional={"category": names, "target": st.sampled_from(["user", "memory"]), "offset": st.integers(0, 3)},
+    ),
 )
 junk = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),

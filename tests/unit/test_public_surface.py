@@ -22,6 +22,7 @@ ERRORS = {
     "NoMatchError": "EditError",
     "AmbiguousError": "EditError",
     "OverBudgetError": "EditError",
+    "QueryError": "CatmemError",
     "ForbiddenError": "CatmemError",
     "RefusedError": "CatmemError",
     "StaleError": "RefusedError",
@@ -50,6 +51,13 @@ CALLS = {
     ),
     "Workspace.read": "(self, name, target='user')",
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
+    "Workspace.search": (
+        "(self, name, query, *, target=None, category=None, tags=None, state=None, limit=None, as_of=None, source=None)"
+    ),
+    "Workspace.plan_seed": (
+        "(self, source, targets=None, *, target=None, as_of=None, resolve=None, actor=None, every_entry=False)"
+    ),
+    "Workspace.apply_seed": "(self, plan, *, on_drift=None)",
     "Workspace.parse": "(self, data)",
     "Workspace.prompt": "(self, name, *, source=None, as_of=None, style=None, scanner=None, counter)",
     "Workspace.session": "(self, name, *, as_of=None, style=None)",
@@ -75,8 +83,8 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "config", "list", "missing_files", "move", "open", "parse", "path", "problems", "profile", "profiles",
-        "prompt", "read", "remove", "replace", "root", "session", "store", "verify", "view", "warnings", "write",
+        "add", "apply_seed", "config", "list", "missing_files", "move", "open", "parse", "path", "plan_seed", "problems", "profile",
+        "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {
         "action", "as_of", "category", "check", "content", "old_text", "tags", "to_category", "to_dict",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.model.document import parse
-from catmem.model.merge import merge_into
+from catmem.model.merge_into import merge_into
 
 BASE = "## Talk\nLikes tea.\n§\nNo calls before ten.\n"
 
@@ -127,6 +127,42 @@ def test_a_text_that_both_added_is_one_entry():
     merged = into(BASE + "§\nVendor is Acme.\n", BASE + "§\nVendor is Acme.\n")
     assert merged.text.count("Acme") == 1
     assert merged.conflicts == ()
+
+
+VERIFIED = "## Talk\n[verified_date: 2026-11-01] Likes tea.\n§\nNo calls before ten.\n"
+
+
+def test_a_verification_of_their_words_is_none_of_ours():
+    ours = "## Talk\nLikes green tea.\n§\nNo calls before ten.\n"
+    merged = into(ours, VERIFIED)
+    assert (merged.text, merged.conflicts) == (ours, ())
+    merged = into("## Talk\nNo calls before ten.\n", VERIFIED)
+    assert (merged.text, merged.conflicts) == ("## Talk\nNo calls before ten.\n", ())
+    assert into(BASE, VERIFIED).text == VERIFIED
+
+
+def test_an_entry_of_ours_that_looks_like_a_removed_one_keeps_its_bytes():
+    ours = "## Talk\nLikes tea too.\n§\nNo calls before ten.\n"
+    merged = into(ours, "## Talk\n[source: call] Likes tea.\n§\nNo calls before ten.\n")
+    assert merged.text == ours
+    assert bodies(merged) == [("body", "Likes tea.", "Likes tea too.", "Likes tea.")]
+
+
+def test_a_text_that_we_have_in_that_category_keeps_its_tags():
+    ours = "## Talk\n[source: own] Likes milk.\n§\nLikes tea.\n§\nNo calls before ten.\n"
+    theirs = BASE + "§\n[source: call] Likes milk.\n"
+    assert into(ours, theirs).text == ours
+
+
+def test_a_text_that_we_have_in_another_category_arrives_all_the_same():
+    merged = into("## Own\nVendor is Acme.\n\n" + BASE, BASE + "§\nVendor is Acme.\n")
+    assert merged.text.count("Vendor is Acme.") == 2
+
+
+def test_what_they_reworded_into_a_text_that_we_have_does_not_stand_twice():
+    ours = BASE + "§\nLikes green tea.\n"
+    merged = into(ours, "## Talk\nLikes green tea.\n§\nNo calls before ten.\n")
+    assert [entry.body for entry in parse(merged.text).entries] == ["No calls before ten.", "Likes green tea."]
 
 
 def test_the_same_changes_once_more_change_nothing():

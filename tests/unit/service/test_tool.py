@@ -165,17 +165,6 @@ def test_a_batch_that_fails_says_where(call, workspace):
     assert text_of(workspace) == TEXT
 
 
-@pytest.mark.parametrize("action", ["seed", "search"])
-def test_what_a_later_version_brings(call, action):
-    answer = call(action=action, query="x")
-    assert answer == {
-        "success": False,
-        "error": f"this version has no {action}",
-        "reason": "not_available",
-        "remediation": "Use list to see what is there. Do not call it again.",
-    }
-
-
 def test_a_retry_by_op_id(call):
     first = call(action="add", content="x", op_id="1")
     again = call(action="add", content="x", op_id="1")
@@ -189,7 +178,7 @@ def test_a_retry_by_op_id(call):
     ("arguments", "error", "remediation"),
     [
         ({}, "the action is missing", "Give action, or several changes as operations."),
-        ({"action": "ad"}, "action: must be one of add, replace, remove, move, verify, list, and is the text 'ad'", "Did you mean 'add'?"),
+        ({"action": "ad"}, "action: must be one of add, replace, remove, move, verify, list, search, seed, and is the text 'ad'", "Did you mean 'add'?"),
         ({"action": "add", "contents": "x"}, "contents: the key 'contents' is not known here", "Did you mean 'content'?"),
         ({"action": "add", "text": "x"}, "text: the key 'text' is not known here", "Did you mean 'content'?"),
         ({"operations": [{"action": "remove", "id": "x"}]}, "operations[0].id: the key 'id' is not known here", "Did you mean 'old_text'?"),

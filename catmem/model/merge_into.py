@@ -1,0 +1,78 @@
+"""Bringing a slice of another file up to date in a text of our own: the merge of ``catmem seed``.
+
+It differs from ``merge`` in whose text it is. Ours is edited, and what is not a change of theirs to an entry that we
+left as we got it keeps its bytes: an entry that we reworded is ours, and so is one that merely looks like it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catmem.model.merge import Conflict, Merge, Merging, Outcome, Side, alike
+from catmem.model.version import Version
+
+if TYPE_CHECKING:
+    from catmem.model.document import Document
+    from catmem.model.merge import Reason
+
+
+def merge_into(ours: Document, base: Document, theirs: Document, *, precedence: Side = "ours") -> Merge:
+    """Bring their changes since ``base`` into our text.
+
+    Where both sides changed an entry ``precedence`` says whose stays, and the conflict is reported all the same. That
+    they only verified an entry which we reworded or removed is none: they verified other words. ``base`` and ``theirs``
+    are parts of a file; what ``ours`` alone has is ours. Raises ``EditError`` (``not_possible``).
+    """
+    base, ours, theirs = alike(base, ours, theirs)
+    merging = _Bringing(base, ours, theirs, precedence, swapped=False)
+    return Merge(merging.run(), tuple(merging.conflicts))
+
+
+class _Bringing(Merging):
+    """One such merge: ``near`` is ours."""
+
+    def removal(self, base: Version, near: Version | None, far: Version | None) -> Outcome:
+        if near is None and far is not None and only_verified(base, far):
+            return Outcome([], None)
+        return super().removal(base, near, far)
+
+    def both_changed(self, base: Version, near: Version, far: Version) -> Outcome:
+        if near.body in {base.body, far.body}:
+            return super().both_changed(base, near, far)
+        if only_verified(base, far):
+            return Outcome([near], None)
+        return Outcome([near if self.winner() == "near" else far], "body")
+
+    def resolve_additions(self) -> None:
+        """A text that our category has already stays as it is; everything else arrives."""
+        free: dict[tuple[str, str], list[int]] = {}
+        for here in sorted(self.added_near, reverse=True):
+            entry = self.near.entries[here]
+            free.setdefault((entry.category, entry.body), []).append(here)
+        for there in sorted(self.added_far):
+            far = Version.of(self.far.entries[there])
+            same = free.get((far.category, far.body))
+            if same:
+                self.slot_of[there] = self.slots[same.pop()]
+            else:
+                self.arrivals[there] = [far]
+
+    def drop_repeated(self) -> None:
+        """What they reworded into a text that our category has already does not make it stand there twice."""
+        kept = {
+            (slot.entry.category, slot.entry.body)
+            for slot in self.slots
+            if slot.versions and slot.versions[0].text == slot.entry.text
+        }
+        changed = (slot.versions for slot in self.slots if [each.text for each in slot.versions] != [slot.entry.text])
+        for versions in (*changed, *self.arrivals.values()):
+            versions[:] = [version for version in versions if (version.category, version.body) not in kept]
+
+    def report(self, reason: Reason, base: Version | None, near: Version | None, far: Version | None) -> None:
+        self.conflicts.append(Conflict(reason, base, near, far))
+
+
+def only_verified(base: Version, far: Version) -> bool:
+    """Whether they changed nothing of an entry but the day of its verification."""
+    without = [{key: value for key, value in each.tags.items() if key != "verified_date"} for each in (base, far)]
+    return (base.category, base.body, without[0]) == (far.category, far.body, without[1])

@@ -1,0 +1,273 @@
+"""``catmem seed`` in every mode: what it says, on which stream, with which status, and what is in the files then."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.end_to_end.terminal import error_of, process, run, run_json
+from tests.golden.case import put
+from tests.patches import patched
+from tests.unit.service.seeds import DAY, LOCK_NAME, NEO, TEXT, everything, write_files
+
+AS_OF = ("--as-of", DAY.isoformat())
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    scout = {"scout": "tier: 3\nseed_from: boss\nuser_memory_categories: [talk]\n"}
+    monkeypatch.chdir(write_files(tmp_path, profiles=scout))
+    return tmp_path
+
+
+@pytest.fixture
+def neo(place):
+    return place / "homes" / "neo" / "USER.md"
+
+
+@pytest.fixture
+def clashing(place, neo):
+    """Seeded; then the source has two edits, and neo's file another version of one of them."""
+    run("seed", "boss", "--all", *AS_OF)
+    boss = place / "homes" / "boss" / "USER.md"
+    boss.write_text(TEXT.replace("Acme", "Bolt").replace("Likes tea", "Likes green tea"), encoding="utf-8")
+    neo.write_text(NEO.replace("Acme", "Core"), encoding="utf-8")
+    return place
+
+
+CONFLICT = """\
+  conflict in rules: both sides reworded it
+     target  Vendor is Core.
+     source  Vendor is Bolt.
+"""
+
+
+def test_a_seed_says_what_it_did_to_each_file(place, neo):
+    result = run("seed", "boss", "neo", "ann", *AS_OF)
+    assert result.stdout == "neo/user: 3 added (revision 1)\nann/user: 2 added (revision 1)\n"
+    assert result.stderr == "2 files written, 0 unchanged.\n"
+    assert neo.read_text(encoding="utf-8") == NEO
+    again = run("seed", "boss", "neo", "ann", *AS_OF)
+    assert again.stdout == "neo/user: in sync\nann/user: in sync\n"
+    assert again.stderr == "0 files written, 2 unchanged.\n"
+
+
+def test_a_dry_run_is_a_diff_that_makes_the_file(clashing, neo):
+    before = everything(clashing)
+    old = neo.read_text(encoding="utf-8")
+    result = run("seed", "boss", "neo", "--dry-run", "--resolve", "source", *AS_OF)
+    assert result.stderr == "Nothing was written. 1 file would change.\n"
+    assert everything(clashing) == before
+    run("seed", "boss", "neo", "--resolve", "source", *AS_OF)
+    assert neo.read_text(encoding="utf-8") == patched(old, result.stdout)
+    assert "Vendor is Bolt." in neo.read_text(encoding="utf-8")
+
+
+def test_a_dry_run_shows_conflicts_below_the_diff(clashing):
+    result = run("seed", "boss", "neo", "--dry-run", *AS_OF, status=3)
+    assert result.stdout == (
+        "--- a/neo/user\n+++ b/neo/user\n@@ -1,5 +1,5 @@\n ## Talk\n-Likes tea.\n+Likes green tea.\n §\n"
+        f" [verified_date: 2026-03-02] No calls before ten.\n \n{CONFLICT}"
+    )
+
+
+def test_all_are_those_that_name_the_source_but_tier_3(place):
+    run("seed", "boss", "--all", *AS_OF)
+    assert {path.parent.name for path in place.glob("homes/*/USER.md")} == {"boss", "ann", "neo"}
+
+
+def test_all_without_a_source_goes_from_the_top_down(place):
+    put(place / "profiles" / "pal.yaml", "seed_from: neo\nuser_memory_categories: ['*']\n")
+    assert run("seed", "--all", *AS_OF).stdout == (
+        "ann/user: 2 added (revision 1)\nneo/user: 3 added (revision 1)\npal/user: 3 added (revision 1)\n"
+    )
+
+
+@pytest.mark.parametrize("selected", [("boss", "--all"), ("--all",), ("boss", "neo")])
+def test_a_check_ends_with_status_1_when_out_of_date_and_writes_nothing(place, selected):
+    before = everything(place)
+    result = run("seed", *selected, "--check", *AS_OF, status=1)
+    assert "neo/user: 3 added\n" in result.stdout
+    assert everything(place) == before
+    run("seed", *selected, *AS_OF)
+    clean = run("seed", *selected, "--check", *AS_OF)
+    assert "In sync" in clean.stderr
+
+
+def test_a_check_works_on_a_clone_without_any_history(clashing):
+    run("seed", "boss", "neo", "--resolve", "target", *AS_OF)
+    run("seed", "--all", *AS_OF)
+    process("seed", "--all", "--check", *AS_OF, cwd=clashing, line='rm -r homes/*/.catmem; exec "$@"')
+
+
+def test_a_check_is_out_of_date_where_a_conflict_is_open(clashing):
+    run("seed", "--all", *AS_OF, status=3)
+    result = run("seed", "--all", "--check", *AS_OF, status=1)
+    assert result.stdout == f"ann/user: in sync\nneo/user: 1 in conflict\n{CONFLICT}"
+
+
+def test_the_status_shows_every_entry_on_both_sides(clashing, place):
+    text = TEXT.replace("## Pay", "§\n[expires: 2026-01-01] Receipts go to Bea.\n\n## Pay")
+    put(place / "homes" / "boss" / "USER.md", text.replace("Acme", "Bolt"))
+    result = run("seed", "boss", "neo", "--status", *AS_OF, status=3)
+    assert result.stdout == (
+        "neo/user from boss/user: 1 in conflict\n"
+        "  in sync                         talk   Likes tea.\n"
+        "  in sync                         talk   No calls before ten.\n"
+        "  conflict                        rules  Vendor is Bolt.\n"
+        f"  not seeded: expired 2026-01-01  rules  Receipts go to Bea.\n{CONFLICT}"
+    )
+
+
+def test_a_conflict_is_left_to_a_person_with_status_3(clashing, neo):
+    result = run("seed", "boss", "neo", *AS_OF, status=3)
+    assert result.stdout == f"neo/user: 1 changed, 1 in conflict (revision 3)\n{CONFLICT}"
+    assert result.stderr == (
+        "neo/user: the file had been changed by other means; that is revision 2 of its history\n"
+        "1 file written, 0 unchanged, 1 conflict left to you (--status shows them, --resolve settles them).\n"
+    )
+    assert neo.read_text(encoding="utf-8") == NEO.replace("Acme", "Core").replace("tea", "green tea")
+
+
+@pytest.mark.parametrize(("side", "vendor"), [("target", "Core"), ("source", "Bolt")])
+def test_resolve_settles_it(clashing, neo, side, vendor):
+    run("seed", "boss", "neo", "--resolve", side, *AS_OF)
+    assert f"Vendor is {vendor}." in neo.read_text(encoding="utf-8")
+    run("seed", "boss", "neo", "--check", *AS_OF)
+
+
+def test_an_ephemeral_slice_is_printed_and_nothing_is_written(place):
+    before = everything(place)
+    result = run("seed", "boss", "scout", "--ephemeral", *AS_OF)
+    assert result.stdout == "## Talk\nLikes tea.\n§\n[verified_date: 2026-03-02] No calls before ten.\n"
+    assert result.stderr == ""
+    assert everything(place) == before
+
+
+def test_an_empty_slice_says_so(place):
+    put(place / "profiles" / "scout.yaml", "tier: 3\n")
+    result = run("seed", "boss", "scout", "--ephemeral", *AS_OF)
+    assert (result.stdout, result.stderr) == ("", "boss has nothing that scout may read.\n")
+
+
+# --- JSON ---
+
+FILE_FIELDS = ["target", "source", "changes", "counts", "entries", "conflicts", "withheld"]
+
+
+def test_json_of_a_plan(clashing):
+    told = run_json("seed", "boss", "neo", "--dry-run", *AS_OF, status=3)
+    assert list(told) == ["in_sync", "seeds"]
+    (seed,) = told["seeds"]
+    assert list(seed) == ["source", "as_of", "in_sync", "files", "refused", "notes"]
+    (file,) = seed["files"]
+    assert list(file) == FILE_FIELDS
+    assert file["counts"] == {"changed in source": 1, "conflict": 1, "in sync": 1}
+    (conflict,) = file["conflicts"]
+    assert [conflict[side]["body"] for side in ("base", "target", "source")] == [
+        "Vendor is Acme.", "Vendor is Core.", "Vendor is Bolt.",
+    ]  # fmt: skip
+
+
+def test_json_of_a_result(place):
+    told = run_json("seed", "boss", "neo", *AS_OF)
+    (file,) = told["seeds"][0]["files"]
+    assert list(file) == [*FILE_FIELDS, "revision", "notes"]
+    assert file["revision"] == "1"
+
+
+def test_json_of_a_slice(place):
+    told = run_json("seed", "boss", "scout", "--ephemeral", *AS_OF)
+    assert list(told) == ["source", "target", "user", "memory"]
+
+
+# --- what is refused ---
+
+
+def test_one_target_that_is_refused_does_not_stop_the_others(place, neo):
+    put(place / "homes" / "ann" / "USER.md", "").write_bytes(b"caf\xe9\n")
+    result = run("seed", "boss", "--all", *AS_OF, status=3)
+    assert result.stdout == "neo/user: 3 added (revision 1)\n"
+    assert "ann/user: refused\nerror[not_utf8]:" in result.stderr
+    assert result.stderr.endswith("1 file written, 0 unchanged, 1 refused.\n")
+    assert neo.read_text(encoding="utf-8") == NEO
+
+
+def test_over_the_limit_is_status_1_with_the_numbers_and_the_entries(place, neo):
+    put(place / "profiles" / "neo.yaml", "seed_from: boss\nuser_memory_categories: [talk]\nlimits: {user: 30}\n")
+    result = run("seed", "boss", "--all", *AS_OF, status=1)
+    assert "over its limit of 30" in result.stderr
+    assert "These could go:" in result.stderr
+    assert "No calls before ten." in result.stderr
+    assert not neo.exists()
+
+
+def test_drift_is_refused_where_that_is_asked_for(clashing, neo):
+    text = neo.read_text(encoding="utf-8")
+    result = run("seed", "boss", "neo", "--on-drift", "refuse", *AS_OF, status=3)
+    assert "error[drift]" in result.stderr
+    assert ".bak." in result.stderr
+    assert neo.read_text(encoding="utf-8") == text
+
+
+USAGE = {
+    "nothing": ((), "Name the source and the targets, or give --all."),
+    "no target": (("boss",), "Name the profiles that get a slice of boss, or give --all."),
+    "targets and all": (("boss", "neo", "--all"), "Name the targets, or give --all."),
+    "two modes": (
+        ("boss", "neo", "--check", "--status"),
+        "Use one of --dry-run, --check, --status and --ephemeral.",
+    ),
+    "an ephemeral slice of all": (("boss", "--all", "--ephemeral"), "--ephemeral prints the slice of one target"),
+    "an ephemeral slice of two": (("boss", "neo", "ann", "--ephemeral"), "--ephemeral prints the slice of one target"),
+    "nobody": (("ann", "--all"), "no profile has seed_from: ann"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), USAGE.values(), ids=USAGE)
+def test_what_cannot_be_meant_is_a_usage_error(place, arguments, said):
+    before = everything(place)
+    result = run("seed", *arguments, status=2)
+    assert said in result.stderr
+    assert (result.stdout, everything(place)) == ("", before)
+
+
+WRONG = {
+    "an unknown profile": (("bos", "neo"), "unknown_name", 2),
+    "an unknown target": (("boss", "neo", "an"), "unknown_name", 2),
+    "itself": (("boss", "neo", "boss"), "seed_target", 2),
+    "not entitled": (("boss", "neo", "--as", "ann"), "forbidden", 2),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "status"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_one_error(place, arguments, code, status):
+    before = everything(place)
+    error = error_of("seed", *arguments, status=status)
+    assert error["code"] == code
+    assert error["hint"]
+    assert everything(place) == before
+
+
+def test_a_source_that_was_emptied_says_how_to_bring_it_back(place):
+    run("seed", "boss", "--all", *AS_OF)
+    put(place / "homes" / "boss" / "USER.md", "")
+    error = error_of("seed", "--all", *AS_OF)
+    assert error["code"] == "source_empty"
+    assert "catmem log boss/user" in error["hint"]
+
+
+def test_a_lock_that_git_left_in_conflict_is_told_and_kept(place):
+    run("seed", "boss", "--all", *AS_OF)
+    lock = place / LOCK_NAME
+    text = lock.read_text(encoding="utf-8")
+    lock.write_text(f"<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> theirs\n", encoding="utf-8")
+    result = run("seed", "boss", "--all", *AS_OF)
+    assert f"{LOCK_NAME} holds both sides of a merge in git: what they agree on counts" in result.stderr
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(place):
+    put(place / "homes" / "boss" / "USER.md", "## Talk\n\x1b[31mred\x07\n")
+    for mode in ("--dry-run", "--status", "--check"):
+        result = run("seed", "boss", "neo", mode, *AS_OF)
+        assert "\x1b" not in result.stdout + result.stderr
+    assert "red" in run("seed", "boss", "neo", "--status", *AS_OF).stdout

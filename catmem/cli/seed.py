@@ -12,7 +12,7 @@ from catmem.cli.output import columns, emit, emit_json, first_line, print_error,
 from catmem.cli.written import text_diff
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
     from catmem.model.merge import Conflict
@@ -85,7 +85,11 @@ def command(  # noqa: PLR0913 - one parameter an option
     _refuse_mixed(source, targets, everybody=everybody, modes=(dry_run, check, status, ephemeral))
     workspace = open_with_store(root_folder)
     if ephemeral:
-        _print_slice(workspace, str(source), targets, target, as_of, as_json=as_json)
+        if resolve:
+            raise click.UsageError("--resolve settles conflicts in files, and --ephemeral has none.")
+        texts = workspace.ephemeral_seed(str(source), targets[0], as_of=as_of, actor=actor)
+        texts = {each: text for each, text in texts.items() if target in {None, each}}
+        _print_slice(str(source), targets[0], texts, as_json=as_json)
         return
     seeds = _seeds(workspace, source, targets, everybody=everybody)
     plans: list[SeedPlan] = []
@@ -136,20 +140,13 @@ def _seeds(
     return order
 
 
-def _print_slice(  # noqa: PLR0913 - what the options said
-    workspace: Workspace, source: str, targets: Sequence[str], target: str | None, as_of: date | None, *, as_json: bool
-) -> None:
-    from catmem.service.clock import today
-    from catmem.service.seeding import ephemeral
-
-    texts = ephemeral(workspace, source, targets[0], as_of=as_of or today())
-    texts = {each: text for each, text in texts.items() if target in {None, each}}
+def _print_slice(source: str, name: str, texts: Mapping[str, str], *, as_json: bool) -> None:
     if as_json:
-        emit_json({"source": source, "target": targets[0], **texts})
+        emit_json({"source": source, "target": name, **texts})
         return
     emit("\n".join(text for text in texts.values() if text))
     if not any(texts.values()):
-        say(printable(f"{source} has nothing that {targets[0]} may read."))
+        say(printable(f"{source} has nothing that {name} may read."))
 
 
 # --- plans ----------------------------------------------------------------------------------------------------------
@@ -193,7 +190,7 @@ def _line(plan: FilePlan) -> str:
 
 def _status(plan: FilePlan) -> str:
     """Every entry of one file."""
-    found = [(str(row.state), row.version) for row in plan.rows]
+    found = [(row.state.replace("_", " "), row.version) for row in plan.rows]
     found += [(f"not seeded: {each.withheld}", each.version) for each in plan.withheld]
     rows: list[tuple[str, ...]] = [
         ("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found
@@ -203,14 +200,14 @@ def _status(plan: FilePlan) -> str:
 
 _WORDS: dict[State, str] = {
     "new": "added",
-    "changed in source": "changed",
-    "changed in both": "merged",
-    "removed from source": "removed",
+    "changed_in_source": "changed",
+    "changed_in_both": "merged",
+    "removed_from_source": "removed",
     "conflict": "in conflict",
 }
 _KEPT: dict[State, str] = {
-    "changed in target": "kept as changed here",
-    "removed in target": "kept removed here",
+    "changed_in_target": "kept as changed here",
+    "removed_in_target": "kept removed here",
 }
 
 

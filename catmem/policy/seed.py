@@ -39,13 +39,13 @@ Resolve = Literal["target", "source"]
 """Whose entry stays where both changed one, if a person says so."""
 
 State = Literal[
-    "in sync",
+    "in_sync",
     "new",
-    "changed in source",
-    "changed in target",
-    "changed in both",
-    "removed from source",
-    "removed in target",
+    "changed_in_source",
+    "changed_in_target",
+    "changed_in_both",
+    "removed_from_source",
+    "removed_in_target",
     "conflict",
 ]
 """How an entry of the slice, or of what was seeded last, stands in the target."""
@@ -303,21 +303,21 @@ def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[
             yield Row(_state(Version.of(base.entries[number]), ours_now, version), version)
         elif free[version.category, version.body]:
             free[version.category, version.body] -= 1
-            yield Row("in sync", version)
+            yield Row("in_sync", version)
         else:
             yield Row("new", version)
     for number in range(len(base.entries)):
         if number in there or number not in here:
             continue
         version = Version.of(ours.entries[here[number]])
-        yield Row("conflict" if version in clashing else "removed from source", version)
+        yield Row("conflict" if version in clashing else "removed_from_source", version)
 
 
 def _state(base: Version, ours: Version | None, theirs: Version) -> State:
     if ours is None:
-        return "removed in target"
+        return "removed_in_target"
     if ours.says(theirs):
-        return "in sync"
+        return "in_sync"
     if theirs.says(base) or (ours.body != base.body and only_verified(base, theirs)):
-        return "changed in target"
-    return "changed in source" if ours.says(base) else "changed in both"
+        return "changed_in_target"
+    return "changed_in_source" if ours.says(base) else "changed_in_both"

@@ -57,8 +57,8 @@ def _row(each: SeededFile) -> dict[str, Any]:
     return {
         "entity": plan.target,
         "added": plan.count("new"),
-        "changed": plan.count("changed in source", "changed in both") + settled,
-        "removed": plan.count("removed from source"),
+        "changed": plan.count("changed_in_source", "changed_in_both") + settled,
+        "removed": plan.count("removed_from_source"),
         "conflicts": len(plan.conflicts),
         "revision": each.revision,
     }

@@ -10,6 +10,7 @@ from catmem.errors import CatmemError, DriftError
 from catmem.policy.seed import FilePlan, plan_file
 from catmem.policy.seedlock import LOCK_NAME, Record
 from catmem.service.ages_history import CLOCKS, body_key
+from catmem.service.clock import today
 from catmem.service.remarks import on_adoption
 from catmem.service.seed_plan import Refusal, SeededFile, SeedResult
 from catmem.service.seedfile import SeedFile
@@ -137,7 +138,7 @@ class _Applying:
         if not _is_news(plan, lock):
             return None
         read = self.plan.basis.read[plan.source]
-        return Record(plan.target, plan.source, read.revision, read.digest, self.plan.as_of, plan.entries)
+        return Record(plan.target, plan.source, read.revision, read.digest, min(self.plan.as_of, today()), plan.entries)
 
 
 def is_due(plan: SeedPlan) -> bool:

@@ -77,12 +77,12 @@ def replanned(workspace: Workspace, plan: SeedPlan) -> SeedPlan:
     return _Planning(workspace, plan.basis.asked, every_entry=False).plan()
 
 
-def ephemeral(workspace: Workspace, source: str, name: str, *, as_of: date) -> dict[str, str]:
+def ephemeral(workspace: Workspace, source: str, name: str, *, as_of: date, actor: str | None = None) -> dict[str, str]:
     """The slices of ``source``'s files that the profile ``name`` is to have, as texts by target; nothing is written.
 
     Raises as ``plan_seed`` does.
     """
-    planning = _Planning(workspace, Asked(source, (name,), None, as_of, None, None), every_entry=False)
+    planning = _Planning(workspace, Asked(source, (name,), None, as_of, None, actor), every_entry=False)
     profile = planning.profiles[name]
     offers = {target: planning.offer(target)[0] for target in planning.only}
     taxonomy = workspace.config.taxonomy
@@ -195,12 +195,13 @@ class _Planning:
                 hint="Nothing was seeded. Name other profiles as targets.",
             )
         config = self.workspace.config
-        home = memory_dir(self.source, config)
+        homes = {memory_dir(self.source, config): self.source.name}
         for profile in self.profiles.values():
             _chain(self.known, profile)
-            if memory_dir(profile, config) == home:
+            other = homes.setdefault(memory_dir(profile, config), profile.name)
+            if other != profile.name:
                 raise ConfigError(
-                    f"{profile.name} keeps its memory in the same folder as {self.source.name}",
+                    f"{profile.name} keeps its memory in the same folder as {other}",
                     code="seed_target",
                     path=profile.path,
                     hint="Nothing was seeded. Give it a memory_dir of its own.",

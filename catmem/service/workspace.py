@@ -449,6 +449,17 @@ class Workspace:
             profiles=profiles,
         )
 
+    def ephemeral_seed(
+        self, source: str, name: str, *, as_of: date | None = None, actor: str | None = None
+    ) -> dict[str, str]:
+        """The slices that the profile ``name`` would be seeded with, as texts of memory files by target.
+
+        For an agent that lives for one task: nothing is written. Raises as ``plan_seed`` does.
+        """
+        from catmem.service.seeding import ephemeral
+
+        return ephemeral(self, source, name, as_of=as_of or today(), actor=actor)
+
     def apply_seed(self, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
         """Carry out a plan: one guarded write for each file, and what was seeded into ``catmem.seed.lock``.
 

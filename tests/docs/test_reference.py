@@ -29,7 +29,7 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 
 def test_the_commands_of_this_version():
     names = (
-        "init", "show", "list", "search", "prompt", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "review", "log", "diff", "restore",
+        "init", "show", "list", "search", "prompt", "seed", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "review", "log", "diff", "restore",
         "replay", "fsck", "doctor", "anchor", "purge", "repair", "access", "stats",
     )  # fmt: skip
     assert set(COMMANDS) == {f"catmem {name}" for name in names}
@@ -68,6 +68,7 @@ JSON_CALLS = {
     "fmt": ["fmt", "--check", "--root", "demo"],
     "lint": ["lint", "--as-of", "2026-11-21", "--root", "demo"],
     "access": ["access", "--root", "demo"],
+    "seed": ["seed", "--all", "--dry-run", "--root", "demo"],
     "stats": ["stats", "--from", "orchestrator", "--root", "demo"],
     "migrate": ["migrate", "--dry-run", "--root", "demo", "demo/homes/trinity/USER.md"],
     "rule": ["rule", "CM190"],

@@ -161,7 +161,7 @@ def test_json_of_a_plan(clashing):
     assert list(seed) == ["source", "as_of", "in_sync", "files", "refused", "notes"]
     (file,) = seed["files"]
     assert list(file) == FILE_FIELDS
-    assert file["counts"] == {"changed in source": 1, "conflict": 1, "in sync": 1}
+    assert file["counts"] == {"changed_in_source": 1, "conflict": 1, "in_sync": 1}
     (conflict,) = file["conflicts"]
     assert [conflict[side]["body"] for side in ("base", "target", "source")] == [
         "Vendor is Acme.", "Vendor is Core.", "Vendor is Bolt.",

@@ -83,7 +83,7 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "apply_seed", "config", "list", "missing_files", "move", "open", "parse", "path", "plan_seed", "problems", "profile",
+        "add", "apply_seed", "bytes_of", "config", "ephemeral_seed", "list", "missing_files", "move", "open", "parse", "path", "plan_seed", "problems", "profile",
         "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {

@@ -114,23 +114,23 @@ def test_a_slice_as_text_has_the_titles_of_the_source():
 
 ONE, TWO = "## A\nLikes tea.\n", "## A\nLikes tea.\n§\nNo calls before ten.\n"
 STATES = {
-    "in sync": (ONE, ONE, ONE, [("in sync", "Likes tea.")]),
-    "new": (TWO, ONE, ONE, [("in sync", "Likes tea."), ("new", "No calls before ten.")]),
-    "new, and there already": (TWO, TWO, ONE, [("in sync", "Likes tea."), ("in sync", "No calls before ten.")]),
-    "changed in source": ("## A\nLikes green tea.\n", ONE, ONE, [("changed in source", "Likes green tea.")]),
-    "changed in target": (ONE, "## A\nLikes green tea.\n", ONE, [("changed in target", "Likes tea.")]),
-    "changed in both, alike": ("## A\nLikes green tea.\n",) * 2 + (ONE, [("in sync", "Likes green tea.")]),
+    "in_sync": (ONE, ONE, ONE, [("in_sync", "Likes tea.")]),
+    "new": (TWO, ONE, ONE, [("in_sync", "Likes tea."), ("new", "No calls before ten.")]),
+    "new, and there already": (TWO, TWO, ONE, [("in_sync", "Likes tea."), ("in_sync", "No calls before ten.")]),
+    "changed_in_source": ("## A\nLikes green tea.\n", ONE, ONE, [("changed_in_source", "Likes green tea.")]),
+    "changed_in_target": (ONE, "## A\nLikes green tea.\n", ONE, [("changed_in_target", "Likes tea.")]),
+    "changed in both, alike": ("## A\nLikes green tea.\n",) * 2 + (ONE, [("in_sync", "Likes green tea.")]),
     "changed in both, apart": (
         "## A\n[source: x] Likes tea.\n",
         "## A\n[domain: home] Likes tea.\n",
         ONE,
-        [("changed in both", "Likes tea.")],
+        [("changed_in_both", "Likes tea.")],
     ),
     "verified there, reworded here": (
         "## A\n[verified_date: 2026-11-01] Likes tea.\n",
         "## A\nLikes green tea.\n",
         ONE,
-        [("changed in target", "Likes tea.")],
+        [("changed_in_target", "Likes tea.")],
     ),
     "tagged there, reworded here": (
         "## A\n[source: x] Likes tea.\n",
@@ -139,14 +139,14 @@ STATES = {
         [("conflict", "Likes tea.")],
     ),
     "in another category of the target": (ONE, "## B\nLikes tea.\n", None, [("new", "Likes tea.")]),
-    "removed from source": (
+    "removed_from_source": (
         ONE,
         TWO,
         TWO,
-        [("in sync", "Likes tea."), ("removed from source", "No calls before ten.")],
+        [("in_sync", "Likes tea."), ("removed_from_source", "No calls before ten.")],
     ),
-    "removed in target": (TWO, ONE, TWO, [("in sync", "Likes tea."), ("removed in target", "No calls before ten.")]),
-    "removed in both": (ONE, ONE, TWO, [("in sync", "Likes tea.")]),
+    "removed_in_target": (TWO, ONE, TWO, [("in_sync", "Likes tea."), ("removed_in_target", "No calls before ten.")]),
+    "removed in both": (ONE, ONE, TWO, [("in_sync", "Likes tea.")]),
     "conflict": ("## A\nLikes black tea.\n", "## A\nLikes green tea.\n", ONE, [("conflict", "Likes black tea.")]),
 }
 

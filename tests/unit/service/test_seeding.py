@@ -19,6 +19,8 @@ from catmem.errors import (
 )
 from catmem.policy.budget import size_of
 from catmem.service.ages_history import CLOCKS, body_key
+from catmem.service.clock import today
+from catmem.service.seedfile import SeedFile
 from catmem.service.seeding import ephemeral, seed_order
 from tests.golden.case import put
 from tests.roots import put_bytes, text_of
@@ -160,7 +162,7 @@ def test_edits_of_the_source_arrive(workspace):
     edit(workspace, "## Pay", "§\nReceipts go to Bea.\n\n## Pay")
     result = seed(workspace, "neo")
     assert text_of(workspace) == NEO.replace("ten", "eleven") + "§\nReceipts go to Bea.\n"
-    assert states(result) == ["in sync", "changed in source", "in sync", "new"]
+    assert states(result) == ["in_sync", "changed_in_source", "in_sync", "new"]
 
 
 def test_entries_of_the_target_keep_their_bytes(workspace):
@@ -180,7 +182,7 @@ def test_edits_of_the_target_stay(workspace):
     edit(workspace, "Vendor is Acme.", "Vendor is Acme Ltd.")
     result = seed(workspace, "neo")
     assert bodies(workspace) == ["Likes tea, with milk.", "No calls before ten.", "Vendor is Acme Ltd."]
-    assert states(result) == ["changed in target", "in sync", "changed in source"]
+    assert states(result) == ["changed_in_target", "in_sync", "changed_in_source"]
     assert result.exit_status == 0
 
 
@@ -253,7 +255,7 @@ def test_both_edited_is_a_conflict_with_the_targets_text_kept(clashing):
 
 def test_a_conflict_is_there_until_a_person_has_settled_it(clashing):
     for _ in range(3):
-        assert states(seed(clashing, "neo")) == ["in sync", "in sync", "conflict"]
+        assert states(seed(clashing, "neo")) == ["in_sync", "in_sync", "conflict"]
     assert not clashing.plan_seed("boss", ["neo"], as_of=DAY).in_sync
 
 
@@ -360,6 +362,11 @@ def test_an_ephemeral_slice_is_text_and_writes_nothing(workspace, tmp_path):
     assert (everything(tmp_path), text_of(workspace)) == (files, "")
 
 
+def test_a_seed_for_a_day_to_come_is_dated_today(workspace):
+    workspace.apply_seed(workspace.plan_seed("boss", ["neo"], as_of=date(2999, 1, 1)))
+    assert {record.date for record in SeedFile(workspace.root).read()[1].records.values()} == {today()}
+
+
 def test_an_ephemeral_slice_has_nothing_expired_or_blocked(tmp_path):
     workspace = seed_root(tmp_path, text=f"## Talk\n{EXPIRED}\n§\n{BLOCKED}\n§\nLikes tea.\n")
     assert ephemeral(workspace, "boss", "neo", as_of=DAY)["user"] == "## Talk\nLikes tea.\n"
@@ -373,6 +380,7 @@ WRONG = {
     "nobody": ("boss", [], ConfigError, "seed_target"),
     "a folder outside the root": ("boss", ["neo", "out"], ConfigError, "outside_root"),
     "the same folder": ("boss", ["neo", "twin"], ConfigError, "seed_target"),
+    "two targets in one folder": ("boss", ["neo", "third"], ConfigError, "seed_target"),
     "a circle": ("boss", ["neo", "one"], ConfigError, "seed_cycle"),
 }
 
@@ -382,6 +390,7 @@ def test_what_is_wrong_is_said_and_nothing_is_half_done(tmp_path, source, target
     profiles = {
         "out": "memory_dir: ../out\nuser_memory_categories: [talk]\n",
         "twin": "memory_dir: homes/boss\nuser_memory_categories: [talk]\n",
+        "third": "memory_dir: homes/neo\nuser_memory_categories: [talk]\n",
         "one": "seed_from: two\nuser_memory_categories: [talk]\n",
         "two": "seed_from: one\nuser_memory_categories: [talk]\n",
     }

@@ -254,7 +254,7 @@ def test_a_target_edited_between_plan_and_apply_keeps_the_edit(place, opened):
     assert bodies(workspace) == [
         "Likes green tea.", "No calls before nine.", "Vendor is Acme.", "Receipts go to Bea.", "mine",
     ]  # fmt: skip
-    assert states(result) == ["changed in source", "changed in target", "in sync", "new"]
+    assert states(result) == ["changed_in_source", "changed_in_target", "in_sync", "new"]
     assert any(op == "adopt" for op in (each.op for each in workspace.store.log("neo/user")))
 
 

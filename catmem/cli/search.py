@@ -67,11 +67,11 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     QUERY is words, any of which is enough, and "quoted phrases", which an entry must have. It may be - for stdin.
     """
     from catmem.service.ages import notes_of
-    from catmem.service.searching import search_counted
+    from catmem.service.searching import search
 
     workspace = open_with_store(root_folder)
     filters: dict[str, Any] = {"target": target, "category": category, "tags": tags, "state": states or None}
-    found = search_counted(workspace, profile, query, limit=limit, as_of=as_of, **filters)
+    found = search(workspace, profile, query, limit=limit, as_of=as_of, **filters)
     for note in notes_of(workspace):
         say(printable(f"warning: {note}"))
     if as_json:
@@ -119,7 +119,7 @@ def _say_nothing_found(
 ) -> None:
     """What was searched in vain, and what would find something."""
     from catmem.policy.schema import shown
-    from catmem.service.searching import search_counted
+    from catmem.service.searching import search
     from catmem.service.terms import undeclared
 
     where = f"{profile}/{filters['target']}" if "target" in filters else f"{profile}/user and {profile}/memory"
@@ -129,7 +129,7 @@ def _say_nothing_found(
         say(printable(hint))
     elif filters:
         try:
-            total = search_counted(workspace, profile, query, limit=0, as_of=as_of).total
+            total = search(workspace, profile, query, limit=0, as_of=as_of).total
         except UnreadableError:
             total = 0  # the file that was not asked for: this is a hint, and no reason to fail
         names = {"target": "-t", "category": "-c", "tags": "--tag", "state": "--state"}

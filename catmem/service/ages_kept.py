@@ -6,15 +6,11 @@ bodies and moments, no texts.
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import CatmemError
-from catmem.reading import read_bounded
 from catmem.service.ages_history import FirstSeen, Moment, Seen
+from catmem.service.derived import read_derived, write_derived
 from catmem.store.folder import SIDECAR
 
 if TYPE_CHECKING:
@@ -58,7 +54,7 @@ def keep(path: Path, ages: FirstSeen) -> None:
     value = {"format": _FORMAT, "files": _files(side / NAME) | {path.name: own}}
     # Reading must not fail because a shortcut cannot be written: a folder may be read-only, or the disk full.
     with suppress(OSError):
-        _write(side, value)
+        write_derived(side, NAME, value)
         ages.looked_at = 0
 
 
@@ -76,10 +72,7 @@ def forget(path: Path) -> bool:
 
 
 def _files(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(read_bounded(path, _LIMIT, follow_symlink=False))
-    except (CatmemError, ValueError, RecursionError):
-        return {}  # not there, or not whole
+    found = read_derived(path, _LIMIT)
     fits = isinstance(found, dict) and found.get("format") == _FORMAT and isinstance(found.get("files"), dict)
     return found["files"] if fits else {}
 
@@ -88,14 +81,3 @@ def _moment(basis: Any, time: Any) -> Moment:  # noqa: ANN401 - JSON data
     if basis not in {"first_seen", "file_time"} or not isinstance(time, str):
         raise ValueError("no moment")
     return Moment(basis, time)
-
-
-def _write(side: Path, value: dict[str, Any]) -> None:
-    descriptor, new = tempfile.mkstemp(dir=side, prefix=".ages-")
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
-            file.write(json.dumps(value, separators=(",", ":")))
-        os.replace(new, side / NAME)  # noqa: PTH105 - text in hand
-    except BaseException:
-        os.unlink(new)  # noqa: PTH108 - text in hand
-        raise

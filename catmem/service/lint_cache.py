@@ -5,16 +5,13 @@ It is only a shortcut: without it, or with one that is not right, everything is 
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import catmem.policy.lint
 from catmem.digest import content_digest
-from catmem.errors import CatmemError
-from catmem.reading import read_bounded
+from catmem.service.derived import read_derived, write_derived
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,10 +57,7 @@ class LintCache:
     def _read(self, name: str) -> dict[str, Any]:
         if self._folder is None:
             return {}
-        try:
-            found = json.loads(read_bounded(self._folder / name, _LIMIT, follow_symlink=False))
-        except (CatmemError, ValueError, RecursionError):
-            return {}  # not there, or not whole: the run works everything out and writes it again
+        found = read_derived(self._folder / name, _LIMIT)
         fits = isinstance(found, dict) and found.get("key") == self._key and isinstance(found.get("files"), dict)
         return found if fits else {}
 
@@ -105,14 +99,7 @@ class LintCache:
     def _write(self, name: str, value: Mapping[str, Any]) -> None:
         assert self._folder is not None  # noqa: S101 - looked at by the caller
         self._folder.mkdir(exist_ok=True)
-        descriptor, new = tempfile.mkstemp(dir=self._folder, prefix=".lint-")
-        try:
-            with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
-                file.write(json.dumps(value, separators=(",", ":")))
-            os.replace(new, self._folder / name)  # noqa: PTH105 - text in hand
-        except BaseException:
-            os.unlink(new)  # noqa: PTH108 - text in hand
-            raise
+        write_derived(self._folder, name, value)
 
     def _is_old(self) -> bool:
         same = all(self._new[name] is self._files[name] for name in self._new)

@@ -6,14 +6,13 @@ It names facts by entity and id (a digest) and revisions by number, and holds no
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError
 from catmem.reading import read_bounded
+from catmem.service.derived import write_derived
 from catmem.store.folder import SIDECAR
 
 if TYPE_CHECKING:
@@ -78,14 +77,7 @@ class Round:
         }
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            descriptor, new = tempfile.mkstemp(dir=self.folder, prefix=".review-")
-            try:
-                with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
-                    file.write(json.dumps(value, separators=(",", ":")))
-                os.replace(new, self.folder / NAME)  # noqa: PTH105 - text in hand
-            except BaseException:
-                os.unlink(new)  # noqa: PTH108 - text in hand
-                raise
+            write_derived(self.folder, NAME, value)
         except OSError as error:
             self.note = (
                 f"what was passed over cannot be kept for the next run ({error.strerror or error}); answers are written"

@@ -7,7 +7,7 @@ the words of entries in sight and the names of their categories has a part in it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from catmem.policy.access import visible_categories
 from catmem.policy.prompt import TARGETS
@@ -17,13 +17,13 @@ from catmem.policy.search_rank import Match, Ranked, Source, matches, ranked
 from catmem.policy.search_snippet import Snippet, snippet
 from catmem.service.ages import freshness_of
 from catmem.service.clock import today
+from catmem.service.listing import ListedEntry
 from catmem.service.search_filters import checked_states, has_tags, texts_of, threats_in
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date
-    from pathlib import Path
 
     from catmem.model.document import Entry
     from catmem.policy.profile import Profile
@@ -39,38 +39,19 @@ LIMIT = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One entry that a search found, with its place, its state on a day, and its score, over 0.
+class Found(ListedEntry):
+    """One entry that a search found, with its score, over 0, and the piece of it that shows why."""
 
-    ``line`` counts from 1.
-    """
-
-    target: str
-    path: Path
-    line: int
-    entry: Entry
-    freshness: Freshness
     score: float
     snippet: Snippet
-    threats: tuple[str, ...]
-    """The rules of the threat scan for which a prompt withholds the entry. People may see it, agents do not find it."""
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as JSON-ready data."""
-        day = self.freshness.day
         return {
-            "target": self.target,
-            "category": self.entry.category,
-            "line": self.line,
-            "id": self.entry.id,
-            "state": self.freshness.state,
-            "date": None if day is None else day.isoformat(),
+            **ListedEntry.to_dict(self),
             "basis": self.freshness.basis,
             "score": self.score,
             "snippet": {"text": self.snippet.text, "hits": [list(hit) for hit in self.snippet.hits]},
-            "threats": list(self.threats),
-            "tags": self.entry.tags,
-            "body": self.entry.body,
         }
 
 
@@ -81,59 +62,44 @@ class Searched(NamedTuple):
     total: int
 
 
-def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+class Narrowing(TypedDict, total=False):
+    """What narrows a search; each may be left out.
+
+    ``target`` is one of the two files, ``category`` a slug or an alias, ``tags`` what an entry must be tagged with
+    (``None``: not at all with that one), ``state`` some states of facts on the day ``as_of``, today by default.
+    ``source`` is the profile whose files are searched. ``limit`` is how many are shown, after the ranking.
+    """
+
+    target: str | None
+    category: str | None
+    tags: Mapping[str, str | Sequence[str] | None] | None
+    state: Collection[State] | None
+    limit: int | None
+    as_of: date | None
+    source: str | None
+
+
+def search(
     workspace: Workspace,
     profile: str,
     query: str,
     *,
-    target: str | None = None,
-    category: str | None = None,
-    tags: Mapping[str, str | Sequence[str] | None] | None = None,
-    state: Collection[State] | None = None,
-    limit: int | None = None,
-    as_of: date | None = None,
-    source: str | None = None,
-) -> list[Found]:
-    """``Workspace.search``."""
-    return search_counted(
-        workspace,
-        profile,
-        query,
-        target=target,
-        category=category,
-        tags=tags,
-        state=state,
-        limit=limit,
-        as_of=as_of,
-        source=source,
-    ).found
-
-
-def search_counted(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
-    workspace: Workspace,
-    profile: str,
-    query: str,
-    *,
-    target: str | None = None,
-    category: str | None = None,
-    tags: Mapping[str, str | Sequence[str] | None] | None = None,
-    state: Collection[State] | None = None,
     offset: int = 0,
-    limit: int | None = None,
-    as_of: date | None = None,
-    source: str | None = None,
     to_agent: bool = False,
+    **narrowing: Unpack[Narrowing],
 ) -> Searched:
-    """What ``search`` finds, from the one at ``offset`` on, and how many that are in all.
+    """What a profile finds, the best first, from the one at ``offset`` on; and how many that are in all.
 
     ``to_agent`` leaves out what a prompt would withhold, as if it were not there: an answer that only said that such a
-    text has a word would tell it piece by piece.
+    text has a word would tell it piece by piece. Raises ``QueryError`` and ``UnknownNameError``.
     """
+    target, category, source = narrowing.get("target"), narrowing.get("category"), narrowing.get("source")
+    tags = narrowing.get("tags")
     wanted = parse_query(query)
-    states = checked_states(state)
+    states = checked_states(narrowing.get("state"))
     reader = workspace.profile(profile)
     owner = reader if source is None else workspace.profile(source)
-    day = as_of or today()
+    day = narrowing.get("as_of") or today()
     looked = _Search(workspace, reader, owner, TARGETS if target is None else (target,), wanted, day)
     if to_agent:
         looked.withhold()
@@ -148,7 +114,7 @@ def search_counted(  # noqa: PLR0913 - each is a choice of the caller's, by keyw
     if states is not None:
         ages = looked.freshness(match for match, _ in found)
         found = [each for each in found if ages[each[0]].state in states]
-    return Searched(looked.best(found, offset, limit), len(found))
+    return Searched(looked.best(found, offset, narrowing.get("limit")), len(found))
 
 
 def index_of(workspace: Workspace, owner: Profile, target: str) -> Index:

@@ -11,10 +11,11 @@ from catmem.policy.seed import FilePlan, plan_file
 from catmem.policy.seedlock import LOCK_NAME, Record
 from catmem.service.ages_history import CLOCKS, body_key
 from catmem.service.clock import today
+from catmem.service.legible import legible
 from catmem.service.remarks import on_adoption
 from catmem.service.seed_plan import Refusal, SeededFile, SeedResult
 from catmem.service.seedfile import SeedFile
-from catmem.service.seeding import refuse_too_long, replanned, target_document
+from catmem.service.seeding import refuse_too_long, replanned
 from catmem.store.contract import Change
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class _Applying:
         made = [planned]
 
         def update(current: Current) -> bytes:
-            document = target_document(self.workspace, planned.target, current.data)
+            document = legible(self.workspace.parse, planned.target, current.data)
             if document.text != planned.before:
                 made[0] = self._again(planned, document)
             return made[0].after.encode()

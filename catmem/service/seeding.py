@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Any
 from catmem.errors import (
     CatmemError,
     ConfigError,
-    DriftError,
     ForbiddenError,
-    NotUtf8Error,
-    TooLargeError,
     UnreadableError,
 )
 from catmem.policy.budget import limit_of, size_of
@@ -29,6 +26,7 @@ from catmem.policy.seedlock import LOCK_NAME
 from catmem.policy.staleness import DATED_BY
 from catmem.service.ages import clocks_of
 from catmem.service.budget import could_go, over_budget
+from catmem.service.legible import legible
 from catmem.service.seed_plan import Asked, Basis, Refusal, SeedPlan
 from catmem.service.seedfile import SeedFile
 
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from catmem.model.document import Document
     from catmem.policy.profile import Profile
     from catmem.policy.seed import Resolve
     from catmem.policy.seedlock import Record
@@ -291,7 +288,7 @@ class _Planning:
         data = self.workspace.bytes_of(profile, target)
         if data and not self.every_entry and is_settled(parts):
             return FilePlan(entity, source, "", "", parts.base or ())
-        plan = plan_file(parts, target_document(self.workspace, entity, data), resolve=self.asked.resolve)
+        plan = plan_file(parts, legible(self.workspace.parse, entity, data), resolve=self.asked.resolve)
         refuse_too_long(self.workspace, profile, plan, self.asked.as_of)
         return plan
 
@@ -314,18 +311,6 @@ class _Planning:
                 f"nothing is on record of an earlier seed of {named}: entries are added and none is taken away"
             )
         return tuple(notes)
-
-
-def target_document(workspace: Workspace, entity: str, data: bytes) -> Document:
-    """A target's document. Raises ``DriftError`` for what no tool wrote."""
-    try:
-        return workspace.parse(data)
-    except (NotUtf8Error, TooLargeError) as error:
-        raise DriftError(
-            f"{entity} holds what no tool wrote: {error.message}",
-            code="too_large" if isinstance(error, TooLargeError) else "not_utf8",
-            hint=f"Nothing was written to it. Mend it by hand, or see what catmem repair {entity} would do.",
-        ) from error
 
 
 def refuse_too_long(workspace: Workspace, profile: Profile, plan: FilePlan, as_of: date) -> None:

@@ -101,10 +101,10 @@ class _Door:
 
     def searched(self, call: Call, query: str) -> dict[str, Any]:
         """What a search finds, without what a prompt would withhold. What it shows counts as used."""
-        from catmem.service.searching import search_counted
+        from catmem.service.searching import search
 
         workspace, day = self.workspace, today()
-        found, total = search_counted(
+        found, total = search(
             workspace,
             self.profile,
             query,

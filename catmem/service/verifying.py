@@ -87,7 +87,7 @@ def _entries(  # noqa: PLR0913, PLR0917 - which entries of which file, and for w
         return list(entries)
     from catmem.service.searching import search
 
-    hits = search(workspace, name, query, target=target, category=category)
+    hits = search(workspace, name, query, target=target, category=category).found
     found = {(hit.entry.category, hit.entry.raw) for hit in hits}
     return [entry for entry in entries if (entry.category, entry.raw) in found]
 

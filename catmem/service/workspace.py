@@ -26,7 +26,7 @@ from catmem.service.session import Session
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -35,11 +35,10 @@ if TYPE_CHECKING:
     from catmem.policy.prompt import Counter
     from catmem.policy.search_index import Index
     from catmem.policy.seed import Resolve
-    from catmem.policy.staleness import State
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
     from catmem.service.ages_history import FirstSeen
-    from catmem.service.searching import Found
+    from catmem.service.searching import Found, Narrowing
     from catmem.service.seed_plan import SeedPlan, SeedResult
     from catmem.service.writing import How, Written
     from catmem.store.contract import OnDrift, Store
@@ -161,39 +160,17 @@ class Workspace:
         documents = {each: self._document(profile, each) for each in targets}
         return list_documents(self, profile, documents, category=category, as_of=as_of or today())
 
-    def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
-        self,
-        name: str,
-        query: str,
-        *,
-        target: str | None = None,
-        category: str | None = None,
-        tags: Mapping[str, str | Sequence[str] | None] | None = None,
-        state: Collection[State] | None = None,
-        limit: int | None = None,
-        as_of: date | None = None,
-        source: str | None = None,
-    ) -> Sequence[Found]:
+    def search(self, name: str, query: str, **narrowing: Unpack[Narrowing]) -> Sequence[Found]:
         """The entries that a profile sees in its own files, or in those of ``source``, and that ``query`` finds.
 
-        The best come first, at most ``limit``. ``query`` is words, of which any is enough, and ``"quoted phrases"``,
-        which are required. ``category``, ``tags`` (``None`` as a value: without that tag) and ``state`` keep what fits.
-        Changes nothing, and counts nothing as used. Raises ``QueryError`` and ``UnknownNameError``.
+        The best come first. ``query`` is words, of which any is enough, and ``"quoted phrases"``, which are required.
+        ``Narrowing`` lists what may be given by keyword: ``target``, ``category``, ``tags``, ``state``, ``limit``,
+        ``as_of``, ``source``. Changes nothing, and counts nothing as used. Raises ``QueryError`` and
+        ``UnknownNameError``.
         """
         from catmem.service.searching import search
 
-        return search(
-            self,
-            name,
-            query,
-            target=target,
-            category=category,
-            tags=tags,
-            state=state,
-            limit=limit,
-            as_of=as_of or today(),
-            source=source,
-        )
+        return search(self, name, query, **narrowing).found
 
     def prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,

@@ -16,6 +16,7 @@ from catmem.errors import DriftError, EditError, NotUtf8Error, RefusedError, Too
 from catmem.service.beforehand import check_beforehand
 from catmem.service.budget import Usage, size_of
 from catmem.service.expected import checked_expected, hide_digests
+from catmem.service.legible import legible
 from catmem.service.operation import refuse_surrogates, request_digest
 from catmem.service.planning import Plan, plan_operations
 from catmem.service.remarks import on_adoption
@@ -199,7 +200,7 @@ class Writer:
     def _updated(self, current: Current) -> bytes:
         """The new bytes of what is there; exactly the old ones if there is nothing to change."""
         self._plan = None
-        document = self._document(current.data)
+        document = legible(self.parse, self.terms.entity, current.data)
         base = None if current.base is None else Base(document, self._seen(current.base))
         plan = plan_operations(document, self.operations, self.terms, base)
         self._before, self._plan = document.text, plan
@@ -208,16 +209,6 @@ class Writer:
         data = plan.document.to_bytes()
         self.remember(data, plan.document)
         return data
-
-    def _document(self, data: bytes) -> Document:
-        try:
-            return self.parse(data)
-        except (NotUtf8Error, TooLargeError) as error:
-            raise DriftError(
-                f"{self.terms.entity} holds what no tool wrote: {error.message}",
-                code="too_large" if isinstance(error, TooLargeError) else "not_utf8",
-                hint=f"Nothing was written. Mend it by hand, or see what catmem repair {self.terms.entity} would do.",
-            ) from error
 
     def _seen(self, data: bytes) -> Document | None:
         try:
@@ -248,8 +239,8 @@ class Writer:
         entity = self.terms.entity
         record = next((each for each in self.store.log(entity) if each.revision == snapshot.revision), None)
         parent = record.parents[0] if record and record.parents else "0"
-        document = self._document(snapshot.data)
-        before = self._document(self.store.read(entity, parent).data)
+        document = legible(self.parse, self.terms.entity, snapshot.data)
+        before = legible(self.parse, self.terms.entity, self.store.read(entity, parent).data)
         return Written(
             entity=entity,
             revision=snapshot.revision,

@@ -14,8 +14,8 @@ from catmem.policy.search_fold import fold
 from catmem.policy.search_index import Index
 from catmem.policy.search_snippet import WIDTH, snippet
 from catmem.policy.staleness import DATED_BY, read_date
+from catmem.service import searching
 from catmem.service.search_filters import STATES
-from catmem.service.searching import search_counted
 from tests.property.strategies import texts
 from tests.roots import make_root, put_bytes
 
@@ -110,7 +110,7 @@ def test_a_filter_keeps_what_fits_of_the_whole_ranking(  # noqa: PLR0917 - hypot
     assert filtered(category="talk") == kept(lambda each: each.entry.category == "talk")
     assert filtered(tags={"domain": "home"}) == kept(lambda each: each.entry.tags.get("domain") == "home")
     assert filtered(limit=limit) == said[:limit]
-    assert search_counted(workspace, "neo", query, limit=limit, as_of=DAY).total == len(every)
+    assert searching.search(workspace, "neo", query, limit=limit, as_of=DAY).total == len(every)
     assert [each.score for each in every] == sorted((each.score for each in every), reverse=True)
 
 

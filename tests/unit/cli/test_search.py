@@ -15,7 +15,7 @@ from catmem.cli.main import group
 from tests.golden.case import put
 
 KEYS = [
-    "target", "category", "line", "id", "state", "date", "basis", "score", "snippet", "threats", "tags", "body", "used",
+    "target", "category", "line", "id", "state", "date", "threats", "tags", "body", "basis", "score", "snippet", "used",
 ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from catmem.policy.yamlfile import key_text
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from catmem.errors import CatmemError
     from catmem.policy.lint.linted import Context, LintedYaml, RootFacts
@@ -351,6 +351,53 @@ def nobody_reads(root: RootFacts, context: Context) -> Iterator[Finding]:
                 hint = suggestion(category, {*context.taxonomy.categories, *_named(context)}, "categories")
                 message = f"no profile reads the category {category}"
                 yield Finding(section.start, section.end, message, hint, path=path)
+
+
+@rule("CM411", "broken-seed-from", severity="error", scope="root")
+def broken_seed_from(root: RootFacts, context: Context) -> Iterator[Finding]:
+    """Find profiles that are seeded from each other in a circle, or from a profile that is not there.
+
+    ## Why
+    `catmem seed` copies from the source to its targets, one tier after the other. Where that leads round in a circle or
+    nowhere, nothing is seeded, and a new specialist starts cold.
+
+    ## Example
+    Bad: `neo.yaml` says `seed_from: trinity`, and `trinity.yaml` says `seed_from: neo`.
+
+    Good: both say `seed_from: orchestrator`, which says none.
+
+    ## Fix
+    Remove one `seed_from` of the circle, or correct the name.
+    """
+    del root
+    told: set[tuple[str, int, str]] = set()
+    for profile in context.profiles.values():
+        place = profile.places.get(("seed_from",))
+        fault = _seed_fault(profile, context.profiles)
+        if place is None or fault is None or (place.path, place.line, fault) in told:
+            continue
+        told.add((place.path, place.line, fault))  # one that several inherit is said once
+        hint = "Remove one 'seed_from' of the circle."
+        if profile.seed_from not in context.profiles:
+            hint = suggestion(str(profile.seed_from), context.profiles, "profiles")
+        message = f"{fault} ({_where(place.line, ('seed_from',))})"
+        yield Finding(0, 0, message, hint, path=_name_of(place.path, context))
+
+
+def _seed_fault(profile: Profile, profiles: Mapping[str, Profile]) -> str | None:
+    """What is wrong with where a profile is seeded from; a circle further up is said of those who are in it."""
+    if profile.seed_from is None:
+        return None
+    if profile.seed_from not in profiles:
+        return f"there is no profile {profile.seed_from!r} to be seeded from"
+    chain = [profile.name]
+    source: str | None = profile.seed_from
+    while source is not None and source in profiles and source not in chain:
+        chain.append(source)
+        source = profiles[source].seed_from
+    if source != profile.name:
+        return None
+    return f"the profiles are seeded from each other in a circle: {' -> '.join([*chain, profile.name])}"
 
 
 def _invalid(file: LintedYaml, schema: str | None) -> Iterator[Finding]:

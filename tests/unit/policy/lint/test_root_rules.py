@@ -286,6 +286,32 @@ def test_a_section_that_nobody_reads_is_found_in_a_profiles_file_alone(tmp_path)
     ]
 
 
+@pytest.mark.parametrize(
+    ("neo", "other", "found"),
+    [
+        ("seed_from: other\n", "tier: 1\n", []),
+        ("seed_from: othr\n", "", ["there is no profile 'othr' to be seeded from (seed_from, line 1)"]),
+        (
+            "tier: 2\nseed_from: other\n",
+            "seed_from: neo\n",
+            [
+                "the profiles are seeded from each other in a circle: neo -> other -> neo (seed_from, line 2)",
+                "the profiles are seeded from each other in a circle: other -> neo -> other (seed_from, line 1)",
+            ],
+        ),
+        ("seed_from: other\n", "seed_from: other\n", ["the profiles are seeded from each other in a circle: other -> other (seed_from, line 1)"]),
+    ],
+)  # fmt: skip
+def test_what_a_profile_is_seeded_from_is_there_and_leads_to_an_end(tmp_path, neo, other, found):
+    assert [each.message for each in scene(tmp_path, OPEN, neo=neo, other=other).find("CM411")] == found
+
+
+def test_a_wrong_seed_from_that_profiles_inherit_is_said_once(tmp_path):
+    children = dict.fromkeys(("neo", "other"), "extends: base\n")
+    found = scene(tmp_path, OPEN, base="seed_from: nobody\n", **children).find("CM411")
+    assert [each.path for each in found] == ["profiles/base.yaml"]
+
+
 # --- stores ----------------------------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,24 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
+def conflict_at(text: str) -> int | None:
+    """Where git left an unfinished merge in a text: the offset of its first marker; ``None`` for a text without one."""
+    if "<<<<<<<" not in text or ">>>>>>>" not in text:
+        return None
+    offset = 0
+    awaited = iter(("<<<<<<<", "=======", ">>>>>>>"))
+    marker, first = next(awaited), None
+    for line in text.split("\n"):
+        if line.rstrip("\r") == marker or (line.startswith(f"{marker} ") and marker != "======="):
+            first = offset if first is None else first
+            found = next(awaited, None)
+            if found is None:
+                return first
+            marker = found
+        offset += len(line) + 1
+    return None
+
+
 def decode(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> str:
     """The text of ``data``, with a BOM kept as its first character.
 

@@ -82,14 +82,17 @@ class Dialogue:
             self.review.finish()
         if self.as_json:
             return left
+        self._say_end(left)
+        return left
+
+    def _say_end(self, left: int) -> None:
         if left:
-            say(
-                f"{left:,} of {self.answered + left:,} {_are(left)} left. What was answered is written; "
-                "run it again to go on."
-            )
+            total = self.answered + left
+            say(f"{left:,} of {total:,} {_are(left)} left. What was answered is written; run it again to go on.")
         else:
             say("All done." if self.answered else "Nothing is due.")
-        return left
+        if self.review.copies and self.answered:
+            say("'catmem seed --all' brings this to the copies in other profiles' files.")
 
     def _is_over(self) -> bool:
         """Nothing is left: whether the last answer stays as it is. Only ``u`` is an answer then."""
@@ -197,7 +200,7 @@ class Dialogue:
         for number, text in self.lines:
             letter, _, rest = text.strip().partition(" ")
             if letter:
-                return _Line(letter, rest.strip(), number)
+                return _Line(letter.lower() if len(letter) == 1 else letter, rest.strip(), number)
             if stop_at_empty:
                 return None
             self._prompt(prompt)

@@ -135,9 +135,18 @@ def text_argument(name: str, metavar: str, *, required: bool = True) -> Callable
     return click.argument(name, metavar=metavar, required=required, callback=_text)
 
 
+def words_argument(name: str, metavar: str) -> Callable[[Any], Any]:
+    """A text that may be given as several words, or ``-`` for standard input."""
+    return click.argument(name, metavar=metavar, nargs=-1, required=True, callback=_words)
+
+
+def _words(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> str | None:
+    return _text(ctx, param, " ".join(value))
+
+
 def takes_text(command: click.Command) -> bool:
     """Whether one of its arguments is a text, which may begin with ``-``."""
-    return any(isinstance(each, click.Argument) and each.callback is _text for each in command.params)
+    return any(isinstance(each, click.Argument) and each.callback in {_text, _words} for each in command.params)
 
 
 def text_option(name: str, *, metavar: str, said: str) -> Callable[[Any], Any]:

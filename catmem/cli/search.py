@@ -16,7 +16,7 @@ from catmem.cli.options import (
     root_option,
     tag_option,
     target_option,
-    text_argument,
+    words_argument,
 )
 from catmem.cli.output import emit, emit_json, printable, say
 from catmem.errors import UnreadableError
@@ -37,7 +37,7 @@ _STATES = ["fresh", "stale", "expired", "unverified"]
     epilog="Examples: catmem search -p trinity 'invoice approval'   "
     "catmem search -p trinity --state stale '\"due date\" tax'"
 )
-@text_argument("query", "QUERY")
+@words_argument("query", "QUERY...")
 @profile_option(required=True)
 @target_option
 @click.option("-c", "--category", metavar="SLUG", help="Only this category.")
@@ -64,7 +64,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
 ) -> None:
     """Find the entries that a profile sees in its own files, and that QUERY fits: the best and newest first.
 
-    QUERY is words, any of which is enough, and "quoted phrases", which an entry must have. It may be - for stdin.
+    QUERY is words, any of which is enough, and "quoted phrases", which an entry must have; - is stdin.
     """
     from catmem.service.ages import notes_of
     from catmem.service.searching import search

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import as_of_option, dry_run_option, format_option, open_with_store, root_option, target_option
-from catmem.cli.output import columns, emit, emit_json, first_line, print_error, printable, say
+from catmem.cli.output import columns, emit, emit_json, first_line, print_error, printable, say, shown_path
 from catmem.cli.written import text_diff
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import date
 
     from catmem.model.merge import Conflict
@@ -36,8 +36,8 @@ _OUT_OF_SYNC = 1
     "--all",
     "everybody",
     is_flag=True,
-    help="Every profile that names SOURCE in seed_from, but those of tier 3. Without SOURCE: every source in turn, "
-    "from the top down.",
+    help="Every profile that names SOURCE in seed_from, but those of tier 3 that were never seeded. Without SOURCE: "
+    "every source in turn, from the top down.",
 )
 @dry_run_option
 @click.option("--check", is_flag=True, help="Write nothing; exit status 1 if anything is out of date (for CI).")
@@ -89,7 +89,17 @@ def command(  # noqa: PLR0913 - one parameter an option
             raise click.UsageError("--resolve settles conflicts in files, and --ephemeral has none.")
         texts = workspace.ephemeral_seed(str(source), targets[0], as_of=as_of, actor=actor)
         texts = {each: text for each, text in texts.items() if target in {None, each}}
-        _print_slice(str(source), targets[0], texts, as_json=as_json)
+        about_user = workspace.path(str(source), "user")
+        if about_user in workspace.missing_files(str(source)):
+            say(printable(f"warning: {shown_path(about_user)} is not there"))
+        if as_json:
+            emit_json({"source": source, "target": targets[0], **texts})
+            return
+        from catmem.service.seeding import joined
+
+        emit(joined(workspace, texts.values()))
+        if not any(texts.values()):
+            say(printable(f"{source} has nothing that {targets[0]} may read."))
         return
     seeds = _seeds(workspace, source, targets, everybody=everybody)
     plans: list[SeedPlan] = []
@@ -134,19 +144,13 @@ def _seeds(
     order = seed_order(workspace)
     if source is not None:
         order = [each for each in order if each[0] == workspace.profile(source).name]
+    if not order and workspace.config.path is None:
+        where = shown_path(workspace.root)
+        raise click.UsageError(f"No catmem.yaml was found in {where} or above. Go to the root, or name it with --root.")
     if not order:
         said = "no profile has a seed_from" if source is None else f"no profile has seed_from: {source}"
         raise click.UsageError(f"There is nobody to seed: {said} (tier 3 does not count). Name the targets instead.")
     return order
-
-
-def _print_slice(source: str, name: str, texts: Mapping[str, str], *, as_json: bool) -> None:
-    if as_json:
-        emit_json({"source": source, "target": name, **texts})
-        return
-    emit("\n".join(text for text in texts.values() if text))
-    if not any(texts.values()):
-        say(printable(f"{source} has nothing that {name} may read."))
 
 
 # --- plans ----------------------------------------------------------------------------------------------------------
@@ -162,17 +166,22 @@ def _show_plans(plans: Sequence[SeedPlan], *, check: bool, status: bool, as_json
             for each in plan.files:
                 emit(_status(each) if status else _line(each) if check else _diff(each))
             _say_refused(plan.refused)
-        _say_summary([each for plan in plans for each in plan.files], in_sync=in_sync)
+        _say_summary(plans, in_sync=in_sync)
     if check:
         raise SystemExit(0 if in_sync else _OUT_OF_SYNC)
     raise SystemExit(max((plan.exit_status for plan in plans), default=0))
 
 
-def _say_summary(files: Sequence[FilePlan], *, in_sync: bool) -> None:
+def _say_summary(plans: Sequence[SeedPlan], *, in_sync: bool) -> None:
+    files = [each for plan in plans for each in plan.files]
     if in_sync:
         say(f"In sync: {_count(len(files), 'file')}. Nothing was written.")
-    else:
-        say(f"Nothing was written. {_count(sum(each.changes for each in files), 'file')} would change.")
+        return
+    parts = [f"{_count(sum(each.changes for each in files), 'file')} would change"]
+    conflicts, refused = sum(len(each.conflicts) for each in files), sum(len(plan.refused) for plan in plans)
+    parts += [f"{_count(conflicts, 'conflict')} {'is' if conflicts == 1 else 'are'} open"] if conflicts else []
+    parts += [f"{_count(refused, 'file')} would be refused"] if refused else []
+    say(f"Nothing was written. {', '.join(parts)}.")
 
 
 def _diff(plan: FilePlan) -> str:
@@ -218,16 +227,18 @@ def _said(plan: FilePlan) -> str:
     if not plan.changes and not plan.conflicts:
         parts = ["in sync"]
     parts += [f"{counts[state]} {word}" for state, word in _KEPT.items() if counts[state]]
+    kinds = Counter(str(each.withheld).partition(" ")[0].rstrip(":") for each in plan.withheld)
+    parts += [f"{count} {kind} left out" for kind, count in sorted(kinds.items())]
     return ", ".join(parts)
 
 
 def _conflicts(plan: FilePlan) -> str:
     """The conflicts of one file, with both sides."""
     return "".join(
-        printable(f"  conflict in {_named(conflict)}: {_REASONS[conflict.reason]}\n")
+        printable(f"  {plan.target}: conflict in {_named(conflict)}: {_REASONS[conflict.reason]}\n")
         + columns(
             [
-                ("   ", side, "(removed)" if version is None else first_line(_text(version, conflict.reason), _WIDTH))
+                ("   ", side, "(not there)" if version is None else first_line(_text(version, conflict.reason), _WIDTH))
                 for side, version in (("target", conflict.ours), ("source", conflict.theirs))
             ]
         )

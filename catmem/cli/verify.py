@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
+    from catmem.model.document import Entry
+    from catmem.service.workspace import Workspace
     from catmem.service.writing import How, Written
 
 _WIDTH = 72
@@ -33,7 +35,9 @@ _WIDTH = 72
 )
 @text_argument("old", "[OLD]", required=False)
 @click.option("--all", "whole_category", is_flag=True, help="Every entry of the category that -c names.")
-@click.option("--search", "query", metavar="QUERY", help="Every entry that 'catmem search' finds for QUERY.")
+@click.option(
+    "--search", "query", metavar="QUERY", help="Every entry that the profile sees and that has all words of QUERY."
+)
 @profile_option(required=True)
 @actor_option
 @click.option(
@@ -75,7 +79,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         show_written(written, "verified in", how, as_json=as_json)
         return
     done = workspace.verify_all(profile, target=target, category=category, query=query, as_of=as_of, **how)
-    _show_all(done, dry_run=bool(how.get("dry_run")), as_json=as_json)
+    _show_all([(each, _newly(workspace, each)) for each in done], dry_run=bool(how.get("dry_run")), as_json=as_json)
 
 
 def _refuse_mixture(
@@ -92,22 +96,26 @@ def _refuse_mixture(
         raise click.UsageError("--all needs -c CATEGORY, whose entries it verifies.", ctx)
 
 
-def _show_all(done: Sequence[Written], *, dry_run: bool, as_json: bool) -> None:
+def _newly(workspace: Workspace, written: Written) -> list[Entry]:
+    """The entries that got another day: some may have had it."""
+    before = {(entry.category, entry.id) for entry in workspace.parse(written.before).entries}
+    return [entry for entry in written.entries if (entry.category, entry.id) not in before]
+
+
+def _show_all(done: Sequence[tuple[Written, Sequence[Entry]]], *, dry_run: bool, as_json: bool) -> None:
     """What was verified, file by file; all entries for a dry run."""
-    count = sum(len(written.entries) for written in done)
+    count = sum(len(entries) for _, entries in done)
     if as_json:
-        files = [written.to_dict() for written in done]
-        emit_json({"verified": count, "files": files, "dry_run": dry_run})
+        emit_json({"verified": count, "files": [written.to_dict() for written, _ in done], "dry_run": dry_run})
         return
-    for written in done:
+    for written, entries in done:
         for warning in (*written.warnings, *written.notes):
             say(printable(warning))
         if dry_run:
-            lines = (f"{entry.category}: {first_line(entry.body, _WIDTH)}\n" for entry in written.entries)
+            lines = (f"{entry.category}: {first_line(entry.body, _WIDTH)}\n" for entry in entries)
             emit("".join(printable(line) for line in lines))
         elif written.changed:
-            entries = _entries(len(written.entries))
-            emit(printable(f"verified {entries} in {written.entity} (revision {written.revision})\n"))
+            emit(printable(f"verified {_entries(len(entries))} in {written.entity} (revision {written.revision})\n"))
         else:
             emit(printable(f"{_entries(len(written.entries))} in {written.entity} verified already; nothing written\n"))
     if dry_run:

@@ -135,6 +135,11 @@ def sliced(offered: Offer, target: str, profile: Profile, taxonomy: Taxonomy) ->
     return tuple(each for each in offered.entries if named[each.version.category])
 
 
+def withheld(entries: Iterable[Offered]) -> tuple[Offered, ...]:
+    """Those of a slice that stay out."""
+    return tuple(each for each in entries if each.withheld is not None)
+
+
 def slice_text(offered: Offer, entries: Iterable[Offered]) -> str:
     """A slice as the text of a memory file, without what is withheld."""
     versions = [each.version for each in entries if each.withheld is None]
@@ -214,7 +219,7 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
         entries=tuple(_held_back(arriving, base, conflicts)),
         rows=tuple(_rows(before, ours, theirs, merged.conflicts)),
         conflicts=conflicts,
-        withheld=tuple(each for each in parts.slice if each.withheld is not None),
+        withheld=withheld(parts.slice),
         is_known=parts.base is not None,
     )
 
@@ -229,7 +234,7 @@ def _first(parts: Parts, ours: Document) -> FilePlan:
         after=slice_text(parts.offered, seeded),
         entries=tuple(each.seeded() for each in seeded),
         rows=tuple(Row("new", each.version) for each in seeded),
-        withheld=tuple(each for each in parts.slice if each.withheld is not None),
+        withheld=withheld(parts.slice),
         is_known=parts.base is not None,
     )
 

@@ -149,7 +149,7 @@ def _common(ours: SeedLock, theirs: SeedLock) -> SeedLock:
             known = {each.key for each in other.entries}
             records[key] = replace(record, entries=tuple(each for each in record.entries if each.key in known))
     note = "holds both sides of a merge in git: what they agree on counts"
-    return SeedLock(records, (note, *ours.notes, *theirs.notes))
+    return SeedLock(records, tuple(dict.fromkeys((note, *ours.notes, *theirs.notes))))
 
 
 def _read(text: str, path: str | None) -> SeedLock:
@@ -158,9 +158,7 @@ def _read(text: str, path: str | None) -> SeedLock:
     except (ValueError, RecursionError) as error:
         where = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
         return SeedLock(notes=(f"cannot be read: {where}",))
-    if not isinstance(data, dict) or not isinstance(data.get("seeds"), dict):
-        return SeedLock(notes=("cannot be read: it has no seeds",))
-    version = data.get("version")
+    version = data.get("version") if isinstance(data, dict) else None
     if isinstance(version, int) and version > VERSION:
         raise ConfigError(
             f"is of version {version}, and this catmem knows version {VERSION}",
@@ -168,6 +166,8 @@ def _read(text: str, path: str | None) -> SeedLock:
             path=path,
             hint="Nothing was seeded. Use the newer catmem that wrote it.",
         )
+    if not isinstance(data, dict) or not isinstance(data.get("seeds"), dict):
+        return SeedLock(notes=("cannot be read: it has no seeds",))
     texts = data.get("texts")
     reading = _Reading(texts if isinstance(texts, dict) else {})
     for target, sources in data["seeds"].items():
@@ -188,7 +188,7 @@ class _Reading:
         self._known = {each: said for each, said in texts.items() if _ID.fullmatch(each) and isinstance(said, str)}
         self.records: Records = {}
         self.bad_records: list[str] = []
-        self.lost = 0
+        self.lost: list[str] = []
 
     def record(self, target: str, source: str, data: Any) -> None:  # noqa: ANN401 - JSON data
         """Take in one record, if it is one."""
@@ -201,6 +201,7 @@ class _Reading:
         ):
             self.bad_records.append(f"{target} from {source}"[:120])
             return
+        self.of = f"{target} from {source}"
         revision, digest = data.get("revision"), data.get("digest")
         self.records[target, source] = Record(
             target=target,
@@ -219,7 +220,7 @@ class _Reading:
     def _seeded(self, category: str, id_: Any) -> Seeded | None:  # noqa: ANN401 - JSON data
         known = self._known.get(id_) if isinstance(id_, str) else None
         if known is None or not _is_category(category):
-            self.lost += 1
+            self.lost.append(self.of)
             return None
         return Seeded(category, id_, known)
 
@@ -227,6 +228,7 @@ class _Reading:
         """What was left out."""
         notes = [f"has records that cannot be read: {', '.join(self.bad_records[:5])}"] if self.bad_records else []
         if self.lost:
-            entries = "entry" if self.lost == 1 else "entries"
-            notes.append(f"names {self.lost} {entries} of which it has no text")
+            entries = "entry" if len(self.lost) == 1 else "entries"
+            where = ", ".join(list(dict.fromkeys(self.lost))[:5])
+            notes.append(f"names {len(self.lost)} {entries} of which it has no text ({where})")
         return notes

@@ -80,13 +80,19 @@ def read_date(value: str | Sequence[str] | None) -> date | None:
     return day if day.isoformat() == value else None  # not 2026-W47-6, which has the same length
 
 
+def is_ahead(day: date, as_of: date) -> bool:
+    """Whether a day lies in the future: more than one day ahead, since it may be tomorrow already further east."""
+    return (day - as_of).days > 1
+
+
 def freshness(
     tags: Mapping[str, str | list[str]], *, as_of: date, stale_after: int, clock: Clock | None = None
 ) -> Freshness:
     """The state of a fact with these tags on the day ``as_of``; ``stale_after`` is in days.
 
     ``expires`` is inclusive: the fact is expired from the day after. A fact is stale when more than ``stale_after``
-    days have passed since its date. ``clock`` dates a fact without a date of its own; a prompt never gives one.
+    days have passed since its date; a date ahead of the day is none. ``clock`` dates a fact without a date of its own;
+    a prompt never gives one.
     """
     if not tags and clock is None:
         return UNVERIFIED
@@ -95,7 +101,7 @@ def freshness(
         return Freshness("expired", "expires", expires, overdue=True)
     for basis in DATED_BY:
         day = read_date(tags.get(basis))
-        if day is not None:
+        if day is not None and not is_ahead(day, as_of):
             old = (as_of - day).days > stale_after
             return Freshness("stale" if old else "fresh", basis, day, overdue=old)
     if clock is None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError
-from catmem.policy.staleness import DATED_BY, Clock, Freshness, freshness, read_date, stale_after_days
+from catmem.policy.staleness import DATED_BY, Clock, Freshness, freshness, is_ahead, read_date, stale_after_days
 from catmem.service.ages_history import FirstSeen, Moment, body_key
 from catmem.service.ages_kept import keep, read_kept
 from catmem.service.stores import locate, parse_file
@@ -66,7 +66,7 @@ def _past(tags: Mapping[str, TagValue], as_of: date) -> Mapping[str, TagValue]:
     if not tags:
         return tags
     days = {key: read_date(tags[key]) for key in DATED_BY if key in tags}
-    wrong = [key for key, day in days.items() if day is None or day > as_of]
+    wrong = [key for key, day in days.items() if day is None or is_ahead(day, as_of)]
     return {key: value for key, value in tags.items() if key not in wrong} if wrong else tags
 
 

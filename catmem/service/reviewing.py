@@ -143,6 +143,11 @@ class Review:
         return None
 
     @property
+    def copies(self) -> int:
+        """How many entries are copies that follow their source, and are not asked about."""
+        return len(self._copies)
+
+    @property
     def passed_over(self) -> int:
         """How many due facts are not asked about, since they were answered or skipped in this round already."""
         facts = sum(len(each) for each in self._facts.values())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from catmem.policy.staleness import DATED_BY, Freshness, read_date, stale_after_days
+from catmem.policy.staleness import DATED_BY, Freshness, is_ahead, read_date, stale_after_days
 from catmem.service.ages import freshness_of
 from catmem.service.usage import usage_key, usage_of
 
@@ -81,7 +81,7 @@ def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
     for entry, freshness in zip(entries, states, strict=True):
         tags = entry.tags
         days = [(key, read_date(tags.get(key))) for key in DATED_BY]
-        future = tuple((key, day) for key, day in days if day is not None and day > as_of)
+        future = tuple((key, day) for key, day in days if day is not None and is_ahead(day, as_of))
         if not (freshness.overdue or future):
             continue
         limit = stale_after_days(entry.category, tags, profile, workspace.config)

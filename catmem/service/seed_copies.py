@@ -1,4 +1,4 @@
-"""Which entries of a root are copies that a seed made, and that still say what their source says."""
+"""Which entries of a root are copies that a seed made, and that stand as they were seeded."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ if TYPE_CHECKING:
 
 
 def seeded_copies(workspace: Workspace) -> frozenset[tuple[str, str]]:
-    """The copies, by entity and entry id, whose id still stands in the target and in the source.
+    """The copies, by entity and entry id, that the target left as they were: the next seed brings the source's edits.
 
     Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``) for the lock.
     """
-    known: dict[str, frozenset[str]] = {}
+    known: dict[str, frozenset[str] | None] = {}
     records = SeedFile(workspace.root).read()[1].records.values()
-    return frozenset(
-        (record.target, each.id)
-        for record in records
-        for each in record.entries
-        if each.id in _ids(workspace, record.target, known) and each.id in _ids(workspace, record.source, known)
-    )
+    copies: set[tuple[str, str]] = set()
+    for record in records:
+        # Nothing follows a source that cannot be read: there nobody would be asked.
+        if _ids(workspace, record.source, known) is not None:
+            there = _ids(workspace, record.target, known) or frozenset()
+            copies |= {(record.target, each.id) for each in record.entries if each.id in there}
+    return frozenset(copies)
 
 
-def _ids(workspace: Workspace, entity: str, known: dict[str, frozenset[str]]) -> frozenset[str]:
-    """The ids of the entries of an entity; none where it cannot be read, since nothing follows what nobody knows."""
+def _ids(workspace: Workspace, entity: str, known: dict[str, frozenset[str] | None]) -> frozenset[str] | None:
+    """The ids of the entries of an entity; ``None`` where it cannot be read."""
     if entity not in known:
         try:
             workspace.profile(entity.partition("/")[0])
             document = workspace.parse(workspace.store.peek(entity))
         except CatmemError:
-            known[entity] = frozenset()
+            known[entity] = None
         else:
             known[entity] = frozenset(entry.id for entry in document.entries)
     return known[entity]

@@ -71,8 +71,9 @@ class SeedPlan:
 
     @property
     def in_sync(self) -> bool:
-        """Whether there is nothing to do, nothing refused, and no conflict open."""
-        return not (self.changes or self.refused or any(each.conflicts for each in self.files))
+        """Whether there is nothing to do, nothing refused, no conflict open, and the lock whole."""
+        whole = not self.basis.lock.notes
+        return whole and not (self.changes or self.refused or any(each.conflicts for each in self.files))
 
     @property
     def exit_status(self) -> int:

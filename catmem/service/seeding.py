@@ -15,13 +15,27 @@ from typing import TYPE_CHECKING, Any
 from catmem.errors import (
     CatmemError,
     ConfigError,
+    DriftError,
     ForbiddenError,
     UnreadableError,
 )
+from catmem.model.compose import composed
+from catmem.model.version import Version
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.profile import check_profile, memory_dir
 from catmem.policy.rights import Rights
-from catmem.policy.seed import FilePlan, Offer, Offered, Parts, is_settled, offer, plan_file, slice_text, sliced
+from catmem.policy.seed import (
+    FilePlan,
+    Offer,
+    Offered,
+    Parts,
+    is_settled,
+    offer,
+    plan_file,
+    slice_text,
+    sliced,
+    withheld,
+)
 from catmem.policy.seedlock import LOCK_NAME
 from catmem.policy.staleness import DATED_BY
 from catmem.service.ages import clocks_of
@@ -29,6 +43,7 @@ from catmem.service.budget import could_go, over_budget
 from catmem.service.legible import legible
 from catmem.service.seed_plan import Asked, Basis, Refusal, SeedPlan
 from catmem.service.seedfile import SeedFile
+from catmem.text import conflict_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -88,18 +103,30 @@ def ephemeral(workspace: Workspace, source: str, name: str, *, as_of: date, acto
     }
 
 
+def joined(workspace: Workspace, texts: Iterable[str]) -> str:
+    """Several slices as one memory file, each category once."""
+    documents = [workspace.parse(text) for text in texts if text]
+    if len(documents) < 2:  # noqa: PLR2004 - nothing to join
+        return "".join(document.text for document in documents)
+    titles = {section.category: section.title for document in reversed(documents) for section in document.sections}
+    versions = [Version.of(entry) for document in documents for entry in document.entries]
+    return composed(versions, titles, documents[0]).text
+
+
 def seed_order(workspace: Workspace, profiles: Mapping[str, Profile] | None = None) -> list[tuple[str, list[str]]]:
     """Every source with the profiles that name it in ``seed_from``, each after what seeds it.
 
-    Left out are profiles that live for one task. Raises ``ConfigError`` (``seed_cycle``) and ``UnknownNameError``.
+    Left out are profiles that live for one task, unless they were seeded by name. Raises ``ConfigError``
+    (``seed_cycle``) and ``UnknownNameError``.
     """
     profiles = workspace.profiles() if profiles is None else profiles
     known = _remembered(workspace, profiles)
+    seeded = {target.partition("/")[0] for target, _ in SeedFile(workspace.root).read()[1].records}
     sources: dict[str, list[str]] = {}
     depth: dict[str, int] = {}
     for profile in profiles.values():
         chain = _chain(known, profile)
-        if profile.seed_from is not None and profile.tier < EPHEMERAL_TIER:
+        if profile.seed_from is not None and (profile.tier < EPHEMERAL_TIER or profile.name in seeded):
             sources.setdefault(profile.seed_from, []).append(profile.name)
             depth[profile.seed_from] = max(depth.get(profile.seed_from, 0), len(chain) - 2)
     return sorted(sources.items(), key=lambda each: (depth[each[0]], each[0]))
@@ -251,6 +278,15 @@ class _Planning:
             error.path = str(path)
             error.hint = f"Nothing was seeded. {error.hint}"
             raise
+        conflict = conflict_at(document.text)
+        if conflict is not None:
+            raise UnreadableError(
+                "holds an unfinished merge of git",
+                code="unmerged",
+                path=path,
+                line=document.line(conflict),
+                hint="Nothing was seeded. Finish the merge: keep one version, and take the marker lines out.",
+            )
 
         offered = offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.as_of)
         return offered, reading
@@ -287,7 +323,9 @@ class _Planning:
             return None
         data = self.workspace.bytes_of(profile, target)
         if data and not self.every_entry and is_settled(parts):
-            return FilePlan(entity, source, "", "", parts.base or ())
+            _refuse_unfit(self.workspace, entity, data)
+            return FilePlan(entity, source, "", "", parts.base or (), withheld=withheld(parts.slice))
+        _refuse_unfit(self.workspace, entity, data)
         plan = plan_file(parts, legible(self.workspace.parse, entity, data), resolve=self.asked.resolve)
         refuse_too_long(self.workspace, profile, plan, self.asked.as_of)
         return plan
@@ -311,6 +349,24 @@ class _Planning:
                 f"nothing is on record of an earlier seed of {named}: entries are added and none is taken away"
             )
         return tuple(notes)
+
+
+def _refuse_unfit(workspace: Workspace, entity: str, data: bytes) -> None:
+    """Raise ``DriftError`` for a target that is no text, or that git left in the middle of a merge.
+
+    A file in which nothing is to change is looked at no closer than that.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        legible(workspace.parse, entity, data)  # which says what is wrong, and where
+        raise
+    if conflict_at(text) is not None:
+        raise DriftError(
+            f"{entity} holds an unfinished merge of git",
+            code="unmerged",
+            hint="Nothing was written to it. Finish the merge (catmem lint shows the place), then seed again.",
+        )
 
 
 def refuse_too_long(workspace: Workspace, profile: Profile, plan: FilePlan, as_of: date) -> None:

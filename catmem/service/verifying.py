@@ -34,9 +34,9 @@ def verify_all(  # noqa: PLR0913 - which entries, and how, by keyword
     as_of: date | None = None,
     **how: Unpack[How],
 ) -> list[Written]:
-    """Verify every entry of a ``category`` of a profile's files, or every one that a search for ``query`` finds.
+    """Verify every entry of a ``category`` of a profile's files, or every one that has all words of ``query``.
 
-    With both, those that the search finds in the category. Both files, or that of ``target``; one write a file, none
+    With both, those of the category that have them. Both files, or that of ``target``; one write a file, none
     for a file without such entries. Raises ``NoMatchError`` if there are none at all, and what ``Workspace.verify``
     raises; files that were written before stay so.
     """
@@ -85,9 +85,12 @@ def _entries(  # noqa: PLR0913, PLR0917 - which entries of which file, and for w
         entries = tuple(entry for entry in entries if entry.category == wanted)
     if query is None:
         return list(entries)
+    from catmem.policy.search import parse_query
     from catmem.service.searching import search
 
-    hits = search(workspace, name, query, target=target, category=category).found
+    # A search finds what has any of the words. What is verified must have them all.
+    words = " ".join(f'"{" ".join(term.words)}"' for term in parse_query(query).terms)
+    hits = search(workspace, name, words, target=target, category=category).found
     found = {(hit.entry.category, hit.entry.raw) for hit in hits}
     return [entry for entry in entries if (entry.category, entry.raw) in found]
 

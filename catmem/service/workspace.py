@@ -248,9 +248,12 @@ class Workspace:
     def _document(self, profile: Profile, target: str) -> Document:
         return self._parsed(self.bytes_of(profile, target), self._path(profile, target))
 
-    def bytes_of(self, profile: Profile, target: str) -> bytes:
-        """The bytes of a profile's file as they are now: the one place where they are read to be shown."""
-        path = self._path(profile, target)
+    def bytes_of(self, profile: Profile, target: str, path: Path | None = None) -> bytes:
+        """The bytes of a profile's file as they are now: the one place where they are read to be shown.
+
+        ``path`` is what ``path`` gives, for callers who have it.
+        """
+        path = path or self._path(profile, target)
         if self._given is not None:
             return self._given.peek(f"{profile.name}/{target}")
         # The same that the file store's `peek` does, without loading the store.
@@ -393,7 +396,7 @@ class Workspace:
     def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
         self,
         source: str,
-        targets: Sequence[str] | None = None,
+        targets: Sequence[str] | str | None = None,
         *,
         target: str | None = None,
         as_of: date | None = None,
@@ -409,6 +412,7 @@ class Workspace:
         """
         from catmem.service.seeding import plan_seed, seed_order
 
+        targets = [targets] if isinstance(targets, str) else targets
         profiles = self.profiles() if targets is None else None
         if targets is None:
             targets = dict(seed_order(self, profiles)).get(self.profile(source).name, [])

@@ -35,7 +35,7 @@ def clashing(place, neo):
 
 
 CONFLICT = """\
-  conflict in rules: both sides reworded it
+  neo/user: conflict in rules: both sides reworded it
      target  Vendor is Core.
      source  Vendor is Bolt.
 """
@@ -110,7 +110,7 @@ def test_the_status_shows_every_entry_on_both_sides(clashing, place):
     put(place / "homes" / "boss" / "USER.md", text.replace("Acme", "Bolt"))
     result = run("seed", "boss", "neo", "--status", *AS_OF, status=3)
     assert result.stdout == (
-        "neo/user from boss/user: 1 in conflict\n"
+        "neo/user from boss/user: 1 in conflict, 1 expired left out\n"
         "  in sync                         talk   Likes tea.\n"
         "  in sync                         talk   No calls before ten.\n"
         "  conflict                        rules  Vendor is Bolt.\n"

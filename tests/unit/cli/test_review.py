@@ -107,7 +107,7 @@ def test_restart(place):
     assert "Likes tea" in review(place, "", "--restart", status=1).stdout
 
 
-@pytest.mark.parametrize("answer", ["z", "keep", "k now", "e", "e  ", "K", "1", "\x1b[2J", "x" * 5000])
+@pytest.mark.parametrize("answer", ["z", "keep", "k now", "e", "e  ", "KK", "1", "\x1b[2J", "x" * 5000])
 def test_an_unknown_answer_stops_and_names_its_line(place, answer):
     result = review(place, f"s\n\n{answer}\nr\n", status=2)
     assert "error[bad_answer]: standard input:3: " in result.stderr

@@ -158,7 +158,6 @@ def test_a_hint_fails_for_no_file_that_was_not_asked_for(look, place):
         (("tea", "--limit", "0"), 2, "--limit"),
         (("tea", "--state", "old"), 2, "--state"),
         (("tea", "--tag", "created"), 2, "is not of the form KEY=VALUE"),
-        (("tea", "money"), 2, "unexpected extra argument"),
         (("--", "-tea"), 0, ""),
     ],
 )
@@ -192,3 +191,10 @@ def test_what_was_looked_for_is_bold_on_a_terminal_and_nowhere_else(place):
         os.close(leader)
         os.close(follower)
     assert b"\x1b" not in subprocess.run(command, capture_output=True, check=True).stdout
+
+
+def test_several_words_need_no_quotes(place):
+    assert (
+        run("likes", "tea", "-p", "neo", "--root", place).stdout
+        == run("likes tea", "-p", "neo", "--root", place).stdout
+    )

@@ -197,7 +197,7 @@ def test_an_entry_without_its_text_is_counted_and_the_others_stay(damage):
     damage(data)
     found = read(json.dumps(data))
     assert found.records["neo/user", "boss/user"].entries == (ACME,)
-    assert found.notes == ("names 1 entry of which it has no text",)
+    assert found.notes == ("names 1 entry of which it has no text (neo/user from boss/user)",)
 
 
 def test_a_key_given_twice_counts_once():

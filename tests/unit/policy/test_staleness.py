@@ -49,8 +49,13 @@ def test_a_future_expires_verifies_nothing():
 
 
 @pytest.mark.parametrize("key", ["verified_date", "created"])
-def test_a_future_date_is_not_stale(key):
-    assert state({key: "2999-12-31"}).state == "fresh"
+def test_a_date_in_the_future_is_none(key):
+    assert state({key: "2999-12-31"}).state == "unverified"
+
+
+def test_it_may_be_tomorrow_already_further_east():
+    assert freshness({"created": "2026-05-02"}, as_of=date(2026, 5, 1), stale_after=90).state == "fresh"
+    assert freshness({"created": "2026-05-03"}, as_of=date(2026, 5, 1), stale_after=90).state == "unverified"
 
 
 @pytest.mark.parametrize("tags", [{}, {"source": "somebody"}, {"domain": ["a", "b"]}])

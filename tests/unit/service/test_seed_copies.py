@@ -32,10 +32,14 @@ def test_what_was_seeded_and_stands_on_both_sides_is_a_copy(workspace):
     assert copied(workspace) == {"neo/user": {"Likes tea.", "No calls before ten.", "Vendor is Acme."}}
 
 
-@pytest.mark.parametrize("entity", ["neo/user", "boss/user"])
-def test_what_one_side_has_changed_follows_nobody(workspace, entity):
-    put_bytes(workspace, entity, text_of(workspace, entity).replace("Acme", "Bolt"))
+def test_what_the_target_has_changed_follows_nobody(workspace):
+    put_bytes(workspace, "neo/user", text_of(workspace).replace("Acme", "Bolt"))
     assert copied(workspace) == {"neo/user": {"Likes tea.", "No calls before ten."}}
+
+
+def test_what_the_source_has_changed_since_is_a_copy_still(workspace):
+    put_bytes(workspace, "boss/user", text_of(workspace, "boss/user").replace("Acme", "Bolt"))
+    assert copied(workspace) == {"neo/user": {"Likes tea.", "No calls before ten.", "Vendor is Acme."}}
 
 
 def test_nothing_is_a_copy_without_a_lock(workspace, tmp_path):

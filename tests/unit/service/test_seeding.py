@@ -354,6 +354,41 @@ def test_without_targets_it_is_all_that_name_the_source_but_tier_3(tmp_path):
     assert workspace.plan_seed("boss", as_of=DAY).targets == ("ann", "neo")
     seed(workspace, "sub")
     assert bodies(workspace, "sub/user") == ["Likes tea.", "No calls before ten."]
+    assert workspace.plan_seed("boss", as_of=DAY).targets == ("ann", "neo", "sub")  # it has files now
+
+
+MARKED = "## Talk\n<<<<<<< HEAD\nLikes tea.\n=======\nLikes milk.\n>>>>>>> update\n"
+
+
+def test_an_unfinished_merge_of_git_in_the_source_is_seeded_to_nobody(workspace):
+    put_bytes(workspace, "boss/user", MARKED)
+    with pytest.raises(UnreadableError) as caught:
+        seed(workspace, "neo")
+    assert (caught.value.code, caught.value.line) == ("unmerged", 2)
+    assert text_of(workspace) == ""
+
+
+@pytest.mark.parametrize(("data", "code"), [(MARKED.encode(), "unmerged"), (b"caf\xe9\n", "not_utf8")])
+def test_a_check_sees_a_destroyed_target_also_where_nothing_would_change(workspace, data, code):
+    seed(workspace, "neo", "ann")
+    put_bytes(workspace, "neo/user", data)
+    plan = workspace.plan_seed("boss", as_of=DAY)
+    assert [(each.target, each.error.code) for each in plan.refused] == [("neo/user", code)]
+    assert not plan.in_sync
+
+
+def test_a_lock_that_is_not_whole_is_not_in_sync(workspace):
+    seed(workspace, "neo")
+    (workspace.root / LOCK_NAME).write_text("garbage", encoding="utf-8")
+    assert not workspace.plan_seed("boss", ["neo"], as_of=DAY).in_sync
+
+
+def test_a_plan_in_which_nothing_changes_names_what_is_left_out(tmp_path):
+    workspace = seed_root(tmp_path, text=f"## Talk\nLikes tea.\n§\n{EXPIRED}\n")
+    seed(workspace, "neo")
+    (plan,) = workspace.plan_seed("boss", "neo", as_of=DAY).files
+    assert not plan.changes
+    assert [each.version.category for each in plan.withheld] == ["talk"]
 
 
 def test_an_ephemeral_slice_is_text_and_writes_nothing(workspace, tmp_path):

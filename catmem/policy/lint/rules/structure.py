@@ -11,7 +11,7 @@ from catmem.model.edit import TextEdit
 from catmem.policy.lint.diagnostic import Finding, Fix
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.spans import ClosedSpans, entry_at
-from catmem.text import BOM
+from catmem.text import BOM, conflict_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,6 +187,42 @@ def mixed_newlines(file: LintedFile, context: Context) -> Iterator[Finding]:
     fix = Fix(edits, safe=True, message=f"End every line in {more}")
     start = text.rfind("\n", 0, edits[0].start) + 1
     yield Finding(start, edits[0].start, message, "Let every line end alike.", fix)
+
+
+@rule("CM113", "unfinished-merge", severity="error")
+def unfinished_merge(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find the markers that git leaves in a file where a merge was not finished.
+
+    ## Why
+    They are lines like all others: both versions of an entry go into prompts, with the markers, and a seed would copy
+    them to every specialist, so it refuses.
+
+    ## Example
+    Bad:
+
+    ```markdown
+    <<<<<<< HEAD
+    Vendor is Acme.
+    =======
+    Vendor is Brill.
+    >>>>>>> update
+    ```
+
+    Good:
+
+    ```markdown
+    Vendor is Brill.
+    ```
+
+    ## Fix
+    Keep one version and take out the three marker lines. `catmem init --git` has git merge by entry from then on.
+    """
+    del context
+    document = file.document
+    start = None if document is None else conflict_at(document.text)
+    if document is not None and start is not None:
+        end = document.text.find("\n", start)
+        yield Finding(start, end, "git left an unfinished merge here", "Keep one version; take the marker lines out.")
 
 
 @rule("CM110", "not-utf8", severity="error")

@@ -183,7 +183,7 @@ class Merging:
         if moved_apart and winner == "far":
             category = far.category
         reason: Reason | None = "category" if moved_apart else "tags" if clash else None
-        return Outcome([_made(category, body, tags, near, far)], reason)
+        return Outcome([made(category, body, tags, near, far)], reason)
 
     def winner(self) -> Literal["near", "far"] | None:
         """The side that wins conflicts, if one does."""
@@ -206,7 +206,7 @@ class Merging:
             near = Version.of(slot.entry)
             winner = self.winner()
             tags, clash = _merged_tags({}, near.tags, far.tags, prefer_far=winner == "far")
-            slot.versions = [_made(near.category, near.body, tags, near, far)]
+            slot.versions = [made(near.category, near.body, tags, near, far)]
             if clash or near.category != far.category:
                 self.report("tags" if clash else "category", None, near, far)
 
@@ -261,7 +261,7 @@ class Merging:
         return {section.category: section.title for section in reversed(self.far.sections)}
 
 
-def _made(category: str, body: str, tags: dict[str, TagValue], near: Version, far: Version) -> Version:
+def made(category: str, body: str, tags: dict[str, TagValue], near: Version, far: Version) -> Version:
     """A version with this content; its text is that of a side that says the same, so its form is kept."""
     for side in (near, far):
         if (side.body, side.tags) == (body, tags):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.model.merge import Conflict, Merge, Merging, Outcome, Side, alike
+from catmem.model.merge import Conflict, Merge, Merging, Outcome, Side, alike, made
 from catmem.model.version import Version
 
 if TYPE_CHECKING:
@@ -37,11 +37,24 @@ class _Bringing(Merging):
         return super().removal(base, near, far)
 
     def both_changed(self, base: Version, near: Version, far: Version) -> Outcome:
+        if near.body == base.body != far.body:
+            return self._reworded(base, near, far)
         if near.body in {base.body, far.body}:
             return super().both_changed(base, near, far)
         if only_verified(base, far):
             return Outcome([near], None)
         return Outcome([near if self.winner() == "near" else far], "body")
+
+    def _reworded(self, base: Version, near: Version, far: Version) -> Outcome:
+        """Their new words, with the tags of both sides; that we verified the old words says nothing of the new ones."""
+        outcome = super().both_changed(base, near, far)
+        verified = {key: value for key, value in far.tags.items() if key == "verified_date"}
+        versions: list[Version] = []
+        for version in outcome.versions:
+            tags = {key: value for key, value in version.tags.items() if key != "verified_date"} | verified
+            in_order = {key: tags[key] for key in (*far.tags, *tags) if key in tags}
+            versions.append(made(version.category, version.body, in_order, near, far))
+        return Outcome(versions, outcome.reason)
 
     def resolve_additions(self) -> None:
         """A text that our category has already stays as it is; everything else arrives."""

@@ -211,6 +211,7 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
     theirs = composed([Version.read(each.category, each.text) for each in arriving], parts.offered.titles, like)
     merged = merge_into(ours, before, theirs, precedence="theirs" if resolve == "source" else "ours")
     conflicts = () if resolve else merged.conflicts
+    arriving = _without_own(arriving, before, ours)
     return FilePlan(
         target=parts.target,
         source=parts.source,
@@ -262,6 +263,26 @@ def _arriving(entries: Sequence[Offered], base: Sequence[Seeded]) -> list[Seeded
         elif index in partner:
             arriving.append(partner[index])
     return arriving
+
+
+def _without_own(arriving: Sequence[Seeded], before: Document, ours: Document) -> list[Seeded]:
+    """What arrives, without what the target has as an entry of its own: the same words under other tags.
+
+    Such an entry was not seeded, so no later seed may change it or take it away. One that says exactly the same, tags
+    and all, counts as a copy.
+    """
+    pairs = set(pair_entries(before.entries, ours.entries).values())
+    own = [Version.of(entry) for index, entry in enumerate(ours.entries) if index not in pairs]
+    ids: dict[tuple[str, str], set[str]] = {}
+    for version in own:
+        ids.setdefault((version.category, version.body), set()).add(version.id)
+    seeded = {(entry.category, entry.body) for entry in before.entries}
+    kept: list[Seeded] = []
+    for each in arriving:
+        place = each.category, Version.read(each.category, each.text).body
+        if place in seeded or place not in ids or each.id in ids[place]:
+            kept.append(each)
+    return kept
 
 
 def _held_back(arriving: Sequence[Seeded], base: Sequence[Seeded], conflicts: Iterable[Conflict]) -> list[Seeded]:

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.errors import ConfigError, NotUtf8Error
+from catmem.errors import ConfigError
 from catmem.policy.staleness import read_date
 from catmem.syntax.slug import UNCATEGORIZED, slugify
-from catmem.text import decode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -114,9 +113,9 @@ def read_lock(data: bytes, *, path: str | None = None) -> SeedLock:
     newer catmem wrote, which knows more than this one does.
     """
     try:
-        text = decode(data)
-    except NotUtf8Error as error:
-        return SeedLock(notes=(f"cannot be read: {error.message}",))
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return SeedLock(notes=(f"cannot be read: not UTF-8: byte {error.start}",))
     if not text.strip():
         return SeedLock()
     sides = _sides(text)
@@ -181,11 +180,16 @@ def _is_category(name: str) -> bool:
     return name == UNCATEGORIZED or (name != "" and slugify(name) == name)
 
 
+def _is_text(said: Any) -> bool:  # noqa: ANN401 - JSON data
+    """Whether it is a text that a file can hold: JSON may spell half a character."""
+    return isinstance(said, str) and said.encode(errors="replace").decode() == said
+
+
 class _Reading:
     """One reading of the data: what fits becomes a record, and the rest is counted."""
 
     def __init__(self, texts: Mapping[str, Any]) -> None:
-        self._known = {each: said for each, said in texts.items() if _ID.fullmatch(each) and isinstance(said, str)}
+        self._known = {each: said for each, said in texts.items() if _ID.fullmatch(each) and _is_text(said)}
         self.records: Records = {}
         self.bad_records: list[str] = []
         self.lost: list[str] = []

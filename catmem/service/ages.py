@@ -10,6 +10,7 @@ import os
 import threading
 from datetime import date, datetime
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry, TagValue
     from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
+
+_LOOKED_BACK = 200
+"""Revisions in which the tags of words that come back are looked for."""
 
 _LOCK = threading.Lock()
 """Several threads may ask one workspace, and a history is followed by one at a time."""
@@ -75,7 +79,7 @@ def notes_of(workspace: Workspace) -> tuple[str, ...]:
     return tuple(workspace._ages_notes.values())  # noqa: SLF001 - the workspace keeps them for this module
 
 
-def clocks_of(workspace: Workspace, entity: str, entries: Sequence[Entry]) -> dict[str, list[str]]:
+def clocks_of(workspace: Workspace, entity: str, document: Document, entries: Sequence[Entry]) -> dict[str, list[str]]:
     """The clocks of entries of an entity, to go into the note (``CLOCKS``) of the write that copies them elsewhere.
 
     So that the copy of an entry without a date is as old as the entry is. Those that no revision has are as old as the
@@ -83,13 +87,45 @@ def clocks_of(workspace: Workspace, entity: str, entries: Sequence[Entry]) -> di
     """
     with _LOCK:
         ages = _history(workspace, entity)
-    known = {} if ages is None else ages.moments
-    clocks = {key: list(known[key]) for key in (body_key(entry.body) for entry in entries) if key in known}
-    unknown = [key for key in (body_key(entry.body) for entry in entries) if key not in known]
+        moments = {} if ages is None else ages.of(document, entries, workspace.store, entity)
+    clocks = {body_key(entry.body): list(moments[entry.start]) for entry in entries if entry.start in moments}
+    unknown = [body_key(entry.body) for entry in entries if entry.start not in moments]
     written = _file_moment(workspace, entity) if unknown else None
     if written is not None:
         clocks |= {key: ["file_time", written] for key in unknown}
     return clocks
+
+
+def known_since(workspace: Workspace, entity: str, body: str) -> date | None:
+    """The day that dated some words when a file last had them, by their tags then, else by the journal.
+
+    ``None`` for words that it never had, and where the history cannot be read. For an addition by somebody who may not
+    verify: to take an entry out and put it back must not make it young.
+    """
+    with _LOCK:
+        ages = _history(workspace, entity)
+    moment = None if ages is None else ages.moments.get(body_key(body))
+    if moment is None:
+        return None
+    return _own_day(workspace, entity, body) or _day(moment.time)
+
+
+def _own_day(workspace: Workspace, entity: str, body: str) -> date | None:
+    """The day of the newest entry with these words that had one, in the last revisions of a file."""
+    parse = partial(parse_file, workspace.config)
+    line = max(body.split("\n"), key=len).encode()
+    for revision in islice(workspace.store.log(entity), _LOOKED_BACK):
+        data = workspace.store.read(entity, revision.revision).data
+        if line not in data:
+            continue
+        try:
+            same = [entry for entry in parse(data).entries if entry.body == body]
+        except CatmemError:
+            continue  # what is no text has no entries
+        days = [day for entry in same for key in DATED_BY if (day := read_date(entry.tags.get(key))) is not None]
+        if days:
+            return min(days)
+    return None
 
 
 def _clocks(

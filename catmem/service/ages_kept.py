@@ -37,7 +37,7 @@ def read_kept(path: Path, parse: Callable[[bytes], Document]) -> FirstSeen:
         moments = {str(key): times[index] for key, index in said["seen"].items()}
         sequence, op_id, revision = said["last"]
         kept.last = Seen(int(sequence), str(op_id), str(revision))
-    except (TypeError, KeyError, IndexError, ValueError, AttributeError):
+    except (TypeError, KeyError, IndexError, ValueError, AttributeError, OverflowError):
         return FirstSeen(parse)  # nothing was kept, or somebody else's data stands there
     kept.moments = moments
     return kept

@@ -13,6 +13,7 @@ from catmem.errors import DriftError, EditError
 from catmem.model.document import Document, Entry
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared
+from catmem.policy.staleness import read_date
 from catmem.service.beforehand import each_of
 from catmem.service.budget import could_go, over_budget, size_of
 from catmem.service.matching import find_entry
@@ -22,6 +23,7 @@ from catmem.service.remarks import (
     on_expiry,
     on_first_section,
     on_same_text,
+    on_title,
     on_unread,
     on_verification,
 )
@@ -95,8 +97,7 @@ class _Draft:
         if already is not None:
             self._leave("add", already, on_same_text(already.tags, tags))
             return
-        if not is_shared(self.document) and "created" not in tags:
-            tags = {"created": self._day(operation), **tags}
+        tags = self._dated(tags, body, operation)
         title = self.terms.title(category)
         self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
 
@@ -108,6 +109,7 @@ class _Draft:
         old_tags, given = entry.tags, operation.tags or {}
         self.terms.check_tags(given, old_tags)
         tags: dict[str, TagValue] = {k: value for k, value in {**old_tags, **given}.items() if value is not None}
+        self.terms.check_domain(entry, tags)
         if body == entry.body and tags == old_tags:
             self._leave("replace", entry, "already says that")
             return
@@ -224,6 +226,20 @@ class _Draft:
         parts = self.document.sections if rights.actor is None else rights.in_sight(self.document)
         raise self.terms.no_category([*self.terms.config.taxonomy.categories, *(part.category for part in parts)])
 
+    def _dated(self, tags: dict[str, TagValue], body: str, operation: Operation) -> dict[str, TagValue]:
+        """The tags of an addition, with its day as ``created``; not in a shared file, where Hermes Agent shows tags.
+
+        Words that come back are as old as they were, unless they come from somebody who may verify them.
+        """
+        known = None if self.terms.rights.may_verify else self.terms.known_since(body)
+        given = read_date(tags.get("created"))
+        if known is not None and given is not None and given > known:
+            return {**tags, "created": known.isoformat()}
+        if "created" in tags or is_shared(self.document):
+            return tags
+        day = self._day(operation)
+        return {"created": day if known is None else min(day, known.isoformat()), **tags}
+
     def _day(self, operation: Operation) -> str:
         return (operation.as_of or self.terms.today).isoformat()
 
@@ -278,7 +294,8 @@ class _Draft:
         notes = [*self.notes]
         if document is not self.original:
             first_section = on_first_section(self.original, document, self.terms)
-            notes += [] if first_section is None else [first_section]
+            title = on_title(self.original, document)
+            notes += [each for each in (first_section, title) if each is not None]
             found = (on_unread(category, document, self.terms) for category in put)
             self.warnings += [warning for warning in found if warning is not None]
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings))

@@ -42,7 +42,7 @@ def purge_lock(root: Path, entity: str, redaction: Redaction, *, dry_run: bool) 
     try:
         if dry_run:
             _purge(file, entity, redaction, done, dry_run=True)
-        elif _holds(file.data(), redaction):
+        elif _concerns(*file.read(), entity, redaction):
             with file.held():  # a root that may not be written has a lock that need not be, too
                 _purge(file, entity, redaction, done, dry_run=False)
     except CatmemError as error:
@@ -52,9 +52,14 @@ def purge_lock(root: Path, entity: str, redaction: Redaction, *, dry_run: bool) 
     return done
 
 
+def _concerns(data: bytes, lock: SeedLock, entity: str, redaction: Redaction) -> bool:
+    """Whether a lock has something that is forgotten, however its JSON spells it."""
+    return bool(_ids(lock, entity, redaction)) or _holds(data, redaction)
+
+
 def _purge(file: SeedFile, entity: str, redaction: Redaction, done: LockPurge, *, dry_run: bool) -> None:
     data, lock = file.read()
-    if not _holds(data, redaction):
+    if not _concerns(data, lock, entity, redaction):
         return
     if lock.notes:
         done.left[file.path] = f"{lock.notes[0]}; {_BY_HAND}"
@@ -84,11 +89,9 @@ def _is_one(record: Record, each: Seeded, entity: str, redaction: Redaction) -> 
 
 def _holds(data: bytes, redaction: Redaction) -> bool:
     """Whether a file may hold the text, as it is or as JSON writes it."""
-    return bool(data) and any(needle in data for needle in (redaction.needle, _in_json(redaction.needle)))
-
-
-def _in_json(needle: bytes) -> bytes:
-    return json.dumps(needle.decode(errors="replace"), ensure_ascii=False)[1:-1].encode()
+    text = redaction.needle.decode(errors="replace")
+    written = (json.dumps(text, ensure_ascii=each)[1:-1].encode() for each in (False, True))
+    return bool(data) and any(needle in data for needle in (redaction.needle, *written))
 
 
 def _purge_copy(path: Path, redaction: Redaction, done: LockPurge, *, dry_run: bool) -> None:

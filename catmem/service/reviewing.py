@@ -29,7 +29,7 @@ from catmem.service.stores import locate
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import date
 
     from catmem.policy.profile import Profile
@@ -65,8 +65,8 @@ class Undone(NamedTuple):
     revision: str | None
 
 
-def copies_of_seed(workspace: Workspace) -> Collection[tuple[str, str]]:
-    """The facts, by entity and entry id, that are copies which follow their source: that is where they are reviewed."""
+def copies_of_seed(workspace: Workspace) -> Mapping[tuple[str, str], frozenset[str]]:
+    """The facts, by entity and entry id, that are copies which follow their sources, and the entities of those."""
     from catmem.service.seed_copies import seeded_copies
 
     return seeded_copies(workspace)
@@ -85,7 +85,8 @@ class Review:
     unreadable: list[CatmemError] = field(default_factory=list)
     _facts: dict[str, list[Due]] = field(default_factory=dict)
     _texts: dict[str, bytes] = field(default_factory=dict)
-    _copies: frozenset[tuple[str, str]] = frozenset()
+    _ids: dict[str, frozenset[str]] = field(default_factory=dict)
+    _copies: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def open(  # noqa: PLR0913 - what is asked about, by keyword
@@ -121,7 +122,7 @@ class Review:
             None if slug is None else aliases.get(slug, slug),
             frozenset(states),
             Round.read(workspace.root),
-            _copies=frozenset(copies_of_seed(workspace)),
+            _copies=copies_of_seed(workspace),
         )
         if restart:
             review.round.begin_anew()
@@ -159,11 +160,26 @@ class Review:
         pending: list[Due] = []
         for target in TARGETS:
             for due in self._facts.get(f"{profile.name}/{target}", ()):
+                if self._follows(due):
+                    continue
                 if passed[due.key] > 0:
                     passed[due.key] -= 1
                 else:
                     pending.append(due)
         return sorted(pending, key=lambda due: due.freshness.day or self.as_of)
+
+    def _follows(self, due: Due) -> bool:
+        """Whether a fact is a copy that is answered at its source: it is due there too, or says something else by now.
+
+        A source that this review does not look at answers nothing.
+        """
+        for source in self._copies.get(due.key, ()):
+            if source in self._ids and (
+                due.entry.id not in self._ids[source]
+                or any(each.entry.id == due.entry.id for each in self._facts.get(source, ()))
+            ):
+                return True
+        return False
 
     def _look_at_all(self) -> None:
         seen: set[object] = set()
@@ -192,11 +208,8 @@ class Review:
         entries = [entry for entry in document.entries if self.category in {None, entry.category}]
         found = due_facts(self.workspace, profile, entity, document, entries, self.as_of)
         self._texts[entity] = data
-        self._facts[entity] = [
-            due
-            for due in found
-            if (not self.states or due.state in self.states) and (not self._copies or due.key not in self._copies)
-        ]
+        self._ids[entity] = frozenset(entry.id for entry in document.entries)
+        self._facts[entity] = [due for due in found if not self.states or due.state in self.states]
         return True
 
     @property
@@ -261,7 +274,7 @@ class Review:
         if last.revision is not None:
             before = self._before(last.entity, last.revision)
             try:
-                revision = restore(self.workspace, last.entity, before, expected=last.revision).revision
+                revision = restore(self.workspace, last.entity, before, expected=last.digest or last.revision).revision
             except (StaleError, DriftError) as error:
                 error.hint = (
                     f"{last.entity} was written to since that answer (revision {last.revision}), so it was not taken "
@@ -319,7 +332,7 @@ class Review:
             ) from error
         self._look_again(due.entity)
         passed = self._passed_with(due.entity, written, answer)
-        self._remember(LastAnswer(answer, due.entity, written.revision if written.changed else None, passed))
+        self._remember(_last_answer(answer, due.entity, written, passed))
         return Answered(answer, due.entity, written.revision, (*notes, *written.notes, *written.warnings))
 
     def _passed_with(self, entity: str, written: Written, answer: Answer) -> str | None:
@@ -360,3 +373,10 @@ class Review:
 
     def _log(self, entity: str) -> Iterator[Revision]:
         return self.workspace.store.log(entity)
+
+
+def _last_answer(answer: Answer, entity: str, written: Written, passed: str | None) -> LastAnswer:
+    """What taking an answer back needs of its write, if it made one."""
+    if not written.changed:
+        return LastAnswer(answer, entity, None, passed)
+    return LastAnswer(answer, entity, written.revision, passed, written.digest)

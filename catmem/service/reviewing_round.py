@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NAME = "review.json"
 
-_FORMAT = 1
+_FORMAT = 2
 _LIMIT = 1 << 26
 
 
@@ -34,6 +34,8 @@ class LastAnswer(NamedTuple):
     entity: str
     revision: str | None
     passed: str | None
+    digest: str | None = None
+    """That of the file afterwards: in another history the same number may name another text."""
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ class Round:
             return cls(root / SIDECAR, note=note and f"{note}; it begins anew")
         try:
             passed, last = _parts(json.loads(data))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             return cls(root / SIDECAR, note=f"{SIDECAR}/{NAME} is damaged, so the round begins anew")
         return cls(root / SIDECAR, passed, last)
 
@@ -91,9 +93,9 @@ def _parts(said: Any) -> tuple[Counter[tuple[str, str]], LastAnswer | None]:  # 
     passed = Counter({(str(entity), str(entry_id)): int(count) for entity, entry_id, count in said["passed"]})
     if said["last"] is None:
         return passed, None
-    answer, entity, revision, left = said["last"]
+    answer, entity, revision, left, digest = said["last"]
     if not all(isinstance(each, str) for each in (answer, entity)) or not all(
-        each is None or isinstance(each, str) for each in (revision, left)
+        each is None or isinstance(each, str) for each in (revision, left, digest)
     ):
         raise ValueError("no answer")
-    return passed, LastAnswer(answer, entity, revision, left)
+    return passed, LastAnswer(answer, entity, revision, left, digest)

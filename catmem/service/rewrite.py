@@ -69,7 +69,7 @@ def _replace(path: Path, target: Path, old: bytes, new: bytes) -> None:
             stream.flush()
             os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
-        if read_bounded(target, DEFAULT_LIMITS.file_bytes) != old:
+        if read_bounded(target, max(len(old), DEFAULT_LIMITS.file_bytes)) != old:
             raise ChangedMeanwhileError(
                 "somebody changed this file while it was being rewritten",
                 path=path,

@@ -6,13 +6,14 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError
 from catmem.policy.seed import FilePlan, plan_file
 from catmem.policy.seedlock import LOCK_NAME, Record
 from catmem.service.ages_history import CLOCKS, body_key
 from catmem.service.clock import today
 from catmem.service.legible import legible
-from catmem.service.remarks import on_adoption
+from catmem.service.remarks import on_adoption, on_title
 from catmem.service.seed_plan import Refusal, SeededFile, SeedResult
 from catmem.service.seedfile import SeedFile
 from catmem.service.seeding import refuse_too_long, replanned
@@ -38,7 +39,8 @@ def apply_seed(workspace: Workspace, plan: SeedPlan, *, on_drift: OnDrift | None
     """Carry out a plan: one guarded write for each file that changes, then the lock.
 
     A target that changed since the plan was made gets the same slice, merged into what is there now. What goes wrong
-    with one file is noted in ``refused``. If another seed came between, the plan is made again first. Raises
+    with one file is noted in ``refused``. If another seed came between, or the source changed, the plan is made again
+    first. Raises
     ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
     """
     file = SeedFile(workspace.root)
@@ -46,7 +48,7 @@ def apply_seed(workspace: Workspace, plan: SeedPlan, *, on_drift: OnDrift | None
     if not is_due(plan):
         return _Applying(workspace, plan, file, drift).run()
     with file.held():
-        if file.data() != plan.basis.lock_data:
+        if file.data() != plan.basis.lock_data or _source_changed(workspace, plan):
             plan = replanned(workspace, plan)
         return _Applying(workspace, plan, file, drift).run()
 
@@ -119,7 +121,12 @@ class _Applying:
         snapshot = self.workspace.store.commit(planned.target, None, update, change)
         wrote = snapshot.revision if made[0].changes else None
         notes = () if snapshot.adopted is None else (on_adoption(snapshot.adopted),)
-        return SeededFile(made[0], wrote, notes)
+        return SeededFile(made[0], wrote, (*notes, *self._on_title(made[0])))
+
+    def _on_title(self, plan: FilePlan) -> tuple[str, ...]:
+        """What to know of a flat file whose leading heading was an entry and is the title now."""
+        title = on_title(*(self.workspace.parse(text) for text in (plan.before, plan.after)))
+        return () if title is None else (title,)
 
     def _again(self, planned: FilePlan, document: Document) -> FilePlan:
         """The same slice for what is there now."""
@@ -140,6 +147,11 @@ class _Applying:
             return None
         read = self.plan.basis.read[plan.source]
         return Record(plan.target, plan.source, read.revision, read.digest, min(self.plan.as_of, today()), plan.entries)
+
+
+def _source_changed(workspace: Workspace, plan: SeedPlan) -> bool:
+    """Whether a source is no longer what the plan was made of: something may have been taken out of it for good."""
+    return any(bytes_digest(workspace.store.peek(entity)) != read.digest for entity, read in plan.basis.read.items())
 
 
 def is_due(plan: SeedPlan) -> bool:

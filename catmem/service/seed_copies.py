@@ -11,20 +11,24 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
 
 
-def seeded_copies(workspace: Workspace) -> frozenset[tuple[str, str]]:
-    """The copies, by entity and entry id, that the target left as they were: the next seed brings the source's edits.
+def seeded_copies(workspace: Workspace) -> dict[tuple[str, str], frozenset[str]]:
+    """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from.
 
-    Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``) for the lock.
+    The next seed brings them the source's edits. Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``) for
+    the lock.
     """
     known: dict[str, frozenset[str] | None] = {}
-    records = SeedFile(workspace.root).read()[1].records.values()
-    copies: set[tuple[str, str]] = set()
-    for record in records:
+    copies: dict[tuple[str, str], frozenset[str]] = {}
+    for record in SeedFile(workspace.root).read()[1].records.values():
         # Nothing follows a source that cannot be read: there nobody would be asked.
-        if _ids(workspace, record.source, known) is not None:
-            there = _ids(workspace, record.target, known) or frozenset()
-            copies |= {(record.target, each.id) for each in record.entries if each.id in there}
-    return frozenset(copies)
+        if _ids(workspace, record.source, known) is None:
+            continue
+        there = _ids(workspace, record.target, known) or frozenset()
+        for each in record.entries:
+            if each.id in there:
+                key = record.target, each.id
+                copies[key] = copies.get(key, frozenset()) | {record.source}
+    return copies
 
 
 def _ids(workspace: Workspace, entity: str, known: dict[str, frozenset[str] | None]) -> frozenset[str] | None:

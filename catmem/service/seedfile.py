@@ -13,12 +13,13 @@ from catmem.errors import BusyError, UnreadableError
 from catmem.policy.seedlock import LOCK_NAME, SeedLock, read_lock
 from catmem.reading import read_bounded
 from catmem.service.rewrite import rewrite_file
-from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+LOCK_LIMIT = 256 << 20
+"""Bytes of a lock, which has the texts of many files."""
 _PATIENCE = 60.0
 """Seconds that a seed waits for another to end."""
 _PAUSE = 0.05
@@ -44,7 +45,7 @@ class SeedFile:
         """The bytes alone."""
         try:
             # It is written as well, and a link would lead a write out of the root.
-            return read_bounded(self.path, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
+            return read_bounded(self.path, LOCK_LIMIT, follow_symlink=False)
         except UnreadableError as error:
             if error.code == "missing" and not os.path.lexists(self.path):
                 return b""

@@ -16,6 +16,7 @@ from catmem.errors import (
     CatmemError,
     ConfigError,
     DriftError,
+    EditError,
     ForbiddenError,
     UnreadableError,
 )
@@ -43,7 +44,7 @@ from catmem.service.budget import could_go, over_budget
 from catmem.service.legible import legible
 from catmem.service.seed_plan import Asked, Basis, Refusal, SeedPlan
 from catmem.service.seedfile import SeedFile
-from catmem.text import conflict_at
+from catmem.text import DEFAULT_LIMITS, conflict_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -264,7 +265,7 @@ class _Planning:
         for source in {each.source for each in files if each.changes}:
             offered = next(parts.offered for parts in self.parts.values() if parts.source == source)
             undated = [entry for entry in offered.document.entries if not any(key in entry.tags for key in DATED_BY)]
-            clocks |= clocks_of(self.workspace, source, undated) if undated else {}
+            clocks |= clocks_of(self.workspace, source, offered.document, undated) if undated else {}
         return clocks
 
     def offer(self, target: str) -> tuple[Offer, Snapshot]:
@@ -372,6 +373,13 @@ def _refuse_unfit(workspace: Workspace, entity: str, data: bytes) -> None:
 def refuse_too_long(workspace: Workspace, profile: Profile, plan: FilePlan, as_of: date) -> None:
     """Raise ``OverBudgetError`` if a seed would put a file of ``profile`` over its limit, or further over it."""
     target, config = plan.target.partition("/")[2], workspace.config
+    most, size = DEFAULT_LIMITS.file_bytes, len(plan.after.encode())
+    if size > most and plan.changes:
+        raise EditError(
+            f"{plan.target} would have {size:,} bytes, and catmem reads {most:,} at most",
+            code="too_large",
+            hint="Nothing was written to it. Remove or shorten entries there or in the source.",
+        )
     limit = limit_of(profile, target, config)
     before, after = size_of(plan.before), size_of(plan.after)
     if limit is None or after <= max(limit, before):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from catmem.errors import EditError, UnknownNameError
 from catmem.policy.schema import nearest, shown, suggestion, tag_faults
-from catmem.policy.staleness import read_date
+from catmem.policy.staleness import read_date, stale_after_days
 from catmem.policy.threats import RULES
 from catmem.service.budget import limit_of
 from catmem.service.showing import findings_in
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from catmem.model.document import TagValue
+    from catmem.model.document import Entry, TagValue
     from catmem.policy.config import Config, Taxonomy
     from catmem.policy.profile import Profile
     from catmem.policy.rights import Rights
@@ -36,6 +36,8 @@ class Terms:
     rights: Rights
     config: Config
     today: date
+    known_since: Callable[[str], date | None] = field(default=lambda _: None, compare=False)
+    """The day that counts for words that the file had before; asked for an actor who may not verify."""
 
     @property
     def to_agent(self) -> bool:
@@ -108,6 +110,14 @@ class Terms:
                 code="bad_date",
                 hint="Give that day or a later one; if it is wrong itself, replace the tag verified_date.",
             )
+
+    def check_domain(self, entry: Entry, tags: Mapping[str, TagValue]) -> None:
+        """Refuse an actor who may not verify a domain in which the entry would be stale later (``ForbiddenError``)."""
+        if tags.get("domain") == entry.tags.get("domain"):
+            return
+        before, after = (stale_after_days(entry.category, each, self.owner, self.config) for each in (entry.tags, tags))
+        if after > before:
+            self.rights.refuse_unverified("domain")
 
     def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue] | None) -> None:
         """Look at tags that are given over the ``old`` ones of an entry, ``None`` for a new entry.

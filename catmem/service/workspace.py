@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
@@ -387,7 +388,10 @@ class Workspace:
         rights = Rights(acting, _known_target(target), self.config.taxonomy)
         rights.refuse_other_owner(name)
         owner = self.profile(name)
-        terms = Terms(f"{owner.name}/{target}", target, owner, rights, self.config, today())
+        from catmem.service.ages import known_since
+
+        entity = f"{owner.name}/{target}"
+        terms = Terms(entity, target, owner, rights, self.config, today(), partial(known_since, self, entity))
         writer = Writer(self.store, self.parse, self._remember, terms, operations, on_drift or self.config.on_drift)
         return writer.try_out(expected) if dry_run else writer.write(expected, op_id)
 

@@ -66,14 +66,14 @@ def measured(run):
 _OURS = """
 import datetime
 import catmem
-from catmem.service.searching import search_counted
+from catmem.service.searching import search
 day = datetime.date(2026, 11, 21)
 def cold(query):
     workspace = catmem.Workspace.open(sys.argv[1], search=False)
-    return search_counted(workspace, "neo", query, limit=20, as_of=day).total
+    return search(workspace, "neo", query, limit=20, as_of=day).total
 workspace = catmem.Workspace.open(sys.argv[1], search=False)
 def warm(query):
-    return search_counted(workspace, "neo", query, limit=20, as_of=day).total
+    return search(workspace, "neo", query, limit=20, as_of=day).total
 cold(queries[0]), warm(queries[0])
 print(json.dumps({"cold": measured(cold), "warm": measured(warm)}))
 """

@@ -7,6 +7,7 @@ needs: a word is looked for in the whole folded text, and tags are read only of 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.model.document import Entry
@@ -19,13 +20,16 @@ from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    import re
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from catmem.model.document import Document
+    from catmem.model.document import Document, TagValue
 
 _REMEMBERED = 64
 """Terms whose places an index keeps."""
+_REMEMBERED_ENTRIES = 1000
+"""Entries that an index keeps with what was read of them."""
 _PLAIN_BLOCK = 200
 """Characters within which a tag block of one group ends that is looked up, and not read each time."""
 _BLANKS = frozenset((" ", "\n"))
@@ -55,6 +59,26 @@ class Facts(NamedTuple):
     days: tuple[int, ...]
 
 
+class _Read(Entry):
+    """An entry that keeps what was read of it: who shows it asks for its body, tags and id several times."""
+
+    @cached_property
+    def body(self) -> str:
+        return super().body
+
+    @property
+    def tags(self) -> dict[str, TagValue]:
+        return {key: value if isinstance(value, str) else list(value) for key, value in self._tags.items()}
+
+    @cached_property
+    def _tags(self) -> dict[str, TagValue]:
+        return super().tags
+
+    @cached_property
+    def id(self) -> str:
+        return super().id
+
+
 class Index:
     """The places of words in one document, by *piece*: what stands between two boundaries, an entry or a blank."""
 
@@ -62,6 +86,7 @@ class Index:
         "_accents",
         "_blocks",
         "_ends",
+        "_entries",
         "_facts",
         "_firsts",
         "_folded",
@@ -95,6 +120,7 @@ class Index:
         self._accents = False
         self._was_asked = False
         self._facts: dict[int, Facts] = {}
+        self._entries: dict[int, Entry] = {}
         self._blocks: dict[str, tuple[int, ...] | None] = {}
         self._places: dict[Term, Mapping[int, float]] = {}
 
@@ -127,10 +153,18 @@ class Index:
 
     def entry(self, piece: int) -> Entry:
         """The entry that a piece is; a piece in which something was found is one."""
+        known = self._entries.get(piece)
+        if known is None:
+            if len(self._entries) >= _REMEMBERED_ENTRIES:
+                self._entries.clear()
+            known = self._entries[piece] = self._read_entry(piece)
+        return known
+
+    def _read_entry(self, piece: int) -> Entry:
         start, text = self._starts[piece], self.document.text
         raw = text[start : self._ends[piece]].strip()
         start = text.index(raw[0], start)
-        return Entry(self.category(piece), start, start + len(raw), raw, self.document.limits.tag_block_chars)
+        return _Read(self.category(piece), start, start + len(raw), raw, self.document.limits.tag_block_chars)
 
     def category(self, piece: int) -> str:
         """The category of a piece."""
@@ -186,20 +220,31 @@ class Index:
         return found
 
     def _in_bodies(self, term: Term) -> dict[int, float]:
-        folded, starts, ends = self._text(), self._starts, self._ends
-        search, facts, worth = term.pattern(accents=self._accents).search, self._facts, term.worth
+        starts, ends, facts, worth = self._starts, self._ends, self._facts, term.worth
         found: dict[int, float] = {}
-        position = 0
-        while match := search(folded, position):
-            start, position = match.span()
+        for match in self._matches(term):
+            start, end = match.span()
             piece = bisect_right(starts, start) - 1
-            if position > ends[piece]:
-                position = start + 1  # in a header, or a phrase that goes on in the next entry
-                continue
+            if end > ends[piece]:
+                continue  # in a header, or a phrase that goes on in the next entry
             known = facts.get(piece) or self.facts(piece)
             if known[0] <= start < known[1]:
                 found[piece] = found.get(piece, 0.0) + worth(match)
         return found
+
+    def _matches(self, term: Term) -> Iterator[re.Match[str]]:
+        """Where a term stands in the whole text, in order."""
+        folded, pattern = self._text(), term.pattern(accents=self._accents)
+        if not term.is_phrase:
+            yield from pattern.finditer(folded)
+            return
+        # A phrase may begin within another that does not count, for it goes on in the next entry.
+        position = 0
+        while match := pattern.search(folded, position):
+            yield match
+            start, position = match.span()
+            if position > self._ends[bisect_right(self._starts, start) - 1]:
+                position = start + 1
 
     def _plain_days(self, block: str) -> tuple[int, ...] | None:
         """The days of a tag block of one group on one line, without quotes and lists; ``None`` if it is not one.

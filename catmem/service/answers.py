@@ -9,20 +9,24 @@ from catmem.policy.staleness import freshness, stale_after_days
 from catmem.service.showing import entry_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import date
 
     from catmem.model.document import Entry
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
     from catmem.service.budget import Usage
-    from catmem.service.searching import Found
+    from catmem.service.searching import Hit
 
 MOST_ENTRIES = 50
 MOST_CHARACTERS = 8_000
 """Of all entries of one answer, as JSON."""
 
 _LONGEST_BODY = 2_000
+_FRAME = 100
+"""Characters that an entry has in an answer at least, beside its body."""
+
+_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Sight(NamedTuple):
@@ -45,7 +49,7 @@ def shown_entries(
     total = 0
     for entry in entries[offset : offset + MOST_ENTRIES]:
         data = _entry(entry, sight)
-        total += len(json.dumps(data, ensure_ascii=False))
+        total += len(_json(data))
         if shown and total > MOST_CHARACTERS:
             break
         shown.append(data)
@@ -56,18 +60,29 @@ def shown_entries(
     return shown, {"entries_left_out": left_out, "entries_note": f"{left_out} more are not shown here; {how}."}
 
 
-def shown_found(found: Sequence[Found], total: int, offset: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def may_fit(entries: Iterable[Entry]) -> int:
+    """How many of the entries an answer takes at most: all that ``shown_hits`` shows are among them."""
+    count = size = 0
+    for entry in entries:
+        size += _FRAME + min(len(entry.body), _LONGEST_BODY)
+        if count and size > MOST_CHARACTERS:
+            break
+        count += 1
+    return count
+
+
+def shown_hits(found: Sequence[Hit], total: int, offset: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """What a search found, ``total`` in all, from the one at ``offset`` on, as ``shown_entries`` shows it.
 
-    Each tells its target, and its state by all clocks.
+    Each tells its target, and its state by all clocks. The search has left out what a prompt would withhold.
     """
     shown: list[dict[str, Any]] = []
     size = 0
     for each in found:
         day = each.freshness.day
         dated = {"state": each.freshness.state, "date": day.isoformat() if day else None}
-        data = {"target": each.target, **_entry(each.entry, None), **dated}
-        size += len(json.dumps(data, ensure_ascii=False))
+        data = {"target": each.target, **_cut(entry_dict(each.entry, to_agent=False)), **dated}
+        size += len(_json(data))
         if shown and size > MOST_CHARACTERS:
             break
         shown.append(data)
@@ -79,16 +94,21 @@ def shown_found(found: Sequence[Found], total: int, offset: int) -> tuple[list[d
 
 
 def _entry(entry: Entry, sight: Sight | None) -> dict[str, Any]:
-    data = entry_dict(entry, to_agent=True)
-    if len(data["body"]) > _LONGEST_BODY:
-        data |= {"body": data["body"][:_LONGEST_BODY], "cut": True}
-    if len(json.dumps(data["tags"], ensure_ascii=False)) > _LONGEST_BODY:
-        data |= {"tags": {}, "cut": True}
+    data = _cut(entry_dict(entry, to_agent=True))
     if sight is not None:
         tags = entry.tags
         limit = stale_after_days(entry.category, tags, sight.profile, sight.config)
         found = freshness(tags, as_of=sight.as_of, stale_after=limit)
         data |= {"state": found.state, "date": found.day.isoformat() if found.day else None}
+    return data
+
+
+def _cut(data: dict[str, Any]) -> dict[str, Any]:
+    """The data of an entry, with a body and tags that leave room for others."""
+    if len(data["body"]) > _LONGEST_BODY:
+        data |= {"body": data["body"][:_LONGEST_BODY], "cut": True}
+    if len(_json(data["tags"])) > _LONGEST_BODY:
+        data |= {"tags": {}, "cut": True}
     return data
 
 

@@ -19,13 +19,15 @@ from catmem.service.ages import freshness_of
 from catmem.service.clock import today
 from catmem.service.listing import ListedEntry
 from catmem.service.search_filters import checked_states, has_tags, texts_of, threats_in
+from catmem.service.stores import FILE_NAMES
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date
+    from pathlib import Path
 
-    from catmem.model.document import Entry
+    from catmem.model.document import Document, Entry
     from catmem.policy.profile import Profile
     from catmem.policy.search import Query
     from catmem.policy.staleness import Freshness, State
@@ -62,6 +64,29 @@ class Searched(NamedTuple):
     total: int
 
 
+class Hit(NamedTuple):
+    """An entry that a search found for an agent. What a prompt would withhold is never one."""
+
+    target: str
+    entry: Entry
+    freshness: Freshness
+
+
+class SearchedFile(NamedTuple):
+    """A file that was searched, as it was then. ``path`` is that of the file itself, links followed."""
+
+    path: Path
+    document: Document
+
+
+class Hits(NamedTuple):
+    """What a search has to show an agent, how many entries it found in all, and where it looked, by target."""
+
+    hits: list[Hit]
+    total: int
+    files: Mapping[str, SearchedFile]
+
+
 class Narrowing(TypedDict, total=False):
     """What narrows a search; each may be left out.
 
@@ -93,6 +118,31 @@ def search(
     ``to_agent`` leaves out what a prompt would withhold, as if it were not there: an answer that only said that such a
     text has a word would tell it piece by piece. Raises ``QueryError`` and ``UnknownNameError``.
     """
+    looked, found = _found(workspace, profile, query, narrowing, to_agent=to_agent)
+    return Searched(looked.best(found, offset, narrowing.get("limit")), len(found))
+
+
+def hits(
+    workspace: Workspace,
+    profile: str,
+    query: str,
+    *,
+    offset: int,
+    fit: Callable[[Iterator[Entry]], int],
+    **narrowing: Unpack[Narrowing],
+) -> Hits:
+    """What ``search`` finds ``to_agent``, without snippets, lines and scores, which no agent is shown.
+
+    ``fit`` says of the best entries how many may have room in the answer; of others the age is not looked up.
+    """
+    looked, found = _found(workspace, profile, query, narrowing, to_agent=True)
+    return Hits(looked.hits(found, offset, narrowing.get("limit"), fit), len(found), looked.files())
+
+
+def _found(
+    workspace: Workspace, profile: str, query: str, narrowing: Narrowing, *, to_agent: bool
+) -> tuple[_Search, list[tuple[Match, int]]]:
+    """All that a search finds, each with the day that dates it, in no order; and the search itself."""
     target, category, source = narrowing.get("target"), narrowing.get("category"), narrowing.get("source")
     tags = narrowing.get("tags")
     wanted = parse_query(query)
@@ -101,10 +151,8 @@ def search(
     owner = reader if source is None else workspace.profile(source)
     day = narrowing.get("as_of") or today()
     looked = _Search(workspace, reader, owner, TARGETS if target is None else (target,), wanted, day)
-    if to_agent:
-        looked.withhold()
     # All days first, whatever is kept: the oldest of them counts for those that have none.
-    found = looked.dated(looked.found())
+    found = looked.dated(looked.shareable() if to_agent else looked.found())
     if category is not None:
         slug = slugify(category)
         slug = workspace.config.taxonomy.aliases.get(slug, slug)
@@ -114,19 +162,19 @@ def search(
     if states is not None:
         ages = looked.freshness(match for match, _ in found)
         found = [each for each in found if ages[each[0]].state in states]
-    return Searched(looked.best(found, offset, narrowing.get("limit")), len(found))
+    return looked, found
 
 
-def index_of(workspace: Workspace, owner: Profile, target: str) -> Index:
+def _index_of(workspace: Workspace, owner: Profile, target: str, path: Path) -> Index:
     """The index of a profile's whole document as it is now; who searches it keeps to the categories in sight.
 
     It is made anew where the bytes are no longer those that it was made of.
     """
-    data = workspace.bytes_of(owner, target)
+    data = workspace.bytes_of(owner, target, path)
     known = workspace._indexes  # noqa: SLF001 - the workspace keeps them for this module
     index = next((index for made_of, index in known if made_of == data), None)
     if index is None:
-        index = Index(workspace._parsed(data, workspace._path(owner, target)))  # noqa: SLF001
+        index = Index(workspace._parsed(data, path))  # noqa: SLF001
     others = [each for each in known if each[1] is not index]
     object.__setattr__(workspace, "_indexes", ((data, index), *others[: _REMEMBERED - 1]))
     return index
@@ -150,10 +198,14 @@ class _Search:
         self.targets = targets
         self.query = query
         self.as_of = as_of
-        self.sources = [self._source(target) for target in targets]
+        # Both files stand in one folder, which is looked up once.
+        first = workspace._path(owner, targets[0])  # noqa: SLF001
+        self.paths = [first, *(first.with_name(FILE_NAMES[target]) for target in targets[1:])]
+        self._ages: dict[Match, Freshness] = {}
+        self.sources = [self._source(target, path) for target, path in zip(targets, self.paths, strict=True)]
 
-    def _source(self, target: str) -> Source:
-        index = index_of(self.workspace, self.owner, target)
+    def _source(self, target: str, path: Path) -> Source:
+        index = _index_of(self.workspace, self.owner, target, path)
         present = dict.fromkeys(stretch.category for stretch in index.stretches)
         taxonomy = self.workspace.config.taxonomy
         return Source.of(index, visible_categories(index.document, present, target, self.reader, taxonomy))
@@ -162,15 +214,17 @@ class _Search:
         """Every entry in sight that the query finds, in no order."""
         return matches(self.query, self.sources)
 
-    def withhold(self) -> None:
-        """Take out of sight what the threat scan finds something in."""
+    def shareable(self) -> list[Match]:
+        """Every entry that the query finds once what the threat scan finds something in was taken out of sight."""
         found = self.found()
         new = [match for match in found if match.piece not in self.sources[match.source].index.hostile]
         for match, rules in zip(new, threats_in([texts_of(self.entry(match)) for match in new]), strict=True):
             self.sources[match.source].index.hostile[match.piece] = bool(rules)
-        for match in found:
-            if self.sources[match.source].index.hostile[match.piece]:
-                self.sources[match.source].seen[match.piece] = 0
+        hostile = [match for match in found if self.sources[match.source].index.hostile[match.piece]]
+        for match in hostile:
+            self.sources[match.source].seen[match.piece] = 0
+        # How rare a word is depends on all that have it.
+        return self.found() if hostile else found
 
     def entry(self, match: Match) -> Entry:
         """The entry that was found."""
@@ -182,10 +236,11 @@ class _Search:
 
     def freshness(self, found: Iterable[Match]) -> dict[Match, Freshness]:
         """How old each is, by all clocks."""
-        ages: dict[Match, Freshness] = {}
+        ages = self._ages
         by_source: dict[int, list[Match]] = {}
         for match in found:
-            by_source.setdefault(match.source, []).append(match)
+            if match not in ages:
+                by_source.setdefault(match.source, []).append(match)
         for number, group in by_source.items():
             entity = f"{self.owner.name}/{self.targets[number]}"
             document = self.sources[number].index.document
@@ -196,22 +251,15 @@ class _Search:
 
     def best(self, found: Sequence[tuple[Match, int]], offset: int, limit: int | None) -> list[Found]:
         """Those at ``offset`` and after, at most ``limit``, after all of them were ranked."""
-        last = None if limit is None else offset + max(0, limit)
-        rows = ranked(
-            found,
-            as_of=self.as_of.toordinal(),
-            recency_days=self.workspace.config.recency_days,
-            limit=last,
-        )[offset:]
+        rows = self._ranked(found, offset, limit)
         ages = self.freshness(row.match for row in rows)
         entries = [self.entry(row.match) for row in rows]
         bodies = [entry.body for entry in entries]
         lines = self._lines(rows, entries)
-        paths = {target: self.workspace.path(self.owner.name, target) for target in self._targets_of(rows)}
         return [
             Found(
                 target=self.targets[row.match.source],
-                path=paths[self.targets[row.match.source]],
+                path=self.paths[row.match.source],
                 line=line,
                 entry=entry,
                 freshness=ages[row.match],
@@ -223,6 +271,36 @@ class _Search:
                 rows, entries, bodies, lines, self._threats(rows, bodies), strict=True
             )
         ]
+
+    def hits(
+        self,
+        found: Sequence[tuple[Match, int]],
+        offset: int,
+        limit: int | None,
+        fit: Callable[[Iterator[Entry]], int],
+    ) -> list[Hit]:
+        """Those of the ``best`` that fit."""
+        rows = self._ranked(found, offset, limit)
+        shown = [row.match for row in rows[: fit(self.entry(row.match) for row in rows)]]
+        ages = self.freshness(shown)
+        return [Hit(self.targets[match.source], self.entry(match), ages[match]) for match in shown]
+
+    def files(self) -> dict[str, SearchedFile]:
+        """What was searched, by target."""
+        paths = [path.resolve() if self.owner.allow_outside else path for path in self.paths]
+        return {
+            target: SearchedFile(path, source.index.document)
+            for target, path, source in zip(self.targets, paths, self.sources, strict=True)
+        }
+
+    def _ranked(self, found: Sequence[tuple[Match, int]], offset: int, limit: int | None) -> list[Ranked]:
+        """The best from ``offset`` on, at most ``limit``, after all were ranked."""
+        return ranked(
+            found,
+            as_of=self.as_of.toordinal(),
+            recency_days=self.workspace.config.recency_days,
+            limit=None if limit is None else offset + max(0, limit),
+        )[offset:]
 
     def _threats(self, rows: Sequence[Ranked], bodies: Sequence[str]) -> list[tuple[str, ...]]:
         known = [self.sources[row.match.source].index.threats for row in rows]
@@ -237,9 +315,6 @@ class _Search:
             starts.setdefault(row.match.source, []).append(entry.start)
         lines = {number: self.sources[number].index.lines(offsets) for number, offsets in starts.items()}
         return [lines[row.match.source][entry.start] for row, entry in zip(rows, entries, strict=True)]
-
-    def _targets_of(self, rows: Iterable[Ranked]) -> set[str]:
-        return {self.targets[row.match.source] for row in rows}
 
     def dated(self, found: Sequence[Match]) -> list[tuple[Match, int]]:
         """Each with the day that dates it, as an ordinal: its own, else the one that the journal or the file gives.

@@ -15,7 +15,7 @@ from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest
 from catmem.resources import schema
-from catmem.service.answers import MOST_ENTRIES, Sight, shown_entries, shown_found, usage_dict
+from catmem.service.answers import MOST_ENTRIES, Sight, may_fit, shown_entries, shown_hits, usage_dict
 from catmem.service.arguments import Call, read_arguments
 from catmem.service.budget import Usage, limit_of, size_of
 from catmem.service.clock import today
@@ -23,11 +23,11 @@ from catmem.service.expected import is_digest
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
 
     from catmem.policy.access import View
-    from catmem.service.searching import Found
+    from catmem.service.searching import Hit, SearchedFile
     from catmem.service.workspace import Workspace
     from catmem.service.writing import Written
 
@@ -101,10 +101,10 @@ class _Door:
 
     def searched(self, call: Call, query: str) -> dict[str, Any]:
         """What a search finds, without what a prompt would withhold. What it shows counts as used."""
-        from catmem.service.searching import search
+        from catmem.service.searching import hits
 
         workspace, day = self.workspace, today()
-        found, total = search(
+        found, total, files = hits(
             workspace,
             self.profile,
             query,
@@ -114,27 +114,25 @@ class _Door:
             offset=call.offset,
             limit=MOST_ENTRIES,
             as_of=day,
-            to_agent=True,
+            fit=may_fit,
         )
-        told, cut = shown_found(found, total, call.offset)
+        told, cut = shown_hits(found, total, call.offset)
         message = _counted(len(told), total, call.offset) if total else _NOTHING
         if call.category is not None and not total:
             targets = TARGETS if call.anywhere else (call.target,)
             seen = [name for target in targets for name in workspace.view(self.profile, target).categories]
             message += _categories(call.category, list(dict.fromkeys(seen)))
-        self._count_used(found[: len(told)], day)
+        self._count_used(found[: len(told)], files, day)
         return {"success": True, "action": "search", "entries": told, "total": total, **cut, "message": message}
 
-    def _count_used(self, found: Sequence[Found], day: date) -> None:
+    def _count_used(self, found: Sequence[Hit], files: Mapping[str, SearchedFile], day: date) -> None:
         """Count one use of each entry. Where that cannot be kept, the search has found what it found all the same."""
-        from catmem.service.searching import index_of
         from catmem.service.usage import count_used
 
-        profile = self.workspace.profile(self.profile)
         for target in dict.fromkeys(each.target for each in found):
             shown = [each.entry for each in found if each.target == target]
-            document = index_of(self.workspace, profile, target).document
-            count_used(self.workspace, f"{profile.name}/{target}", shown, document, day)
+            path, document = files[target]
+            count_used(self.workspace, f"{self.profile}/{target}", shown, document, day, path=path)
 
     def seeded(self, call: Call) -> dict[str, Any]:
         """What a seed from the profile's own files did, in numbers."""

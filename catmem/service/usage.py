@@ -1,8 +1,9 @@
 """How often an agent was shown an entry by a search, and when last: in the sidecar, never in the memory file.
 
-``usage.json`` lies in ``.catmem`` beside the file, once the store has made that. It holds days, counts and digests of
-bodies, and no text. It is a convenience: without it, or where it cannot be written, everything works, and what is
-damaged is begun anew.
+``usage.json`` lies in ``.catmem`` beside the file, once the store has made that, and beside it ``usage.log``
+(``usage_log.py``), to which each search adds a line: what is known is both together. They hold days, counts and digests
+of bodies, and no text. They are a convenience: without them, or where they cannot be written, everything works, and
+what is damaged is begun anew.
 """
 
 from __future__ import annotations
@@ -12,17 +13,30 @@ import json
 import os
 import stat
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.policy.staleness import read_date
 from catmem.service.stores import locate
+from catmem.service.usage_log import (
+    FILE_FLAGS,
+    LOG_NAME,
+    Line,
+    Log,
+    append,
+    begin,
+    drop_unfinished,
+    mark_of,
+    put,
+    read_log,
+)
 from catmem.store.folder import SIDECAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import date
+    from pathlib import Path
 
     from catmem.model.document import Document, Entry
     from catmem.service.workspace import Workspace
@@ -30,12 +44,10 @@ if TYPE_CHECKING:
 USAGE_NAME = "usage.json"
 
 _VERSION = 1
-_NEXT = "usage.json.new"
 _LARGEST = 16 << 20
 _MOST_TIMES = 1 << 40
 _TRIES, _WAIT = 100, 0.01
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Use(NamedTuple):
@@ -69,31 +81,44 @@ def usage_of(workspace: Workspace, entity: str) -> Mapping[str, Use]:
 def read_usage(workspace: Workspace, entity: str) -> Usage:
     """What is known of an entity. Never fails: what cannot be read is nothing, with a note."""
     try:
-        with _sidecar(workspace, entity) as folder:
-            return _read(folder, entity)
+        with _sidecar(_path_of(workspace, entity)) as folder:
+            return _read(folder).of(entity)
     except FileNotFoundError:
         return Usage({})
     except OSError as error:
         return Usage({}, _cannot("read", entity, error))
 
 
-def count_used(workspace: Workspace, entity: str, shown: Iterable[Entry], document: Document, day: date) -> str | None:
+def count_used(  # noqa: PLR0913 - what was shown of what, when, and where that is
+    workspace: Workspace,
+    entity: str,
+    shown: Iterable[Entry],
+    document: Document,
+    day: date,
+    *,
+    path: Path | None = None,
+) -> str | None:
     """Count one more use, on ``day``, of the entries of ``document`` that were ``shown``.
 
-    What is not in the document any more is dropped when a new one is counted, so there are never more than entries.
-    Gives a note where nothing could be kept, or where what was kept could not be read. Never fails.
+    This costs the same however much is known, but once after each change of the memory file, and once in more than a
+    hundred times. Then, if new ones were counted meanwhile, what is not in the document any more is dropped. ``path``
+    is that of the memory file, no link, for callers who have it. Gives a note where nothing could be kept, or where
+    what was kept could not be read. Never fails.
     """
+    path = path or _path_of(workspace, entity)
     try:
-        with _sidecar(workspace, entity) as folder, _alone(folder):
-            known = _read(folder, entity)
-            uses = dict(known.uses)
-            for key in dict.fromkeys(map(usage_key, shown)):
-                before = uses.get(key, Use(day, 0))
-                uses[key] = Use(max(before.last, day), min(before.times + 1, _MOST_TIMES))
-            if len(uses) > len(known.uses):
+        with _sidecar(path) as folder, _alone(folder):
+            line = Line(_target(entity), day, tuple(dict.fromkeys(map(usage_key, shown))))
+            memory = mark_of(path)
+            if append(folder, line, memory, mark_of(USAGE_NAME, folder)):
+                return None
+            both = _read(folder)
+            known = both.of(entity)
+            uses = _counted(known.uses, line)
+            if len(uses) > len(both.kept(line.target) or {}):
                 uses = _only_there(uses, document)
-            if uses != known.uses:
-                _write(folder, entity, uses)
+            _fold(folder, both, entity, uses)
+            _begin_log(folder, both, {line.target: memory})
     except FileNotFoundError:
         return None  # the store has kept nothing here yet
     except OSError as error:
@@ -107,12 +132,17 @@ def drop_gone(workspace: Workspace, entity: str, document: Document) -> bool:
     Raises ``OSError`` where the sidecar cannot be written.
     """
     try:
-        with _sidecar(workspace, entity) as folder, _alone(folder):
-            known = _read(folder, entity)
+        with _sidecar(_path_of(workspace, entity)) as folder, _alone(folder):
+            for name in (USAGE_NAME, LOG_NAME):
+                drop_unfinished(folder, name)
+            both = _read(folder)
+            known = both.of(entity)
             left = _only_there(known.uses, document)
-            if left == known.uses and known.note is None:
+            if left == known.uses and known.note is None and not both.is_folded:
                 return False
-            _write(folder, entity, left)
+            _fold(folder, both, entity, left)
+            if both.log is not None:
+                _begin_log(folder, both, {})
             return True
     except FileNotFoundError:
         return False
@@ -123,20 +153,33 @@ def _only_there(uses: Mapping[str, Use], document: Document) -> dict[str, Use]:
     return {key: use for key, use in uses.items() if key in keys}
 
 
+def _counted(uses: Mapping[str, Use], line: Line) -> dict[str, Use]:
+    """The uses with one more of each entry of a line."""
+    more = dict(uses)
+    for key in line.keys:
+        before = more.get(key, Use(line.day, 0))
+        more[key] = Use(max(before.last, line.day), min(before.times + 1, _MOST_TIMES))
+    return more
+
+
 def _cannot(what: str, entity: str, error: OSError) -> str:
     return f"the usage of {entity} cannot be {what}: {error.strerror or error}"
 
 
-# --- the file -------------------------------------------------------------------------------------------------------
+# --- the files ------------------------------------------------------------------------------------------------------
+
+
+def _path_of(workspace: Workspace, entity: str) -> Path:
+    return locate(workspace.config, workspace.profile, entity).path
 
 
 @contextmanager
-def _sidecar(workspace: Workspace, entity: str) -> Iterator[int]:
-    """The open sidecar of an entity's file. Raises ``OSError``; ``FileNotFoundError`` where there is none.
+def _sidecar(path: Path) -> Iterator[int]:
+    """The open sidecar of the file at ``path``. Raises ``OSError``; ``FileNotFoundError`` where there is none.
 
     Only the store makes one: whoever finds it takes the folder for one whose history is kept.
     """
-    folder = os.open(locate(workspace.config, workspace.profile, entity).path.parent / SIDECAR, _FOLDER)
+    folder = os.open(path.parent / SIDECAR, _FOLDER)
     try:
         yield folder
     finally:
@@ -163,23 +206,65 @@ def _alone(folder: int) -> Iterator[None]:
         fcntl.flock(folder, fcntl.LOCK_UN)
 
 
-def _read(folder: int, entity: str) -> Usage:
-    kept = _kept(folder)
-    if kept is None:
-        return Usage({}, f"the usage of {entity} was damaged, and is counted anew")
-    found = kept.get(_target(entity), {})
-    try:
-        return Usage({key: _use(value) for key, value in found.items()})
-    except (AttributeError, TypeError, ValueError):
-        return Usage({}, f"the usage of {entity} was damaged, and is counted anew")
+class _Both(NamedTuple):
+    """What the two files say. ``entities`` is ``None`` where ``usage.json`` is damaged or not one of ours.
+
+    ``folded`` is the number of the last log that ``usage.json`` has taken in.
+    """
+
+    entities: dict[str, Any] | None
+    folded: int
+    log: Log | None
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether somebody was stopped after the log was folded in, and before a new one was begun."""
+        return self.log is not None and 0 < self.log.number <= self.folded
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """What counts beside ``usage.json``."""
+        return () if self.log is None or self.is_folded else self.log.lines
+
+    def kept(self, target: str) -> dict[str, Use] | None:
+        """What ``usage.json`` says of a target; ``None`` where that is damaged."""
+        if self.entities is None:
+            return None
+        try:
+            return {key: _use(value) for key, value in self.entities.get(target, {}).items()}
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return None
+
+    def of(self, entity: str) -> Usage:
+        """What is known of an entity."""
+        target, note = _target(entity), None
+        uses = self.kept(target)
+        if uses is None:
+            uses, note = {}, f"the usage of {entity} was damaged, and is counted anew"
+        elif self.log is not None and not self.log.whole:
+            note = f"the usage of {entity} was damaged, and some of it is not counted"
+        for line in self.lines:
+            if line.target == target:
+                uses = _counted(uses, line)
+        return Usage(uses, note)
 
 
-def _kept(folder: int) -> dict[str, Any] | None:
-    """What the file says, by target; nothing if there is none, ``None`` if it is not one of ours."""
+def _read(folder: int) -> _Both:
+    # The log first: what is folded in between is then in the other file, which says so.
+    log = read_log(folder)
+    said = _read_kept(folder)
+    if said is None:
+        return _Both(None, 0, log)
+    folded = said.get("folded", 0)
+    return _Both(said["entities"], folded if type(folded) is int else 0, log)
+
+
+def _read_kept(folder: int) -> dict[str, Any] | None:
+    """What ``usage.json`` says; nothing of any entity if there is none, ``None`` if it is not one of ours."""
     try:
-        descriptor = os.open(USAGE_NAME, os.O_RDONLY | _FILE, dir_fd=folder)
+        descriptor = os.open(USAGE_NAME, os.O_RDONLY | FILE_FLAGS, dir_fd=folder)
     except FileNotFoundError:
-        return {}
+        return {"entities": {}}
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         return None
@@ -191,8 +276,7 @@ def _kept(folder: int) -> dict[str, Any] | None:
         return None
     if not isinstance(said, dict) or said.get("version") != _VERSION or not isinstance(said.get("entities"), dict):
         return None
-    entities: dict[str, Any] = said["entities"]
-    return entities
+    return said
 
 
 def _use(value: Any) -> Use:  # noqa: ANN401 - JSON data
@@ -203,18 +287,29 @@ def _use(value: Any) -> Use:  # noqa: ANN401 - JSON data
     return Use(day, times)
 
 
-def _write(folder: int, entity: str, uses: Mapping[str, Use]) -> None:
-    """Put a new file in the place of the old one. Nothing is waited for: after a power cut it may be an older one."""
-    entities = _kept(folder) or {}
-    entities[_target(entity)] = {key: use.to_dict() for key, use in sorted(uses.items())}
-    said = {"version": _VERSION, "entities": entities}
-    data = (json.dumps(said, separators=(",", ":"), sort_keys=True) + "\n").encode()
-    with suppress(FileNotFoundError):
-        os.unlink(_NEXT, dir_fd=folder)
-    descriptor = os.open(_NEXT, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=folder)
-    with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
-        file.write(data)
-    os.rename(_NEXT, USAGE_NAME, src_dir_fd=folder, dst_dir_fd=folder)
+def _fold(folder: int, both: _Both, entity: str, uses: Mapping[str, Use]) -> None:
+    """Write all that is known to ``usage.json``, with these ``uses`` of the entity."""
+    name, _, own = entity.partition("/")
+    entities = dict(both.entities or {})
+    for target in {line.target for line in both.lines} - {own}:
+        entities[target] = _as_data(both.of(f"{name}/{target}").uses)
+    entities[own] = _as_data(uses)
+    said = {"version": _VERSION, "folded": _number(both), "entities": entities}
+    put(folder, USAGE_NAME, (json.dumps(said, separators=(",", ":"), sort_keys=True) + "\n").encode())
+
+
+def _begin_log(folder: int, both: _Both, files: Mapping[str, list[int] | None]) -> None:
+    before = {} if both.log is None else both.log.files
+    begin(folder, _number(both) + 1, mark_of(USAGE_NAME, folder), {**before, **files})
+
+
+def _number(both: _Both) -> int:
+    """The number of the log that is folded in, or that could have been."""
+    return max(both.folded, 0 if both.log is None else both.log.number)
+
+
+def _as_data(uses: Mapping[str, Use]) -> dict[str, Any]:
+    return {key: use.to_dict() for key, use in sorted(uses.items())}
 
 
 def _target(entity: str) -> str:

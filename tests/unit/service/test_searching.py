@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from catmem.errors import QueryError, UnknownNameError
-from catmem.service.searching import search
+from catmem.service.searching import hits, search
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import make_root, put_bytes
@@ -237,3 +237,24 @@ def test_a_file_that_cannot_be_read_is_not_an_empty_one(place):
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(UnreadableError):
         Workspace.open(place, search=False).search("neo", "Berlin")
+
+
+@pytest.mark.parametrize(
+    "narrowing", [{}, {"target": "user"}, {"category": "talk"}, {"state": ["stale", "expired"]}, {"limit": 2}]
+)
+@pytest.mark.parametrize("offset", [0, 1, 9])
+def test_an_agent_is_shown_the_same_in_the_same_order(workspace, narrowing, offset):
+    found, total = search(workspace, "neo", "tea", offset=offset, to_agent=True, as_of=DAY, **narrowing)
+    shown = hits(workspace, "neo", "tea", offset=offset, fit=lambda entries: len(list(entries)), as_of=DAY, **narrowing)
+    assert shown.hits == [(each.target, each.entry, each.freshness) for each in found]
+    assert shown.total == total
+    assert all(each.entry in shown.files[each.target].document.entries for each in found)
+    assert all(shown.files[each.target].path == each.path for each in found)
+
+
+def test_who_changes_the_tags_of_what_was_found_changes_nothing_else(workspace):
+    (before,) = search(workspace, "neo", "cake", as_of=DAY).found
+    before.entry.tags["domain"].append("mine")
+    before.entry.tags["more"] = "mine"
+    (after,) = search(workspace, "neo", "cake", as_of=DAY).found
+    assert after.entry.tags == {"verified_date": "2026-01-01", "domain": ["home", "food"]}

@@ -1,0 +1,130 @@
+"""The server over streamable HTTP, for programs on this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+
+from catmem.errors import ConfigError
+from catmem.mcp.conversations import MOST_SESSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from anyio.abc import TaskStatus
+    from mcp.server.lowlevel import Server
+
+PATH = "/mcp"
+_LARGEST_REQUEST = 1 << 20
+"""Bytes; a call of the memory tool has at most a quarter of that."""
+_SECONDS_TO_END = 2
+"""How long open streams may take to end when the server is stopped."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens on a loopback address; port 0 takes any that is free.
+
+    Raises ``ConfigError``: ``not_loopback``, ``cannot_listen``.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise _cannot_listen(host, port, error) from error
+    family, kind, protocol, _, address = found[0]
+    if not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+        raise ConfigError(
+            f"{host} is not an address of this machine alone, and whoever reaches the server reads and writes memory",
+            code="not_loopback",
+            hint="Use --host 127.0.0.1, ::1 or localhost. Other machines have to wait until there are tokens.",
+        )
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise _cannot_listen(host, port, error) from error
+    return listening
+
+
+def url_of(listening: socket.socket) -> str:
+    """Where clients find the server: ``http://127.0.0.1:8427/mcp``."""
+    return f"http://{_authority(listening)}{PATH}"
+
+
+def serve_http(server: Server[Any], listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve on the socket until SIGINT or SIGTERM, and finish the calls that are under way.
+
+    ``ready`` is called once when requests are answered.
+    """
+    port = listening.getsockname()[1]
+    hosts = {_authority(listening), f"127.0.0.1:{port}", f"[::1]:{port}", f"localhost:{port}"}
+    # A name in somebody's DNS may lead here too: a browser that follows it gives that name as the host, and a page of
+    # another site gives its own as the origin.
+    security = TransportSecuritySettings(
+        allowed_hosts=sorted(hosts), allowed_origins=sorted(f"http://{host}" for host in hosts)
+    )
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=security,
+        max_request_body_size=_LARGEST_REQUEST,
+        max_sessions=MOST_SESSIONS,
+    )
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=_SECONDS_TO_END
+    )
+    anyio.run(_serve, _HttpServer(config, ready), listening)
+
+
+class _HttpServer(uvicorn.Server):
+    """uvicorn that tells when it has started, without its way with signals: it raises them again in the end."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def _serve(server: _HttpServer, listening: socket.socket) -> None:
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(_stop_on_signal, server)
+        await server.serve(sockets=[listening])
+        tasks.cancel_scope.cancel()
+
+
+async def _stop_on_signal(server: _HttpServer, *, task_status: TaskStatus[None]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        task_status.started()
+        async for _ in received:
+            server.force_exit = server.should_exit  # the second time, without waiting
+            server.should_exit = True
+
+
+def _authority(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _cannot_listen(host: str, port: int, error: Exception) -> ConfigError:
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return ConfigError(
+        f"the server cannot listen on {host}, port {port}: {said}",
+        code="cannot_listen",
+        hint="Choose another --port (0 takes any that is free), or end what uses this one.",
+    )

@@ -1,0 +1,198 @@
+"""The server over standard input and output, until the input ends or somebody stops it.
+
+The SDK reads and writes in threads. A thread that waits for a line cannot be woken, so Ctrl-C would wait for one more
+line, and each change of threads costs a call more than the protocol does. Here the loop waits for both ends itself.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import select
+import signal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import anyio
+from mcp.server.stdio import stdio_server
+from mcp_types import JSONRPCError, JSONRPCResponse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from types import TracebackType
+
+    from anyio.abc import TaskStatus
+    from mcp.server.lowlevel import Server
+    from mcp.shared._stream_protocols import WriteStream
+    from mcp.shared.message import SessionMessage
+
+_log = logging.getLogger("catmem.mcp")
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_AT_ONCE = 1 << 16
+_LAST_ANSWERS_SECONDS = 5
+"""How long the answers to what was asked before the input ended may take."""
+_UNANSWERED = "subscriptions/listen"
+"""A request that is answered when the server ends it, and that is never."""
+
+
+def serve_stdio(server: Server[Any]) -> None:
+    """Serve one client. Returns when its pipe ends, and on SIGINT and SIGTERM, after the call that is under way."""
+    try:
+        with _alone_on_stdout() as output:
+            anyio.run(_serve, server, output)
+    except* BrokenPipeError:
+        _log.info("the client has gone without reading all answers")
+
+
+async def _serve(server: Server[Any], output: _Output) -> None:
+    owed = _Owed()
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(_stop_on_signal, tasks.cancel_scope)
+        ends = cast("anyio.AsyncFile[str]", _lines(owed)), cast("anyio.AsyncFile[str]", output)
+        async with stdio_server(*ends) as (reading, writing):
+            await server.run(reading, _Answers(writing, owed), server.create_initialization_options())
+        tasks.cancel_scope.cancel()
+
+
+async def _stop_on_signal(scope: anyio.CancelScope, *, task_status: TaskStatus[None]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        task_status.started()
+        async for _ in received:
+            scope.cancel()
+            return
+
+
+class _Owed:
+    """The requests that were not answered yet. The SDK drops them when the input ends; here they are answered first."""
+
+    def __init__(self) -> None:
+        self._open: set[str | int] = set()
+        self._answered = anyio.Event()
+
+    def take(self, line: str) -> None:
+        """Look at a line of the input, which may be anything."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(message, dict):
+            return
+        asked, method = message.get("id"), message.get("method")
+        if isinstance(method, str) and isinstance(asked, str | int) and method != _UNANSWERED:
+            self._open.add(asked)
+        elif method == "notifications/cancelled" and isinstance(message.get("params"), dict):
+            self.settle(message["params"].get("requestId"))
+
+    def settle(self, asked: object) -> None:
+        """A request was answered, or nobody waits for its answer any more."""
+        if isinstance(asked, str | int):
+            self._open.discard(asked)
+        self._answered.set()
+
+    async def settled(self) -> None:
+        """Wait until all are answered, or for as long as that may take."""
+        with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
+            while self._open:
+                self._answered = anyio.Event()
+                await self._answered.wait()
+
+
+class _Answers:
+    """The stream of what goes to the client, which notes what is answered."""
+
+    def __init__(self, stream: WriteStream[SessionMessage], owed: _Owed) -> None:
+        self._stream = stream
+        self._owed = owed
+
+    async def send(self, item: SessionMessage, /) -> None:
+        await self._stream.send(item)
+        if isinstance(item.message, JSONRPCResponse | JSONRPCError):
+            self._owed.settle(item.message.id)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+async def _lines(owed: _Owed) -> AsyncIterator[str]:
+    """The lines of standard input; after the last, the end comes when all is answered."""
+    pending: list[bytes] = []
+    while chunk := await _read():
+        *whole, rest = chunk.split(b"\n")
+        for end in whole:
+            line = b"".join([*pending, end]).decode(errors="replace")
+            pending.clear()
+            owed.take(line)
+            yield line
+        pending.append(rest)
+    last = b"".join(pending).decode(errors="replace")
+    if last:
+        owed.take(last)
+        yield last
+    await owed.settled()
+
+
+async def _read() -> bytes:
+    """What standard input has, as soon as it has something; nothing at its end."""
+    if not _is_ready(_STDIN, select.POLLIN):  # always true of a file, for which the loop cannot wait
+        await anyio.wait_readable(_STDIN)
+    return os.read(_STDIN, _AT_ONCE)
+
+
+class _Output:
+    """Where messages go: what standard output was before it was led elsewhere."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def write(self, text: str) -> None:
+        """Write it all, in parts that a pipe with any room takes at once."""
+        data = text.encode(errors="replace")
+        for start in range(0, len(data), select.PIPE_BUF):
+            if not _is_ready(self._descriptor, select.POLLOUT):
+                await anyio.wait_writable(self._descriptor)
+            _write_whole(self._descriptor, data[start : start + select.PIPE_BUF])
+
+    async def flush(self) -> None:
+        """Nothing is held back."""
+
+
+def _write_whole(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _is_ready(descriptor: int, events: int) -> bool:
+    """Whether reading or writing would not wait. An end and an error count as ready: the call itself tells them."""
+    poll = select.poll()
+    poll.register(descriptor, events)
+    return bool(poll.poll(0))
+
+
+@contextmanager
+def _alone_on_stdout() -> Iterator[_Output]:
+    """The client's end of standard output; what anything else prints meanwhile goes to standard error."""
+    kept = os.dup(_STDOUT)
+    try:
+        _lead_to_stderr()
+        yield _Output(kept)
+    finally:
+        os.dup2(kept, _STDOUT)
+        os.close(kept)
+
+
+def _lead_to_stderr() -> None:
+    try:
+        os.dup2(_STDERR, _STDOUT)
+    except OSError:  # it is closed
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, _STDOUT)
+        os.close(nowhere)

@@ -1,0 +1,345 @@
+"""`catmem mcp` as the process that a client starts or connects to."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import urllib.error
+import urllib.parse
+import urllib.request
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from click.testing import CliRunner
+from mcp import Client, StdioServerParameters
+
+import catmem.cli.mcp
+from catmem.service.workspace import Workspace
+from tests.end_to_end.terminal import error_of, process, run, write_root
+
+SECONDS = 60
+ERAS = ("legacy", "auto")
+STARTS = {
+    "the module": [sys.executable, "-m", "catmem"],
+    "the console script": [str(Path(sysconfig.get_path("scripts")) / "catmem")],
+}
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+
+
+def message(method, number=None, params=None):
+    said = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def line(said):
+    return json.dumps(said).encode() + b"\n"
+
+
+CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+HELLO = [message("initialize", 1, CLIENT), message("notifications/initialized")]
+
+eras = pytest.mark.parametrize("era", ERAS)
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A root with neo, who may write rules and sees talk and rules."""
+    write_root(tmp_path)
+    return tmp_path
+
+
+def over_stdio(root, start="the module", profile="neo"):
+    command, *arguments = STARTS[start]
+    return StdioServerParameters(command=command, args=[*arguments, "mcp", "-p", profile, "--root", str(root)])
+
+
+@contextmanager
+def started(root, *options, command=STARTS["the module"], **choices):
+    """The server as a process of its own, which is gone afterwards."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **choices}
+    with subprocess.Popen([*command, "mcp", "-p", "neo", "--root", str(root), *options], **pipes) as server:
+        try:
+            yield server
+        finally:
+            if server.poll() is None:
+                server.kill()
+
+
+@contextmanager
+def over_http(root, *options):
+    """The url of a server over HTTP."""
+    with started(root, "--transport", "http", "--port", "0", "--format", "json", *options) as server:
+        said = "".join(server.stdout.readline().decode() for _ in range(4))
+        yield json.loads(said)["url"]
+        server.send_signal(signal.SIGINT)
+        assert server.wait(SECONDS) == 0
+        assert b"Traceback" not in server.stderr.read()
+
+
+def entries(root):
+    return [listed.entry.body for listed in Workspace.open(root, search=False).list("neo", category="rules")]
+
+
+async def rounds(server, era, root):
+    """What a client does from its first request to its last."""
+    async with Client(server, mode=era) as client:
+        assert len((await client.list_tools()).tools) == 8
+        added = await client.call_tool("memory_add", {"content": f"Added over {era}.", "category": "rules"})
+        assert added.structured_content["success"], added
+        found = await client.call_tool("memory_search", {"query": "added"})
+        assert f"Added over {era}." in found.content[0].text
+        refused = await client.call_tool("memory_add", {"content": "x" * 300_000})
+        assert refused.is_error
+        assert "too large" in refused.structured_content["error"]
+        assert [each.uri for each in (await client.list_resources()).resources] == ["memory://talk", "memory://rules"]
+        assert "due on the 15th" in (await client.read_resource("memory://rules")).contents[0].text
+        (message,) = (await client.get_prompt("context")).messages
+        assert "The pay is a secret" not in message.content.text
+        assert "Never before ten" in message.content.text
+    assert f"Added over {era}." in entries(root)
+
+
+@eras
+@pytest.mark.parametrize("start", STARTS)
+def test_a_client_starts_it_and_talks_over_stdio(root, start, era):
+    anyio.run(rounds, over_stdio(root, start), era, root)
+
+
+@eras
+def test_a_client_connects_over_streamable_http(root, era):
+    with over_http(root) as url:
+        anyio.run(rounds, url, era, root)
+
+
+async def add_twenty(server, era):
+    async def add(number):
+        result = await client.call_tool("memory_add", {"content": f"Rule number {number}.", "category": "rules"})
+        assert not result.is_error, result
+
+    async with Client(server, mode=era) as client:
+        await client.call_tool("memory_list", {})
+        async with anyio.create_task_group() as tasks:
+            for number in range(20):
+                tasks.start_soon(add, number)
+
+
+@eras
+def test_twenty_adds_at_once_are_all_kept_over_stdio(root, era):
+    anyio.run(add_twenty, over_stdio(root), era)
+    assert {f"Rule number {number}." for number in range(20)} <= set(entries(root))
+
+
+def test_clients_of_two_servers_at_once_keep_all_adds(root):
+    async def both():
+        async with anyio.create_task_group() as tasks:
+            for start in STARTS:
+                tasks.start_soon(add_one_by_one, over_stdio(root, start), start)
+
+    async def add_one_by_one(server, name):
+        async with Client(server) as client:
+            for number in range(5):
+                result = await client.call_tool("memory_add", {"content": f"{name} {number}", "category": "rules"})
+                while result.is_error:
+                    # What it saw last is no longer what is there; the answer showed that, so the next call works.
+                    assert result.structured_content["reason"] in {"stale_prev", "drift", "busy"}, result
+                    arguments = {"content": f"{name} {number}", "category": "rules"}
+                    result = await client.call_tool("memory_add", arguments)
+
+    anyio.run(both)
+    assert {f"{start} {number}" for start in STARTS for number in range(5)} <= set(entries(root))
+
+
+# --- its end -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_a_signal_ends_it_quietly(root, transport, number):
+    with started(root, "--transport", transport, *(["--port", "0"] if transport == "http" else [])) as server:
+        if transport == "stdio":
+            server.stdin.write(PING)
+            server.stdin.flush()
+            assert json.loads(server.stdout.readline())["result"] == {}
+        else:
+            assert b"is served at http://127.0.0.1:" in server.stderr.readline()
+        server.send_signal(number)
+        assert server.wait(SECONDS) == 0
+        assert (server.stdout.read(), server.stderr.read()) == (b"", b"")
+
+
+def test_the_end_of_its_input_ends_it_quietly(root):
+    with started(root) as server:
+        assert server.communicate(PING, timeout=SECONDS) == (b'{"jsonrpc":"2.0","id":1,"result":{}}\n', b"")
+        assert server.returncode == 0
+
+
+def test_what_was_asked_before_the_input_ended_is_answered(root):
+    add = {"name": "memory_add", "arguments": {"content": "Said last.", "category": "rules"}}
+    with started(root) as server:
+        out, _ = server.communicate(b"".join(map(line, [*HELLO, message("tools/call", 2, add)])), timeout=SECONDS)
+    assert json.loads(out.splitlines()[1])["result"]["structuredContent"]["changed"] is True
+    assert "Said last." in entries(root)
+
+
+def test_five_megabytes_in_one_line_are_refused(root):
+    add = {"name": "memory_add", "arguments": {"content": "x" * 5_000_000, "category": "rules"}}
+    before = entries(root)
+    with started(root) as server:
+        out, _ = server.communicate(b"".join(map(line, [*HELLO, message("tools/call", 2, add)])), timeout=SECONDS)
+    answer = json.loads(out.splitlines()[1])["result"]
+    assert answer["isError"] is True
+    assert "too large" in answer["structuredContent"]["error"]
+    assert entries(root) == before
+
+
+def test_it_serves_without_standard_error(root):
+    found = process("mcp", "-p", "neo", "--root", str(root), cwd=root, line='"$@" 2>&-', input=PING)
+    assert json.loads(found.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+def test_requests_come_from_a_file_and_answers_go_to_one(root, tmp_path):
+    (tmp_path / "in").write_bytes(b"".join(map(line, [*HELLO, message("tools/list", 2)])))
+    process("mcp", "-p", "neo", "--root", str(root), cwd=tmp_path, line='"$@" <in >out')
+    answers = [json.loads(said) for said in (tmp_path / "out").read_bytes().splitlines()]
+    assert len(answers[1]["result"]["tools"]) == 8
+
+
+def test_a_client_that_went_away_ends_it_quietly(root):
+    with started(root) as server:
+        server.stdout.close()
+        server.stdin.write(3 * PING)
+        server.stdin.flush()
+        assert server.wait(SECONDS) == 0
+        assert server.stderr.read() == b""
+
+
+def test_what_is_no_message_is_no_end_and_stdout_holds_messages_only(root):
+    lines = b'nonsense\n\xff\xfe\n{"jsonrpc":"2.0"}\n[]\n' + PING.replace(b"\n", b"")  # and no newline at the end
+    with started(root) as server:
+        out, _ = server.communicate(lines, timeout=SECONDS)
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert {"jsonrpc": "2.0", "id": 1, "result": {}} in answers
+    assert server.returncode == 0
+
+
+def test_what_others_print_does_not_reach_the_client(root, tmp_path):
+    noisy = tmp_path / "noisy"
+    noisy.mkdir()
+    # A library that prints when a call comes in, as one may by accident.
+    code = (
+        "import builtins, catmem.service.tool as tool\n"
+        "real = tool.memory_tool\n"
+        "def memory_tool(*a, **k):\n    print('NOISE'); return real(*a, **k)\n"
+        "tool.memory_tool = memory_tool\n"
+    )
+    (noisy / "sitecustomize.py").write_text(code, encoding="utf-8")
+    path = os.pathsep.join(filter(None, [str(noisy), os.environ.get("PYTHONPATH", ""), *catmem_path()]))
+    with started(root, env={**os.environ, "PYTHONPATH": path}) as server:
+        asked = [*HELLO, message("tools/call", 2, {"name": "memory_list", "arguments": {}})]
+        server.stdin.writelines(map(line, asked))
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(2)]
+        out, noise = server.communicate(timeout=SECONDS)
+    assert answers[1]["result"]["structuredContent"]["success"] is True
+    assert (out, noise.strip()) == (b"", b"NOISE")
+
+
+def catmem_path():
+    """Where catmem is imported from, so that a process with another path finds the same."""
+    return [str(Path(catmem.__file__).parent.parent)]
+
+
+# --- HTTP is for this machine ------------------------------------------------------------------------------------------
+
+ASKED = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+ATTACKS = {
+    "a name that leads here": ({"Host": "evil.example"}, 421),
+    "a name that begins like ours": ({"Host": "localhost.evil.example:80"}, 421),
+    "a page of another site": ({"Origin": "https://evil.example"}, 403),
+    "a page on another port": ({"Origin": "http://localhost:1"}, 403),
+    "a form": ({"Content-Type": "text/plain"}, 400),
+}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    """The url of one server, which nobody gets to change anything."""
+    folder = tmp_path_factory.mktemp("http")
+    write_root(folder)
+    with over_http(folder) as found:
+        yield found
+
+
+@eras
+@pytest.mark.parametrize(("headers", "status"), ATTACKS.values(), ids=ATTACKS)
+def test_a_browser_that_was_led_here_is_refused(url, era, headers, status):
+    version = {"MCP-Protocol-Version": "2026-07-28"} if era == "auto" else {}
+    assert asked(url, {**HEADERS, **version, **headers}) == status
+
+
+def test_a_huge_request_is_refused_before_it_is_read(url):
+    with closing(http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=SECONDS)) as connection:
+        connection.putrequest("POST", "/mcp")
+        for name, value in {**HEADERS, "Content-Length": "2000000"}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        assert connection.getresponse().status == 413
+
+
+def asked(url, headers):
+    """The status of a request."""
+    request = urllib.request.Request(url, data=ASKED, headers=headers)  # noqa: S310 - the url of our own server
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        opener.open(request, timeout=SECONDS)
+    with caught.value:
+        return caught.value.code
+
+
+# --- what the command line says ----------------------------------------------------------------------------------------
+
+
+def test_any_other_address_is_refused(root):
+    error = error_of("mcp", "-p", "neo", "--root", root, "--transport", "http", "--host", "0.0.0.0")  # noqa: S104
+    assert error["code"] == "not_loopback"
+
+
+def test_an_unknown_profile_is_told_before_it_serves(root):
+    assert error_of("mcp", "-p", "trinity", "--root", root)["code"] == "unknown_name"
+
+
+def test_a_closed_input_is_an_error(root):
+    found = process("mcp", "-p", "neo", "--root", str(root), cwd=root, status=2, line='"$@" <&-')
+    assert b"error[io]: standard input or output is closed" in found.stderr
+
+
+@pytest.mark.parametrize("option", [["--host", "127.0.0.1"], ["--port", "1"]])
+def test_options_of_http_are_for_http(root, option):
+    assert "are for --transport http" in run("mcp", "-p", "neo", "--root", root, *option, status=2).stderr
+
+
+def test_without_the_extra_it_says_how_to_get_it(root, monkeypatch):
+    for name in [each for each in sys.modules if each.split(".")[0] in {"mcp", "mcp_types"} or "catmem.mcp" in each]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    error = error_of("mcp", "-p", "neo", "--root", root)
+    assert error["code"] == "missing_extra"
+    assert error["hint"] == "Install them with: pip install 'catmem[mcp]'"
+
+
+def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch):
+    monkeypatch.setattr(catmem.cli.mcp, "_serve_stdio", raising)
+    result = CliRunner().invoke(catmem.cli.mcp.command, ["-p", "neo", "--root", str(root)])
+    assert isinstance(result.exception, ImportError)
+
+
+def raising(*_):
+    raise ImportError(name="catmem.nowhere")

@@ -1,0 +1,294 @@
+"""The server in memory, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+
+from catmem.errors import UnknownNameError
+from catmem.mcp.server import make_server
+from catmem.service.workspace import Workspace
+from tests.roots import put_bytes, text_of
+from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, MEMORY, USER, client_of, root, talks, told
+
+eras = pytest.mark.parametrize("era", ERAS)
+
+
+@eras
+@talks
+async def test_a_client_adds_finds_changes_and_removes(tmp_path, era):
+    workspace = root(tmp_path)
+    async with client_of(workspace, mode=era) as client:
+        added = await told(client, "memory_add", content="Likes green tea.", category="talk")
+        assert added["entries"][0]["body"] == "Likes green tea."
+        found = await told(client, "memory_search", query="tea")
+        assert [entry["body"] for entry in found["entries"]] == ["Likes green tea."]
+        await told(client, "memory_replace", old_text="green tea", content="Likes black tea.")
+        assert "Likes black tea." in text_of(workspace)
+        await told(client, "memory_verify", old_text="black tea")
+        removed = await told(client, "memory_remove", old_text="black tea")
+        assert removed["changed"]
+    assert text_of(workspace) == USER
+
+
+@eras
+@talks
+async def test_the_text_of_an_answer_says_the_same_as_its_data(tmp_path, era):
+    async with client_of(root(tmp_path), mode=era) as client:
+        for name, arguments in {"memory_list": {}, "memory_add": {"content": 5}}.items():
+            result = await client.call_tool(name, arguments)
+            assert json.loads(result.content[0].text) == result.structured_content
+            assert result.is_error is (name == "memory_add")
+
+
+@talks
+async def test_the_server_says_whose_memory_it_is(tmp_path):
+    async with client_of(root(tmp_path)) as client:
+        assert "profile neo" in client.instructions
+        assert client.server_info.name == "catmem"
+
+
+def test_a_profile_that_is_not_there_is_told_before_anybody_is_served(tmp_path):
+    with pytest.raises(UnknownNameError):
+        make_server(root(tmp_path), "nobody")
+
+
+@eras
+@talks
+async def test_an_unknown_tool_is_an_error_of_the_protocol(tmp_path, era):
+    async with client_of(root(tmp_path), mode=era) as client:
+        with pytest.raises(MCPError, match="Unknown tool: memory_purge") as caught:
+            await client.call_tool("memory_purge", {})
+        assert caught.value.error.code == INVALID_PARAMS
+
+
+@eras
+@talks
+async def test_what_nobody_foresaw_is_logged_and_the_client_is_told_no_more(tmp_path, era, monkeypatch, caplog):
+    def fail(*_, **__):
+        raise RuntimeError(CANARY)
+
+    async with client_of(root(tmp_path), mode=era) as client:
+        listed = (await client.list_tools()).tools
+        monkeypatch.setattr(Workspace, "profile", fail)
+        answer = await told(client, "memory_list")
+        assert answer["reason"] == "internal"
+        assert CANARY not in json.dumps(answer)
+        for read in (client.list_resources, lambda: client.get_prompt("context")):
+            with pytest.raises(MCPError) as caught:
+                await read()
+            assert CANARY not in str(caught.value)
+        assert len(listed) == 8
+    assert CANARY in caplog.text
+
+
+@eras
+@talks
+async def test_after_three_refusals_in_a_row_the_answer_says_to_stop(tmp_path, era):
+    async with client_of(root(tmp_path), mode=era) as client:
+        answers = [await told(client, "memory_remove", old_text="not there") for _ in range(3)]
+        assert ["done" in answer for answer in answers] == [False, False, True]
+        await told(client, "memory_add", content="Likes tea.", category="talk")
+        assert "done" not in await told(client, "memory_remove", old_text="not there")
+
+
+@eras
+@talks
+async def test_a_write_on_what_was_seen_before_somebody_else_wrote_is_refused_once(tmp_path, era):
+    workspace = root(tmp_path)
+    async with client_of(workspace, mode=era) as client:
+        await told(client, "memory_list")
+        put_bytes(workspace, "neo/user", USER.replace("ten", "nine"))
+        refused = await told(client, "memory_remove", old_text="short answers")
+        assert refused["reason"] in {"stale_prev", "drift"}
+        assert any("nine" in entry["body"] for entry in refused["entries"])
+        assert (await told(client, "memory_remove", old_text="short answers"))["success"]
+
+
+@eras
+@talks
+async def test_twenty_adds_at_once_are_all_kept(tmp_path, era):
+    workspace = root(tmp_path, user="## Talk\nFirst.\n")
+    async with client_of(workspace, mode=era) as client:
+        await told(client, "memory_list")
+        async with anyio.create_task_group() as tasks:
+            for number in range(20):
+                tasks.start_soon(add, client, f"Fact number {number}.")
+    assert all(f"Fact number {number}." in text_of(workspace) for number in range(20))
+
+
+async def add(client, content):
+    assert (await told(client, "memory_add", content=content, category="talk"))["success"]
+
+
+@eras
+@talks
+async def test_the_loop_goes_on_while_a_call_waits_for_the_disk(tmp_path, era, monkeypatch):
+    answered = anyio.Event()
+    loop_went_on = []
+    read = Workspace.read
+
+    def slow(*arguments, **choices):
+        # In a thread: waits until the loop has done something else, for as long as that takes.
+        loop_went_on.append(anyio.from_thread.run(turn))
+        return read(*arguments, **choices)
+
+    async def turn() -> bool:
+        answered.set()
+        return True
+
+    monkeypatch.setattr(Workspace, "read", slow)
+    async with client_of(root(tmp_path), mode=era) as client:
+        await told(client, "memory_list")
+    assert answered.is_set()
+    assert loop_went_on == [True]
+
+
+# --- resources ---------------------------------------------------------------------------------------------------------
+
+
+@eras
+@talks
+async def test_there_is_a_resource_for_each_category_that_the_profile_sees(tmp_path, era):
+    async with client_of(root(tmp_path), mode=era) as client:
+        listed = (await client.list_resources()).resources
+        assert [each.uri for each in listed] == ["memory://talk", "memory://rules"]
+        assert [each.title for each in listed] == ["Talk", "Rules"]
+        (template,) = (await client.list_resource_templates()).resource_templates
+        assert template.uri_template == "memory://{category}"
+
+
+@eras
+@talks
+async def test_a_resource_holds_the_entries_of_both_files(tmp_path, era):
+    async with client_of(root(tmp_path), mode=era) as client:
+        (contents,) = (await client.read_resource("memory://talk")).contents
+        assert contents.mime_type == "text/markdown"
+        assert contents.text == (
+            "## Talk (user)\n[created: 2026-01-02] Prefers short answers.\n§\nNever before ten.\n"
+            "\n## Talk (memory)\nAsked twice for tables.\n"
+        )
+
+
+HIDDEN = ("memory://vault", "memory://hush", "memory://nowhere", "memory://", "memory://Talk", "memory://talk/../vault", "file:///etc/passwd")  # fmt: skip
+
+
+@pytest.mark.parametrize("uri", HIDDEN)
+@talks
+async def test_what_is_hidden_reads_as_what_is_not_there(tmp_path, uri):
+    async with client_of(root(tmp_path)) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource(uri)
+        assert caught.value.error.message == f"Unknown resource: {uri}"
+        assert caught.value.error.code == INVALID_PARAMS
+
+
+@talks
+async def test_a_category_in_any_script_has_a_uri(tmp_path):
+    workspace = root(tmp_path, user="## Größe\nHigh.\n§\nsecond\n")
+    async with client_of(workspace, "boss") as client:
+        put_bytes(workspace, "boss/user", "loose\n\n## Größe\nHigh.\n")
+        uris = [each.uri for each in (await client.list_resources()).resources]
+        assert uris == ["memory://gr%C3%B6%C3%9Fe"]
+        assert "High." in (await client.read_resource(uris[0])).contents[0].text
+
+
+@talks
+async def test_entries_without_a_category_are_a_resource_of_those_who_see_them(tmp_path):
+    workspace = root(tmp_path, user="just a note\n")
+    async with client_of(workspace) as client:
+        uris = [each.uri for each in (await client.list_resources()).resources]
+        assert uris == ["memory://talk", "memory://__uncategorized__"]
+        assert "just a note" in (await client.read_resource(uris[1])).contents[0].text
+
+
+@talks
+async def test_what_the_scan_finds_is_withheld_from_resources(tmp_path):
+    workspace = root(tmp_path, user=f"## Talk\n{INJECTION}\n§\n[source: {INJECTION!r}] tagged\n§\nfine\n")
+    async with client_of(workspace) as client:
+        text = (await client.read_resource("memory://talk")).contents[0].text
+    assert "Ignore all previous" not in text
+    assert text.count("[BLOCKED: ") == 2
+    assert "fine" in text
+
+
+@talks
+async def test_clients_that_listen_hear_of_new_categories_and_of_nothing_else(tmp_path):
+    workspace = root(tmp_path, user="## Talk\nFirst.\n")
+    async with client_of(workspace, "boss") as client, client.listen(resources_list_changed=True) as heard:
+        await client.list_resources()
+        await told(client, "memory_add", content="An old one.", category="talk")
+        await told(client, "memory_add", content="A new one.", category="news")
+        assert type(await anext(aiter(heard))).__name__ == "ResourcesListChanged"
+        assert "memory://news" in [each.uri for each in (await client.list_resources()).resources]
+
+
+@talks
+async def test_clients_with_a_session_are_told_of_new_categories(tmp_path):
+    heard = anyio.Event()
+
+    async def note(message):
+        if type(message).__name__ == "ResourceListChangedNotification":
+            heard.set()
+
+    async with client_of(root(tmp_path), "boss", mode="legacy", message_handler=note) as client:
+        assert client.server_capabilities.resources.list_changed
+        await client.list_resources()
+        await told(client, "memory_add", content="A new one.", category="news")
+        with anyio.fail_after(30):
+            await heard.wait()
+
+
+@eras
+@talks
+async def test_an_unreadable_file_is_an_error_and_no_empty_memory(tmp_path, era):
+    workspace = root(tmp_path)
+    async with client_of(workspace, mode=era) as client:
+        put_bytes(workspace, "neo/user", b"\xff\xfe")
+        for read in (
+            client.list_resources,
+            lambda: client.read_resource("memory://talk"),
+            lambda: client.get_prompt("context"),
+        ):
+            with pytest.raises(MCPError, match="UTF-8") as caught:
+                await read()
+            assert caught.value.error.code == INTERNAL_ERROR
+            assert str(tmp_path) not in str(caught.value)
+        assert (await told(client, "memory_list"))["success"] is False
+
+
+# --- the prompt --------------------------------------------------------------------------------------------------------
+
+
+@eras
+@talks
+async def test_the_prompt_is_that_of_the_profile_as_it_is_now(tmp_path, era):
+    workspace = root(tmp_path)
+    async with client_of(workspace, mode=era) as client:
+        (listed,) = (await client.list_prompts()).prompts
+        assert listed.name == "context"
+        for text in (USER, USER.replace("ten", "nine")):
+            put_bytes(workspace, "neo/user", text)
+            (message,) = (await client.get_prompt("context")).messages
+            assert message.content.text == workspace.prompt("neo").text
+            assert CANARY not in message.content.text
+
+
+@talks
+async def test_an_empty_prompt_says_so(tmp_path):
+    workspace = root(tmp_path, user="")
+    put_bytes(workspace, "neo/memory", MEMORY.replace("Talk", "Vault"))
+    async with client_of(workspace) as client:
+        (message,) = (await client.get_prompt("context")).messages
+        assert message.content.text == "Nothing is remembered yet."
+
+
+@talks
+async def test_another_prompt_is_unknown(tmp_path):
+    async with client_of(root(tmp_path)) as client:
+        with pytest.raises(MCPError, match="Unknown prompt: boss"):
+            await client.get_prompt("boss")

@@ -1,0 +1,138 @@
+"""What a client is told of the tools: few, small, and true."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from catmem.mcp.tools import TOOLS, call_tool
+from catmem.service.tool import TOOL_SCHEMA, ToolSession
+from tests.roots import text_of
+from tests.unit.mcp.talk import USER, root
+
+BY_NAME = {tool.name: tool for tool in TOOLS}
+READING = {"memory_search", "memory_list"}
+
+
+def test_there_are_eight_tools():
+    names = ("search", "list", "add", "replace", "remove", "move", "verify", "seed")
+    assert [tool.name for tool in TOOLS] == [f"memory_{name}" for name in names]
+
+
+def test_all_that_a_model_is_told_of_the_tools_is_under_ten_kilobytes():
+    told = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in TOOLS]
+    assert len(json.dumps(told).encode()) < 10_000
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=BY_NAME)
+def test_schemas_are_schemas_and_every_argument_is_explained(tool):
+    for contents in (tool.input_schema, tool.output_schema):
+        Draft202012Validator.check_schema(contents)
+    assert tool.input_schema["additionalProperties"] is False
+    assert all(said["description"] for said in tool.input_schema["properties"].values())
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=BY_NAME)
+def test_arguments_are_of_the_form_that_the_memory_tool_takes(tool):
+    for name, said in tool.input_schema["properties"].items():
+        whole = TOOL_SCHEMA["properties"][name]
+        assert {key: said[key] for key in said if key != "description"}.items() <= whole.items()
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=BY_NAME)
+def test_hints_say_which_tools_only_read_and_that_none_leaves_this_machine(tool):
+    assert tool.annotations.read_only_hint is (tool.name in READING)
+    assert tool.annotations.open_world_hint is False
+    if tool.name not in READING:
+        assert tool.annotations.destructive_hint is (tool.name not in {"memory_add", "memory_verify"})
+
+
+# Those that say that a second call with the same arguments does nothing more.
+REPEATED = {
+    "memory_add": {"content": "Likes tea.", "category": "talk"},
+    "memory_verify": {"old_text": "Never before ten"},
+    "memory_seed": {},
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_idempotent_tools_are(tmp_path, name):
+    workspace, profile = root(tmp_path), "boss" if name == "memory_seed" else "neo"
+    entity = "pupil/user" if name == "memory_seed" else "neo/user"
+    assert BY_NAME[name].annotations.idempotent_hint is True
+    assert call_tool(workspace, profile, name, REPEATED[name], ToolSession())["success"]
+    once = text_of(workspace, entity)
+    assert call_tool(workspace, profile, name, REPEATED[name], ToolSession())["success"]
+    assert text_of(workspace, entity) == once != USER
+
+
+def test_the_others_say_that_they_are_not(tmp_path):
+    workspace = root(tmp_path, user="## Talk\nSame.\n§\nSame.\n")
+    assert BY_NAME["memory_remove"].annotations.idempotent_hint is False
+    for _ in range(2):
+        assert call_tool(workspace, "neo", "memory_remove", {"old_text": "Same."}, ToolSession())["success"]
+    assert "Same." not in text_of(workspace)
+
+
+WRONG = {
+    "an argument of another tool": ("memory_list", {"query": "short"}, "'query'"),
+    "a misspelt argument": ("memory_add", {"content": "x", "targt": "memory"}, "'target'"),
+    "another action": ("memory_list", {"action": "remove", "old_text": "Never"}, "'action'"),
+    "a batch": ("memory_add", {"operations": [{"action": "remove", "old_text": "Never"}]}, "'operations'"),
+    "another profile": ("memory_list", {"profile": "boss"}, "'profile'"),
+    "a number for a text": ("memory_add", {"content": 5, "category": "talk"}, "content"),
+    "a list for a text": ("memory_remove", {"old_text": ["Never"]}, "old_text"),
+    "an unknown target": ("memory_add", {"content": "x", "target": "boss/user"}, "target"),
+    "an unknown category": ("memory_add", {"content": "x", "category": "nope"}, "nope"),
+    "a hidden category": ("memory_add", {"content": "x", "category": "vault"}, "vault"),
+    "a missing argument": ("memory_add", {"category": "talk"}, "content"),
+    "nothing": ("memory_replace", {}, "old_text"),
+    "huge content": ("memory_add", {"content": "x" * 300_000, "category": "talk"}, "too large"),
+    "content over the limit": ("memory_add", {"content": "x" * 2_000, "category": "talk"}, "900"),
+    "a huge list": ("memory_add", {"content": "x", "tags": {"a": ["b"] * 200}}, "too many"),
+    "a tag of another type": ("memory_add", {"content": "x", "category": "talk", "tags": {"a": 1}}, "tags"),
+    "half a character": ("memory_add", {"content": "\ud800", "category": "talk"}, "surrogate"),
+    "a delimiter and a section": ("memory_move", {"old_text": "Never", "category": "## Vault\n§"}, "may not"),
+    "a seed by one who may not": ("memory_seed", {}, "may not seed"),
+    "a seed of others by one who may not": ("memory_seed", {"targets": ["pupil"]}, "may not seed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "arguments", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_call_says_what_is_wrong_and_changes_nothing(tmp_path, name, arguments, said):
+    workspace = root(tmp_path)
+    before = {entity: text_of(workspace, entity) for entity in ("neo/user", "neo/memory", "boss/user")}
+    answer = call_tool(workspace, "neo", name, arguments, ToolSession())
+    assert answer["success"] is False
+    assert said in f"{answer['error']} {answer['remediation']}"
+    assert Draft202012Validator(BY_NAME[name].output_schema).is_valid(answer)
+    assert {entity: text_of(workspace, entity) for entity in before} == before
+
+
+RIGHT = {
+    "memory_search": {"query": "short"},
+    "memory_list": {},
+    "memory_add": {"content": "Likes tea.", "category": "talk", "tags": {"source": "chat"}},
+    "memory_replace": {"old_text": "Never before ten", "content": "Never before nine."},
+    "memory_remove": {"old_text": "Never before ten"},
+    "memory_move": {"old_text": "Never before ten", "category": "rules"},
+    "memory_verify": {"old_text": "Never before ten"},
+    "memory_seed": {"targets": ["pupil"]},
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_answers_fit_their_schema_and_tell_what_it_names(tmp_path, name):
+    output = BY_NAME[name].output_schema
+    answer = call_tool(root(tmp_path), "boss", name, RIGHT[name], ToolSession())
+    assert answer["success"] is True, answer
+    Draft202012Validator(output).validate(answer)
+    # An answer that has none of what its schema names would fit as well.
+    assert set(output["properties"]) - {"error", "reason", "remediation"} <= set(answer)
+    shown = answer.get("entries", [{"category": "", "body": "", "tags": {}, "id": ""}])
+    assert shown
+    refused = call_tool(root(tmp_path / "other"), "boss", name, {**RIGHT[name], "target": 7}, ToolSession())
+    Draft202012Validator(output).validate(refused)
+    assert {"error", "reason", "remediation"} <= set(refused)

@@ -50,7 +50,7 @@ torture: $(VENV)/.dev
 	@$(BIN)/python -m tests.torture
 
 hermes-test: $(VENV)/.dev $(VENV_HERMES)/.tried
-	@CATMEM_HERMES_PYTHON=$(CURDIR)/$(VENV_HERMES)/bin/python $(BIN)/python -m pytest -rs tests/interplay/test_hermes.py
+	@CATMEM_HERMES_PYTHON=$(CURDIR)/$(VENV_HERMES)/bin/python $(BIN)/python -m pytest -rs tests/interplay/test_hermes*.py
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .
@@ -109,12 +109,12 @@ $(VENV)/.dev: $(VENV)/.installed
 	@touch $@
 
 # Hermes Agent is only measured against, so a machine that cannot have it still gets every other figure.
-$(VENV_HERMES)/.tried: $(VENV)/.python
-	@echo "Installing $(HERMES_AGENT) into $(VENV_HERMES), to measure against ..." >&2
+$(VENV_HERMES)/.tried: $(VENV)/.python pyproject.toml
+	@echo "Installing $(HERMES_AGENT) and catmem into $(VENV_HERMES), to test with and measure against ..." >&2
 	@$(BIN)/python -m venv --clear $(VENV_HERMES)
-	@if $(VENV_HERMES)/bin/python $(PIP_INSTALL) $(HERMES_AGENT); then touch $@; else \
+	@if $(VENV_HERMES)/bin/python $(PIP_INSTALL) $(HERMES_AGENT) --editable .; then touch $@; else \
 	  rm -rf $(VENV_HERMES); \
-	  echo "$(HERMES_AGENT) cannot be installed here, so nothing is compared with it." >&2; \
+	  echo "$(HERMES_AGENT) cannot be installed here, so nothing is tested with it or compared." >&2; \
 	fi
 
 $(VENV_CHEETAHCLAWS)/.tried: $(VENV)/.python

@@ -1,0 +1,1 @@
+"""What catmem puts into Hermes Agent: a memory provider, and a store in the place of its own."""

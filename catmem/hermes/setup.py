@@ -1,0 +1,263 @@
+"""Put the memory provider into homes of Hermes Agent, take it out again, and say how it stands.
+
+::
+
+    plan_install ── Step (the files to write, the text of config.yaml) ── apply_step
+    plan_uninstall ┘                     shown first
+
+What ``install`` did is on record in the plugin's folder, with a copy of ``config.yaml`` as it was: ``uninstall`` puts
+back those bytes, or, where the file changed since, the keys alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from catmem.digest import bytes_digest
+from catmem.errors import ConfigError, UnreadableError
+from catmem.hermes.plugin_files import FILES, FOLDER, MARK
+from catmem.hermes.setup_config import Was, with_memory, without_memory
+from catmem.hermes.setup_homes import read_config, refuse_other_version
+from catmem.hermes.setup_settings import Settings, read_settings, settings_path
+from catmem.reading import read_bounded
+from catmem.service.rewrite import rewrite_file
+from catmem.service.stores import FILE_NAMES
+from catmem.text import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from catmem.hermes.setup_homes import Home
+
+RECORD = "before.json"
+BACKUP = "config.yaml.before"
+_SIZE = 1 << 20
+_RECORD_VERSION = 1
+
+KEEP_TOOL = {"memory_enabled": "false", "user_profile_enabled": "true", "provider": "catmem"}
+"""What ``memory`` in ``config.yaml`` says from then on, if Hermes Agent's own memory tool is to go on."""
+SWITCH_OVER = {"memory_enabled": "false", "user_profile_enabled": "false", "provider": "catmem"}
+"""The same if all memory in the prompt is to come from catmem, filtered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is to be done in one home: files to write, files to remove, and ``config.yaml`` before and after.
+
+    ``folders`` are those to remove where they are left empty. ``notes`` are for whoever decides.
+    """
+
+    home: Home
+    done: str
+    writes: dict[Path, bytes] = field(default_factory=dict)
+    removes: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] = ()
+    before: str = ""
+    after: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.writes or self.removes) or self.before != self.after
+
+
+def plan_install(
+    home: Home,
+    settings: Settings,
+    folder: Path | None = None,
+    *,
+    keep_tool: bool = False,
+    any_version: bool = False,
+) -> Step:
+    """What would put the provider into a home. Nothing is written.
+
+    ``folder`` is where the profile keeps its files, if that is not where Hermes Agent does. With ``keep_tool`` Hermes
+    Agent's own memory tool goes on, and so does its showing the whole ``USER.md``.
+    Raises ``ConfigError`` (``hermes_no_config``, ``hermes_config``, ``hermes_version``, ``hermes_by_hand``,
+    ``hermes_in_the_way``) and ``UnreadableError``.
+    """
+    config = read_config(home)
+    if config is None:
+        raise ConfigError(
+            "this home of Hermes Agent has no config.yaml",
+            code="hermes_no_config",
+            path=home.config,
+            hint="Nothing was changed. Set Hermes Agent up first ('hermes setup'), then run this again.",
+        )
+    if not any_version:
+        refuse_other_version(home, config)
+    _refuse_other_plugin(home)
+    wanted = KEEP_TOOL if keep_tool else SWITCH_OVER
+    after, was = with_memory(config.text, wanted, home.config)
+    writes: dict[Path, bytes] = {home.path / FOLDER / name: text.encode() for name, text in FILES.items()}
+    writes[settings_path(home)] = settings.to_text(home).encode()
+    record = _read_record(home)
+    if record is None:
+        record = {
+            "version": _RECORD_VERSION,
+            "memory": {key: old.text for key, old in was.items()},
+            "had_section": "memory" in config.data,
+            "had_plugins": (home.path / "plugins").is_dir(),
+            "settings": _text(settings_path(home)),
+        }
+        record["digest"] = bytes_digest(config.text.encode())
+        writes[home.path / FOLDER / BACKUP] = config.text.encode()
+    if record["digest"] == bytes_digest(config.text.encode()):
+        # Else somebody changed the file since the backup was made, and those bytes are not to come back.
+        record["digest"] = bytes_digest(after.encode())
+    record["set"] = wanted
+    writes[home.path / FOLDER / RECORD] = (json.dumps(record, indent=2) + "\n").encode()
+    writes = {path: data for path, data in writes.items() if not _holds(path, data)}
+    notes = _notes_on_files(home, folder or home.memories, keep_tool=keep_tool)
+    if config.provider and config.provider != "catmem":
+        notes.append(f"the memory provider {config.provider} is switched off; uninstall switches it on again")
+    return Step(home, "installed", writes, before=config.text, after=after, notes=tuple(notes))
+
+
+def plan_uninstall(home: Home) -> Step:
+    """What would take the provider out of a home again. Nothing is written.
+
+    Raises ``ConfigError`` (``hermes_not_installed``, ``hermes_config``, ``hermes_by_hand``) and ``UnreadableError``.
+    """
+    folder, config = home.path / FOLDER, read_config(home)
+    record = _read_record(home)
+    if record is None:
+        raise ConfigError(
+            "catmem is not installed in this home of Hermes Agent",
+            code="hermes_not_installed",
+            path=home.path,
+            hint="Nothing was changed. 'catmem hermes status --all' shows where it is.",
+        )
+    _refuse_other_plugin(home)
+    ours = {folder / name for name in (*FILES, RECORD, BACKUP)} | {settings_path(home)}
+    ours |= set((folder / "__pycache__").glob("*.pyc"))
+    folders = [folder / "__pycache__", folder]
+    folders += [] if record["had_plugins"] else [folder.parent]
+    before, notes = "" if config is None else config.text, []
+    after = before
+    if config is not None:
+        if bytes_digest(before.encode()) == record["digest"] and os.path.lexists(folder / BACKUP):
+            after = read_bounded(folder / BACKUP, _SIZE).decode()
+        else:
+            still = {key for key, said in record["set"].items() if _says(config.memory.get(key), said)}
+            was = {key: Was(old) for key, old in record["memory"].items() if key in still}
+            after = without_memory(before, was, home.config, had_section=record["had_section"])
+            notes.append("config.yaml changed since: only what catmem had set there goes back to what it was")
+    writes: dict[Path, bytes] = {}
+    if record["settings"] is not None:
+        ours.discard(settings_path(home))
+        writes = {settings_path(home): record["settings"].encode()}
+    removes = tuple(sorted(path for path in ours if os.path.lexists(path)))
+    return Step(home, "uninstalled", writes, removes, tuple(folders), before, after, tuple(notes))
+
+
+def apply_step(step: Step) -> None:
+    """Carry out a step. Raises ``UnreadableError`` (``not_writable``) and ``ChangedMeanwhileError``.
+
+    The provider is whole before ``config.yaml`` names it, and no longer named before it goes.
+    """
+    try:
+        for path, data in step.writes.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(path, data)
+        if step.before != step.after:
+            rewrite_file(step.home.config, step.before.encode(), step.after.encode())
+        for path in step.removes:
+            path.unlink(missing_ok=True)
+        for folder in step.folders:
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+    except OSError as error:
+        raise UnreadableError(
+            f"cannot be written: {error.strerror or error}",
+            code="not_writable",
+            path=error.filename or step.home.path,
+            hint="Check the rights of the folder and the space on the disk, then run it again: it goes on.",
+        ) from error
+
+
+def installed(home: Home) -> bool:
+    """Whether the plugin of catmem is in a home, whatever ``config.yaml`` says."""
+    path = home.path / FOLDER / "__init__.py"
+    return os.path.lexists(path) and MARK in read_bounded(path, _SIZE).decode(errors="replace")
+
+
+def read_installed(home: Home) -> Settings | None:
+    """The settings of a home in which the plugin is. Raises as ``read_settings`` does."""
+    return read_settings(home) if installed(home) else None
+
+
+def _notes_on_files(home: Home, folder: Path, *, keep_tool: bool) -> list[str]:
+    """What to know where catmem reads other files than those of Hermes Agent."""
+    if os.path.realpath(folder) == os.path.realpath(home.memories):
+        return []
+    if keep_tool:
+        return [f"Hermes Agent's own tool goes on writing to {home.memories}, and catmem reads {folder}"]
+    left = [name for name in FILE_NAMES.values() if _has_text(home.memories / name)]
+    if not left:
+        return []
+    return [f"{' and '.join(left)} in {home.memories} will not be shown any more: catmem reads {folder}"]
+
+
+def _has_text(path: Path) -> bool:
+    return path.is_file() and bool(read_bounded(path, DEFAULT_LIMITS.file_bytes).strip())
+
+
+def _refuse_other_plugin(home: Home) -> None:
+    path = home.path / FOLDER / "__init__.py"
+    if (home.path / FOLDER).is_symlink() or (os.path.lexists(path) and not installed(home)):
+        raise ConfigError(
+            "a plugin called catmem is there already, and catmem did not write it",
+            code="hermes_in_the_way",
+            path=path.parent,
+            hint="Nothing was changed. Move it away first.",
+        )
+
+
+def _read_record(home: Home) -> dict[str, Any] | None:
+    path = home.path / FOLDER / RECORD
+    if not os.path.lexists(path):
+        return None
+    try:
+        record = json.loads(read_bounded(path, _SIZE))
+        whole = record["version"] == _RECORD_VERSION and isinstance(record["memory"], dict)
+        whole = whole and {"had_section", "had_plugins", "settings", "set", "digest"} <= set(record)
+    except (ValueError, KeyError, TypeError):
+        whole = False
+    if not whole:
+        raise ConfigError(
+            "the record of what was installed is not whole",
+            code="hermes_record",
+            path=path,
+            hint=f"Nothing was changed. {BACKUP} beside it is config.yaml as it was; put that back by hand and remove "
+            "the folder.",
+        )
+    return dict(record)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    return os.path.lexists(path) and path.is_file() and read_bounded(path, _SIZE) == data
+
+
+def _text(path: Path) -> str | None:
+    return read_bounded(path, _SIZE).decode() if os.path.lexists(path) else None
+
+
+def _says(value: object, said: str) -> bool:
+    return value == {"true": True, "false": False}.get(said, said)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all. The copy of a configuration may hold secrets, so nobody else reads them."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,222 @@
+"""Edits of Hermes Agent's ``config.yaml`` that touch nothing but the keys they are about.
+
+The file belongs to a person: comments, order and quotes stay. An edit is made in the text, at the places that a YAML
+parser names, and then parsed again; it counts only if the whole file says what it said before but for those keys.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+from catmem.errors import ConfigError
+from catmem.hermes.setup_homes import parse_config
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SECTION = "memory"
+_INDENT = "  "
+
+
+class Was(NamedTuple):
+    """How a key stood before: the text of its value (``"mem0"``, quotes included), ``None`` where it was missing."""
+
+    text: str | None
+
+    def to_json(self) -> str | None:
+        """The same for the record that ``uninstall`` reads."""
+        return self.text
+
+
+class _Edit(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+def with_memory(text: str, settings: Mapping[str, str], path: Path) -> tuple[str, dict[str, Was]]:
+    """The text with these keys of ``memory`` set, and how each of them stood before.
+
+    ``settings`` are values as YAML text (``catmem``, ``false``). Raises ``ConfigError``: ``hermes_config`` for what is
+    no configuration, ``hermes_by_hand`` where the keys cannot be set without touching more.
+    """
+    before = parse_config(text, path)
+    wanted = copy.deepcopy(before)
+    section = wanted.get(SECTION)
+    wanted[SECTION] = {**(section or {}), **{key: yaml.safe_load(said) for key, said in settings.items()}}
+    found = _memory(text)
+    was = {key: Was(_text_of(found.values.get(key), text)) for key in settings}
+    if wanted == before:
+        return text, was
+    if any(old.text is not None and not _is_plain(old.text) for old in was.values()):
+        raise _by_hand(path, settings)
+    new = _applied(text, found.set(settings, text))
+    if _parsed(new) != wanted:
+        raise _by_hand(path, settings)
+    return new, was
+
+
+def without_memory(text: str, was: Mapping[str, Was], path: Path, *, had_section: bool) -> str:
+    """The text with these keys of ``memory`` as they stood before. Raises as ``with_memory`` does."""
+    before = parse_config(text, path)
+    wanted = copy.deepcopy(before)
+    section = dict(wanted.get(SECTION) or {})
+    for key, old in was.items():
+        if old.text is None:
+            section.pop(key, None)
+        else:
+            section[key] = yaml.safe_load(old.text)
+    wanted[SECTION] = section
+    found = _memory(text)
+    back = {key: old.text for key, old in was.items() if old.text is not None}
+    gone = [key for key, old in was.items() if old.text is None and key in found.values]
+    edits = found.set(back, text) if back else []
+    if not section and not had_section:
+        del wanted[SECTION]
+        edits = found.remove_section(text)
+    else:
+        edits += [found.remove(key, text) for key in gone]
+    new = _applied(text, edits)
+    said = _parsed(new) or {}
+    if section == {} and SECTION in wanted:
+        said = {**said, SECTION: said.get(SECTION) or {}}  # `memory:` with nothing in it says as much
+    if said != wanted:
+        raise _by_hand(path, {key: old.text or "(remove this key)" for key, old in was.items()})
+    return new
+
+
+def lines_by_hand(settings: Mapping[str, str]) -> str:
+    """What to write into ``config.yaml`` by hand, as one line."""
+    return f"{SECTION}: {{{', '.join(f'{key}: {value}' for key, value in settings.items())}}}"
+
+
+def _by_hand(path: Path, settings: Mapping[str, str]) -> ConfigError:
+    return ConfigError(
+        "the section memory is written in a way that catmem does not edit",
+        code="hermes_by_hand",
+        path=path,
+        key=SECTION,
+        hint=f"Nothing was changed. Say there by hand: {lines_by_hand(settings)}",
+    )
+
+
+class _Memory(NamedTuple):
+    """Where the section ``memory`` stands: its key and value, and the keys and values in it."""
+
+    root: yaml.MappingNode | None
+    key: yaml.Node | None
+    value: yaml.Node | None
+    keys: dict[str, yaml.Node]
+    values: dict[str, yaml.Node]
+
+    def set(self, settings: Mapping[str, str], text: str) -> list[_Edit]:
+        """The edits that set these keys; what cannot be edited is left, and seen when the text is parsed again."""
+        newline = "\r\n" if "\r\n" in text else "\n"
+        edits = [_replaced(self.values[key], text, said) for key, said in settings.items() if key in self.values]
+        new = {key: said for key, said in settings.items() if key not in self.values}
+        if not new:
+            return edits
+        if isinstance(self.value, yaml.MappingNode) and self.value.flow_style:
+            more = ", ".join(f"{key}: {said}" for key, said in new.items())
+            place = self.value.start_mark.index + 1
+            return [*edits, _Edit(place, place, f"{more}, " if self.values else more)]
+        if self.values:
+            first = next(iter(self.keys.values())).start_mark
+            place = first.index - first.column
+            lines = [f"{' ' * first.column}{key}: {said}{newline}" for key, said in new.items()]
+        elif self.key is not None:  # `memory:` with nothing in it
+            place = _line_end(text, self.key.end_mark.index)
+            lines = [f"{_INDENT}{key}: {said}{newline}" for key, said in new.items()]
+            if place and not text[:place].endswith("\n"):
+                lines.insert(0, newline)
+        else:
+            place = self._end(text)
+            lines = [f"{SECTION}:{newline}", *(f"{_INDENT}{key}: {said}{newline}" for key, said in new.items())]
+            if place and not text[:place].endswith("\n"):
+                lines.insert(0, newline)
+        return [*edits, _Edit(place, place, "".join(lines))]
+
+    def remove(self, key: str, text: str) -> _Edit:
+        """The edit that takes out one key: its whole line, or its part of a mapping in braces."""
+        start, end = self.keys[key].start_mark.index, self.values[key].end_mark.index
+        if isinstance(self.value, yaml.MappingNode) and self.value.flow_style:
+            rest = text[end:]
+            if rest.lstrip().startswith(","):
+                end += rest.index(",") + 1
+                end += len(text[end:]) - len(text[end:].lstrip(" "))
+            return _Edit(start, end, "")
+        return _Edit(start - self.keys[key].start_mark.column, _line_end(text, end), "")
+
+    def remove_section(self, text: str) -> list[_Edit]:
+        """The edit that takes out the whole section."""
+        if self.key is None or self.value is None:
+            return []
+        last = max([self.value.start_mark.index, *(value.end_mark.index for value in self.values.values())])
+        start = self.key.start_mark.index - self.key.start_mark.column
+        return [_Edit(start, _line_end(text, last), "")]
+
+    def _end(self, text: str) -> int:
+        """Where a new section goes: behind everything, but before a line that ends the document."""
+        if self.root is None:
+            return len(text)
+        place = self.root.end_mark.index
+        tail = text[place:]
+        return place if tail.lstrip().startswith(("...", "---")) else len(text)
+
+
+def _memory(text: str) -> _Memory:
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if not isinstance(root, yaml.MappingNode):
+        return _Memory(None, None, None, {}, {})
+    for key, value in root.value:
+        if key.value == SECTION:
+            keys: dict[str, yaml.Node] = {}
+            values: dict[str, yaml.Node] = {}
+            if isinstance(value, yaml.MappingNode):
+                keys = {each.value: each for each, _ in value.value if isinstance(each, yaml.ScalarNode)}
+                values = {each.value: said for each, said in value.value if isinstance(each, yaml.ScalarNode)}
+            return _Memory(root, key, value, keys, values)
+    return _Memory(root, None, None, {}, {})
+
+
+def _replaced(value: yaml.Node, text: str, said: str) -> _Edit:
+    start, end = value.start_mark.index, value.end_mark.index
+    if start == end and not text[:start].endswith(" "):
+        said = f" {said}"
+    return _Edit(start, end, said)
+
+
+def _text_of(value: yaml.Node | None, text: str) -> str | None:
+    return None if value is None else text[value.start_mark.index : value.end_mark.index]
+
+
+def _is_plain(value: str) -> bool:
+    """Whether the text of a value is one line, and a value by itself: what can be put back as it was."""
+    try:
+        return "\n" not in value and not isinstance(yaml.safe_load(value), dict | list)
+    except (yaml.YAMLError, ValueError):
+        return False
+
+
+def _line_end(text: str, place: int) -> int:
+    """The place behind the line in which ``place`` lies."""
+    found = text.find("\n", place)
+    return len(text) if found < 0 else found + 1
+
+
+def _applied(text: str, edits: list[_Edit]) -> str:
+    for edit in sorted(edits, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever the text holds
+    """What a text holds; ``None`` for one that is no YAML."""
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):
+        return None

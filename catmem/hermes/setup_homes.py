@@ -1,0 +1,197 @@
+"""The homes of Hermes Agent on this machine, and what their ``config.yaml`` says of memory.
+
+``~/.hermes`` is the home of the profile ``default``, ``~/.hermes/profiles/<name>`` that of every other. Nothing here
+needs Hermes Agent to be installed, and nothing here writes.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.policy.config import expand_user, is_name
+from catmem.policy.schema import nearest, shown
+from catmem.reading import read_bounded
+from catmem.text import decode
+
+CONFIG_NAME = "config.yaml"
+DEFAULT = "default"
+KNOWN_VERSION = 33
+"""The newest ``_config_version`` that was tried: that of hermes-agent 0.19.0."""
+LIMITS = {"user": 1375, "memory": 2200}
+"""What Hermes Agent allows a file where its configuration does not say, in characters."""
+
+_PROFILES = "profiles"
+_SIGNS = (CONFIG_NAME, "memories")
+_SIZE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The home of one profile of Hermes Agent. ``root`` is the folder of all of them."""
+
+    name: str
+    path: Path
+    root: Path
+
+    @property
+    def memories(self) -> Path:
+        """The folder of its ``USER.md`` and ``MEMORY.md``."""
+        return self.path / "memories"
+
+    @property
+    def config(self) -> Path:
+        """Its ``config.yaml``, whether it exists or not."""
+        return self.path / CONFIG_NAME
+
+
+@dataclass(frozen=True, slots=True)
+class HermesConfig:
+    """What a ``config.yaml`` says: the ``text`` of the file, the ``data`` in it, and its section ``memory``."""
+
+    text: str
+    data: dict[str, Any]
+    memory: dict[str, Any]
+
+    @property
+    def provider(self) -> str:
+        """The memory provider that it names; empty for none."""
+        return str(self.memory.get("provider") or "").strip()
+
+    def shows(self, target: str) -> bool:
+        """Whether Hermes Agent puts the whole of its own file of that target into the prompt."""
+        key = {"user": "user_profile_enabled", "memory": "memory_enabled"}[target]
+        return bool(self.memory.get(key, True))
+
+    def limit(self, target: str) -> int:
+        """How many characters Hermes Agent allows its own file of that target."""
+        said = self.memory.get(f"{target}_char_limit")
+        return said if isinstance(said, int) and said > 0 else LIMITS[target]
+
+
+def home_at(path: str | Path) -> Home:
+    """The home in the folder ``path``, which may be that of a named profile; it need not exist."""
+    folder = Path(os.path.abspath(path))  # noqa: PTH100 - as the user knows it: links are not resolved
+    if folder.parent.name == _PROFILES and is_name(folder.name):
+        return Home(folder.name, folder, folder.parent.parent)
+    return Home(DEFAULT, folder, folder)
+
+
+def find_home(named: str | None = None) -> Home:
+    """The home in the folder ``named``; else that of ``HERMES_HOME``; else ``~/.hermes``.
+
+    Raises ``UnreadableError`` (``missing``) if there is no such folder, and ``ConfigError`` (``not_hermes``) for a
+    folder that is not a home of Hermes Agent.
+    """
+    home = home_at(expand_user(named or os.environ.get("HERMES_HOME", "").strip() or "~/.hermes"))
+    if not home.path.is_dir():
+        raise UnreadableError(
+            "there is no home of Hermes Agent here",
+            code="missing",
+            path=home.path,
+            hint="Name it with --home DIR, or set HERMES_HOME; Hermes Agent makes it when it first runs.",
+        )
+    if not any(os.path.lexists(home.path / sign) for sign in _SIGNS):
+        raise ConfigError(
+            "this is no home of Hermes Agent: it has neither config.yaml nor memories",
+            code="not_hermes",
+            path=home.path,
+            hint="Name the right folder with --home DIR.",
+        )
+    return home
+
+
+def all_homes(home: Home) -> dict[str, Home]:
+    """All homes beside ``home``, by name: ``default`` first, then the named profiles in alphabetical order."""
+    found = {DEFAULT: Home(DEFAULT, home.root, home.root)}
+    folder = home.root / _PROFILES
+    try:
+        names = sorted(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
+    except OSError as error:
+        raise UnreadableError(f"cannot be listed: {error.strerror or error}", code="permission", path=folder) from error
+    named = (name for name in names if is_name(name) and name != DEFAULT)
+    return found | {name: Home(name, folder / name, home.root) for name in named}
+
+
+def chosen_homes(home: Home, name: str | None, *, everybody: bool) -> list[Home]:
+    """The home of the profile ``name`` of Hermes Agent, by default ``home`` itself, or all of them.
+
+    Raises ``UnknownNameError`` for a profile that Hermes Agent does not have.
+    """
+    homes = all_homes(home)
+    if everybody:
+        return list(homes.values())
+    if name is None:
+        return [home]
+    if name not in homes:
+        near = nearest(name, tuple(homes))
+        raise UnknownNameError(
+            f"Hermes Agent has no profile {shown(name)}",
+            path=home.root,
+            hint=f"Did you mean {near!r}?" if near else f"There are: {', '.join(homes)}.",
+        )
+    return [homes[name]]
+
+
+def read_config(home: Home) -> HermesConfig | None:
+    """What the ``config.yaml`` of a home says; ``None`` if there is none.
+
+    Raises ``UnreadableError``, and ``ConfigError`` (``hermes_config``) for one that Hermes Agent cannot read either.
+    """
+    if not os.path.lexists(home.config):
+        return None
+    try:
+        # A person may keep the file elsewhere, with a link in its place.
+        text = decode(read_bounded(home.config, _SIZE))
+    except UnreadableError as error:
+        error.path = str(home.config)
+        raise
+    data = parse_config(text, home.config)
+    memory = data.get("memory")
+    if memory is not None and not isinstance(memory, dict):
+        raise _broken(home.config, "memory is no mapping")
+    return HermesConfig(text, data, memory or {})
+
+
+def parse_config(text: str, path: Path) -> dict[str, Any]:
+    """The mapping that a ``config.yaml`` holds. Raises ``ConfigError`` (``hermes_config``)."""
+    try:
+        data = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = None if mark is None else mark.line + 1
+        raise _broken(path, str(getattr(error, "problem", None) or "it is no YAML"), line) from error
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise _broken(path, "it holds no mapping")
+    return data
+
+
+def refuse_other_version(home: Home, config: HermesConfig) -> None:
+    """Raise ``ConfigError`` (``hermes_version``) for a configuration that is newer than what was tried."""
+    version = config.data.get("_config_version", 0)
+    if isinstance(version, bool) or not isinstance(version, int) or version > KNOWN_VERSION:
+        raise ConfigError(
+            f"the configuration is of version {shown(str(version))}, and this catmem knows those up to {KNOWN_VERSION}",
+            code="hermes_version",
+            path=home.config,
+            key="_config_version",
+            hint="Nothing was changed. A newer catmem may know it; --any-version goes on all the same, and shows what "
+            "would change first.",
+        )
+
+
+def _broken(path: Path, why: str, line: int | None = None) -> ConfigError:
+    return ConfigError(
+        f"Hermes Agent's configuration cannot be read: {why}",
+        code="hermes_config",
+        path=path,
+        line=line,
+        hint="Nothing was changed. Mend it first; 'hermes config check' helps.",
+    )

@@ -1,0 +1,104 @@
+"""A root over the homes of Hermes Agent: ``catmem init --from-hermes``. Nothing of Hermes Agent's is changed.
+
+::
+
+    ~/.hermes/catmem.yaml            homes: profiles/{name}/memories, the limits of Hermes Agent
+    ~/.hermes/catmem-profiles/*.yaml one for each profile of Hermes Agent, which sees all of its own memory, as before
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from catmem.errors import UnreadableError
+from catmem.hermes.setup_homes import DEFAULT, LIMITS, HermesConfig, all_homes, read_config
+from catmem.reading import read_bounded
+from catmem.service.setup import Made, WouldOverwriteError
+
+if TYPE_CHECKING:
+    from catmem.hermes.setup_homes import Home
+
+PROFILES = "catmem-profiles"
+_SIZE = 1 << 20
+
+_CONFIG = """\
+# The root of the memory of these profiles of Hermes Agent, whose own files stay as they are.
+version: 1
+profiles: {profiles}
+# Where Hermes Agent keeps USER.md and MEMORY.md; those of its profile 'default' are in memories/.
+homes: profiles/{{name}}/memories
+limits: {{user: {user}, memory: {memory}}}   # characters, as Hermes Agent counts them
+"""
+
+_PROFILE = """\
+# The profile {name} of Hermes Agent. It sees and writes everything in its own two files, as before.
+name: {name}
+tier: {tier}
+{more}
+# Name categories here, and entries of all others are kept out of its prompt.
+user_memory_categories: ["*"]
+memory_categories: ["*"]
+writable_categories: ["*"]
+include_uncategorized: true
+"""
+
+
+def make_root_over(home: Home) -> Made:
+    """Write a ``catmem.yaml`` and the profiles into the folder of all homes; files that are there stay as they are.
+
+    Raises ``WouldOverwriteError`` for a ``catmem.yaml`` with other content, ``ConfigError`` (``hermes_config``) and
+    ``UnreadableError``.
+    """
+    homes = all_homes(home)
+    limits = {name: _limits(each) for name, each in homes.items()}
+    texts = {
+        "catmem.yaml": _CONFIG.format(profiles=PROFILES, **limits[DEFAULT]),
+        **{f"{PROFILES}/{name}.yaml": _profile(name, limits) for name in homes},
+    }
+    there = [name for name in texts if os.path.lexists(home.root / name)]
+    # A profile that is there may have been edited since; the root itself has to be the one that this makes.
+    other = [name for name in there if name == "catmem.yaml" and not _holds(home, name, texts[name])]
+    if other:
+        raise WouldOverwriteError(home.root, other)
+    folder = home.root / PROFILES
+    if folder.is_symlink():
+        raise UnreadableError(
+            "is a symbolic link, and a new root is not written through links",
+            code="symlink",
+            path=folder,
+            hint="Nothing was written. Put a folder there, or move the link away.",
+        )
+    written = [name for name in texts if name not in there]
+    try:
+        for name in written:
+            (home.root / name).parent.mkdir(exist_ok=True)
+            with (home.root / name).open("x", encoding="utf-8", newline="") as stream:
+                stream.write(texts[name])
+    except OSError as error:
+        raise UnreadableError(
+            f"cannot be written: {error.strerror or error}",
+            code="not_writable",
+            path=error.filename or home.root,
+            hint="What was written before stays; running it again goes on.",
+        ) from error
+    return Made(home.root, tuple(written), tuple(there))
+
+
+def _profile(name: str, limits: dict[str, dict[str, int]]) -> str:
+    if name == DEFAULT:
+        return _PROFILE.format(name=name, tier=1, more="memory_dir: memories\n")
+    more = f"# seed_from: {DEFAULT}   # then 'catmem hermes sync {DEFAULT} --all' copies what it may read from there\n"
+    if limits[name] != limits[DEFAULT]:
+        more += "limits: {{user: {user}, memory: {memory}}}\n".format(**limits[name])
+    return _PROFILE.format(name=name, tier=2, more=more)
+
+
+def _limits(home: Home) -> dict[str, int]:
+    config = read_config(home) or HermesConfig("", {}, {})
+    return {target: config.limit(target) for target in LIMITS}
+
+
+def _holds(home: Home, name: str, text: str) -> bool:
+    path = home.root / name
+    return path.is_file() and read_bounded(path, _SIZE) == text.encode()

@@ -1,0 +1,102 @@
+"""How catmem stands in each home of Hermes Agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import CatmemError
+from catmem.hermes.provider import shown_by_hermes, unfiltered
+from catmem.hermes.setup import installed
+from catmem.hermes.setup_homes import HermesConfig, read_config
+from catmem.hermes.setup_settings import read_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from catmem.hermes.setup_homes import Home
+
+
+@dataclass(frozen=True, slots=True)
+class HomeStatus:
+    """One home. ``provider`` is the one that its ``config.yaml`` names; ``own_tool`` is Hermes Agent's memory tool.
+
+    ``shown_by_hermes`` are the targets whose whole file Hermes Agent shows itself, so that catmem leaves them out.
+    ``problems`` say what keeps the provider from working, or its filter from holding.
+    """
+
+    name: str
+    home: str
+    installed: bool
+    provider: str
+    root: str | None = None
+    profile: str | None = None
+    own_tool: bool = True
+    shown_by_hermes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = field(default=())
+
+    @property
+    def active(self) -> bool:
+        """Whether Hermes Agent loads catmem here."""
+        return self.installed and self.provider == "catmem"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as JSON-ready data."""
+        return {
+            "name": self.name,
+            "home": self.home,
+            "installed": self.installed,
+            "active": self.active,
+            "provider": self.provider,
+            "root": self.root,
+            "profile": self.profile,
+            "own_tool": self.own_tool,
+            "shown_by_hermes": list(self.shown_by_hermes),
+            "problems": list(self.problems),
+        }
+
+
+def statuses(homes: Iterable[Home]) -> list[HomeStatus]:
+    """How catmem stands in each of these homes. Raises nothing for what is wrong in one of them: its row says so."""
+    return [_status(home) for home in homes]
+
+
+def _status(home: Home) -> HomeStatus:
+    from catmem.service.workspace import Workspace
+
+    problems: list[str] = []
+    is_there, config = False, HermesConfig("", {}, {})
+    try:
+        is_there = installed(home)
+        config = read_config(home) or config
+    except CatmemError as error:
+        problems.append(str(error))
+    active = config.provider == "catmem"
+    if active and not is_there:
+        problems.append("config.yaml names catmem, and its plugin is not here: run 'catmem hermes install'")
+    root = profile = None
+    twice: tuple[str, ...] = ()
+    if is_there or active:
+        try:
+            settings = read_settings(home)
+            if settings is None:
+                problems.append("no root is set: run 'catmem hermes install'")
+            else:
+                root, profile = str(settings.root), settings.profile
+                workspace = Workspace.open(settings.root, search=False)
+                workspace.prompt(settings.profile)
+                twice = shown_by_hermes(home, config, workspace, settings.profile)
+                problems += unfiltered(workspace, settings.profile, twice if active else ())
+        except CatmemError as error:
+            problems.append(str(error))
+    return HomeStatus(
+        name=home.name,
+        home=str(home.path),
+        installed=is_there,
+        provider=config.provider,
+        root=root,
+        profile=profile,
+        own_tool=config.shows("user") or config.shows("memory"),
+        shown_by_hermes=twice,
+        problems=tuple(problems),
+    )

@@ -1,0 +1,198 @@
+r"""A memory file as Hermes Agent's store sees it: a flat list of entries, whatever sections the file has.
+
+An entry is what stands between two boundaries, stripped, its tag block included, its escapes undone. In a file
+without sections that is exactly what Hermes splits at ``\n§\n``. Headers are no entries: they stay where they are.
+A new entry goes to ``__uncategorized__``, and no tag is added.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from catmem.model.document import parse
+from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import decode, unify_newlines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.model.document import Document
+
+DELIMITER = "\n§\n"
+
+_BOUNDARY = re.compile(r"(?:\A|\n)(?:##[ \t]|§[ \t]*(?:\n|\Z))")
+
+
+@dataclass(slots=True)
+class Draft:
+    """The entries that a file is to have: their texts, and which of the old ones each was (``None``: a new one).
+
+    ``fresh`` are the texts that were put in, ``done`` what was done: action, old entry and text.
+    """
+
+    texts: list[str]
+    origins: list[int | None]
+    fresh: list[str] = field(default_factory=list)
+    done: list[tuple[str, int | None, str]] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        """Append an entry."""
+        self.texts.append(text)
+        self.origins.append(None)
+        self.fresh.append(text)
+        self.done.append(("add", None, text))
+
+    def replace(self, place: int, text: str) -> None:
+        """Put another text in the place of an entry."""
+        self.texts[place] = text
+        self.fresh.append(text)
+        self.done.append(("replace", self.origins[place], text))
+
+    def remove(self, place: int) -> None:
+        """Take an entry out."""
+        self.done.append(("remove", self.origins.pop(place), self.texts.pop(place)))
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """The text of one file and its entries.
+
+    ``entries`` are without exact repetitions, as Hermes drops them (in a file with sections those of one section);
+    ``origins`` says which entry of the text each of them is. ``document`` is ``None`` for a plain text: a flat list in
+    exactly the form that Hermes writes, perhaps with a newline at the end.
+    """
+
+    text: str
+    entries: list[str]
+    origins: tuple[int, ...]
+    document: Document | None = None
+
+    @property
+    def pieces(self) -> list[tuple[str, ...]]:
+        """What a prompt shows, with one delimiter line between two: the headers of an entry, if any, and the entry.
+
+        A delimiter line inside an entry keeps its escape here, so that nobody takes it for one of these.
+        """
+        if self.document is None:
+            return [(entry,) for entry in self.entries]
+        return _pieces(self.document, self.origins)
+
+    @property
+    def size(self) -> int:
+        """The characters that a prompt shows, which the limit is for."""
+        if self.document is None:
+            return size_of(self.entries)
+        return size_of(["\n".join(parts) for parts in self.pieces])
+
+    def category(self, origin: int | None) -> str:
+        """The category of one of ``entries``, or of a new one."""
+        if self.document is None or origin is None:
+            return UNCATEGORIZED
+        return self.document.entries[self.origins[origin]].category
+
+    def draft(self) -> Draft:
+        """The entries as they are, to be changed."""
+        return Draft(self.entries.copy(), [*range(len(self.entries))])
+
+    def written(self, draft: Draft) -> FileText:
+        """The file with these entries. An old one that is not among them goes, and so do repetitions.
+
+        What the draft does not touch keeps its bytes. Raises ``EditError`` (``not_possible``).
+        """
+        if self.document is None and all(map(is_plain, draft.fresh)):
+            body = DELIMITER.join(draft.texts)
+            newline = "\n" if body and self.text.endswith("\n") else ""
+            return FileText(body + newline, draft.texts, tuple(range(len(draft.texts))))
+        return read_text(_spliced(self, draft).encode(), repeated=True)
+
+
+def read_text(data: bytes, *, repeated: bool = False) -> FileText:
+    """The entries of a file's bytes, with ``repeated`` every one. Raises ``NotUtf8Error`` and ``TooLargeError``."""
+    text = decode(data)
+    if not text.strip():
+        return FileText("", [], ())
+    pieces = _flat_pieces(text.removesuffix("\n"))
+    if pieces is not None:
+        if repeated or len(set(pieces)) == len(pieces):
+            return FileText(text, pieces, tuple(range(len(pieces))))
+        origins = _first_places(pieces)
+        return FileText(text, [pieces[place] for place in origins], origins)
+    document = parse(text)
+    entries = document.entries
+    origins = tuple(range(len(entries)))
+    if not repeated:
+        origins = _first_places([(entry.category, entry.text) for entry in entries])
+    return FileText(text, [entries[place].text for place in origins], origins, document)
+
+
+def _first_places(values: Sequence[object]) -> tuple[int, ...]:
+    """Where each value stands for the first time."""
+    first = {value: place for place, value in reversed(list(enumerate(values)))}
+    return tuple(sorted(first.values()))
+
+
+def size_of(entries: Sequence[str]) -> int:
+    """The characters of entries with delimiters between them, as Hermes counts."""
+    return sum(map(len, entries)) + len(DELIMITER) * max(0, len(entries) - 1)
+
+
+def is_plain(text: str) -> bool:
+    """Whether a stripped text is stored as it is: nothing in it reads as a boundary or as an escape of one."""
+    return not ("\\" in text or "\r" in text or text[0] == "\ufeff" or _has_boundary(text))
+
+
+def _flat_pieces(body: str) -> list[str] | None:
+    """The entries of a text that is just these and the delimiters between them, for Hermes and for catmem alike."""
+    if "\\" in body or "\r" in body or body[0] == "\ufeff":
+        return None
+    # Looking for one character is much faster than for three, or for two.
+    pieces = [piece.strip() for piece in body.split("§")]
+    inline = DELIMITER.join(pieces) != body
+    if inline:
+        pieces = body.split(DELIMITER)
+        if any(piece != piece.strip() for piece in pieces):
+            return None
+    if not all(pieces) or ((inline or "#" in body) and any(map(_has_boundary, pieces))):
+        return None
+    return pieces
+
+
+def _has_boundary(text: str) -> bool:
+    return ("§" in text or "##" in text) and _BOUNDARY.search(text) is not None
+
+
+def _pieces(document: Document, origins: Sequence[int]) -> list[tuple[str, ...]]:
+    shown = [document.entries[place] for place in origins]
+    marks = [(entry.start, entry.raw) for entry in shown]
+    lines = {section.start: document.text[section.start : section.header_end] for section in document.sections}
+    if document.scan.title:
+        lines[document.scan.title.start] = document.text[document.scan.title.start : document.scan.title.end]
+    pieces: list[tuple[str, ...]] = []
+    waiting: list[str] = []
+    for start, text in sorted([*marks, *lines.items()]):
+        waiting.append(unify_newlines(text).rstrip() if start in lines else unify_newlines(text))
+        if start not in lines:
+            pieces.append(tuple(waiting))
+            waiting = []
+    return [*pieces, tuple(waiting)] if waiting else pieces
+
+
+def _spliced(file: FileText, draft: Draft) -> str:
+    """The text with the wanted entries, for every file and every entry, verified by reading it again."""
+    from catmem.model.splice import Slot, spliced
+    from catmem.model.version import Version
+
+    document = file.document or parse(file.text)
+    texts = {file.origins[old]: text for text, old in zip(draft.texts, draft.origins, strict=True) if old is not None}
+    slots: list[Slot] = []
+    for place, entry in enumerate(document.entries):
+        text = texts.get(place)
+        slots.append(Slot(entry, [] if text is None else [Version.read(entry.category, text)]))
+    new = [text for text, old in zip(draft.texts, draft.origins, strict=True) if old is None]
+    added = [Version.read(UNCATEGORIZED, text) for text in new]
+    last = next((slot for slot in reversed(slots) if slot.entry.category == UNCATEGORIZED), None)
+    if last is not None:
+        last.behind.extend(added)
+    return spliced(document, slots, {UNCATEGORIZED: added} if added and last is None else {}, {}, document.title)

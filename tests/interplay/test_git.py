@@ -1,0 +1,311 @@
+"""Real git merges memory files by entry, where ``catmem init --git`` has been; ``merge=union`` beside it, for contrast."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import NamedTuple
+
+import pytest
+
+from catmem.model.document import parse
+from tests.golden.case import put
+from tests.interplay.repository import FILE, WAYS, Repository
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="NOT TESTED: git is not installed on this machine")
+
+HEAD = "## Finance\n"
+ACME = "[verified_date: 2026-01-01] Acme is the vendor for cloud billing.\n"
+INVOICES = "Invoices are due on the 15th.\n"
+BASE = f"{HEAD}{ACME}§\n{INVOICES}"
+TRAVEL, OFFICE = "Travel is booked on cost centre 410.", "The office in Lyon closes at noon on Fridays."
+ACME_BODY, INVOICES_BODY = "Acme is the vendor for cloud billing.", "Invoices are due on the 15th."
+
+
+class Scene(NamedTuple):
+    base: str
+    ours: str
+    theirs: str
+    bodies: set[str]
+    """What stands in the merged file, in any order."""
+    union_breaks: bool = True
+
+
+CLEAN = {
+    "two appends": Scene(
+        BASE, f"{BASE}§\n{TRAVEL}\n", f"{BASE}§\n{OFFICE}\n",
+        {ACME_BODY, INVOICES_BODY, TRAVEL, OFFICE},
+    ),
+    "two appends to a file without a last newline": Scene(
+        BASE.rstrip("\n"), f"{BASE}§\n{TRAVEL}", f"{BASE}§\n{OFFICE}",
+        {ACME_BODY, INVOICES_BODY, TRAVEL, OFFICE},
+    ),
+    "two appends to a flat file": Scene(
+        INVOICES, f"{INVOICES}§\n{TRAVEL}", f"{INVOICES}§\n{OFFICE}",
+        {INVOICES_BODY, TRAVEL, OFFICE},
+    ),
+    "two new sections": Scene(
+        BASE, f"{BASE}\n## Travel\n{TRAVEL}\n", f"{BASE}\n## Office\n{OFFICE}\n",
+        {ACME_BODY, INVOICES_BODY, TRAVEL, OFFICE},
+        union_breaks=False,
+    ),
+    "one verifies, the other rewords": Scene(
+        BASE, BASE.replace("2026-01-01", "2026-05-01"), BASE.replace("cloud billing", "cloud and mail billing"),
+        {"Acme is the vendor for cloud and mail billing.", INVOICES_BODY},
+    ),
+    "both verify": Scene(
+        BASE, BASE.replace("2026-01-01", "2026-05-01"), BASE.replace("2026-01-01", "2026-04-01"),
+        {ACME_BODY, INVOICES_BODY},
+    ),
+    "one moves a section, the other appends to it": Scene(
+        f"{BASE}\n## Office\n{OFFICE}\n", f"## Office\n{OFFICE}\n\n{BASE}", f"{BASE}§\n{TRAVEL}\n\n## Office\n{OFFICE}\n",
+        {ACME_BODY, INVOICES_BODY, TRAVEL, OFFICE},
+        union_breaks=False,
+    ),
+    "one removes an entry, the other adds one beside it": Scene(
+        BASE, f"{HEAD}{ACME}", f"{BASE}§\n{TRAVEL}\n",
+        {ACME_BODY, TRAVEL},
+    ),
+    "neighbours": Scene(
+        BASE, BASE.replace("cloud billing", "cloud and mail billing"), BASE.replace("the 15th", "the 20th"),
+        {"Acme is the vendor for cloud and mail billing.", "Invoices are due on the 20th."},
+        union_breaks=False,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def repository(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    return Repository(tmp_path)
+
+
+def texts(scene):
+    return (side.encode() for side in (scene.base, scene.ours, scene.theirs))
+
+
+def in_ways(scenes, *names):
+    """Each scene merged, and those of these names in every way that git has."""
+    return [
+        pytest.param(scene, way, id=f"{name}-{way}")
+        for name, scene in scenes.items()
+        for way in (WAYS if name in names else WAYS[:1])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scene", "way"), in_ways(CLEAN, "two appends", "one moves a section, the other appends to it")
+)
+def test_changes_to_different_entries_merge_by_themselves(repository, scene, way):
+    repository.set_up()
+    merged = repository.merged(*texts(scene), way)
+    assert (merged.status, repository.unmerged()) == (0, []), merged.said
+    assert sorted(merged.bodies) == sorted(scene.bodies)
+    assert parse(merged.data).problems == ()
+
+
+@pytest.mark.parametrize(
+    "scene", [s for s in CLEAN.values() if s.union_breaks], ids=[n for n, s in CLEAN.items() if s.union_breaks]
+)
+def test_union_breaks_what_catmem_merges(repository, scene):
+    repository.set_up("USER.md merge=union")
+    merged = repository.merged(*texts(scene))
+    assert merged.status == 0
+    assert sorted(merged.bodies) != sorted(scene.bodies)
+
+
+def test_of_two_dates_the_later_counts(repository):
+    repository.set_up()
+    assert repository.merged(*texts(CLEAN["both verify"])).tags[0] == {"verified_date": "2026-05-01"}
+
+
+CONFLICTS = {
+    "both reword one entry": Scene(
+        BASE, BASE.replace("Acme", "Bolt"), BASE.replace("Acme", "Core"),
+        {"Bolt is the vendor for cloud billing.", "Core is the vendor for cloud billing.", INVOICES_BODY},
+    ),
+    "both reword the entry of a flat file": Scene(
+        INVOICES, INVOICES.replace("15th", "20th"), INVOICES.replace("15th", "25th"),
+        {"Invoices are due on the 20th.", "Invoices are due on the 25th."},
+    ),
+    "one rewords what the other removes": Scene(
+        BASE, BASE.replace("the 15th", "the 20th"), f"{HEAD}{ACME}",
+        {ACME_BODY, "Invoices are due on the 20th."},
+    ),
+    "different values of one tag": Scene(
+        BASE, BASE.replace("verified_date: 2026-01-01", "domain: finance"), BASE.replace("verified_date: 2026-01-01", "domain: cloud"),
+        {ACME_BODY, INVOICES_BODY},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("scene", "way"), in_ways(CONFLICTS, "both reword one entry"))
+def test_a_conflict_keeps_both_sides_and_git_waits_for_a_person(repository, scene, way):
+    repository.set_up()
+    merged = repository.merged(*texts(scene), way)
+    assert (merged.status != 0, repository.unmerged()) == (True, [FILE])
+    assert sorted(merged.bodies) == sorted(scene.bodies)
+    assert (parse(merged.data).problems, "<<<<" in merged.text) == ((), False)
+    assert f"{FILE}: 1 conflict between entries" in merged.said
+    repository.git("add", FILE)
+    going_on = {"rebase": ("rebase", "--continue"), "cherry-pick": ("cherry-pick", "--continue")}
+    repository.git(*going_on.get(way, ("commit", "--no-edit")))
+
+
+def test_the_words_that_the_file_does_not_hold_are_told(repository):
+    repository.set_up()
+    said = repository.merged(*texts(CONFLICTS["different values of one tag"])).said
+    assert "[domain: finance]" in said
+    assert "[domain: cloud]" in said
+
+
+def test_a_file_that_both_sides_added(repository):
+    repository.set_up()
+    merged = repository.merged(None, f"{HEAD}{ACME}".encode(), f"{HEAD}{INVOICES}".encode())
+    assert merged.status == 0
+    assert sorted(merged.bodies) == sorted([ACME_BODY, INVOICES_BODY])
+
+
+def test_both_directions_give_the_same_text(tmp_path):
+    texts_made = set()
+    for way in WAYS[:2]:
+        folder = tmp_path / way.replace(" ", "-")
+        put(folder / "catmem.yaml", "version: 1\n")
+        repository = Repository(folder)
+        repository.set_up()
+        texts_made.add(repository.merged(*texts(CLEAN["two appends"]), way).data)
+    assert len(texts_made) == 1
+
+
+def test_line_ends_and_what_nobody_touched_stay(repository):
+    repository.set_up()
+    base = f"{BASE}\n\n\n## Odd   ##\n * a list\n".replace("\n", "\r\n").encode()
+    ours, theirs = base.replace(b"the 15th", b"the 20th"), base.replace(b"2026-01-01", b"2026-05-01")
+    merged = repository.merged(base, ours, theirs)
+    assert merged.data == base.replace(b"the 15th", b"the 20th").replace(b"2026-01-01", b"2026-05-01")
+
+
+def test_aliases_of_the_root_are_one_category(repository):
+    put(
+        repository.folder / "catmem.yaml",
+        "version: 1\ntaxonomy:\n  categories:\n    finance: {title: Finance, aliases: [money]}\n",
+    )
+    repository.set_up()
+    merged = repository.merged(
+        BASE.encode(), BASE.replace("## Finance", "## Money").encode(), f"{BASE}§\n{TRAVEL}\n".encode()
+    )
+    assert merged.status == 0
+    assert sorted(merged.bodies) == sorted([ACME_BODY, INVOICES_BODY, TRAVEL])
+    assert len(parse(merged.data).sections) == 1
+
+
+# --- what catmem cannot merge --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["merge", "rebase"])
+def test_a_file_that_is_not_utf8_gets_the_conflict_of_git(repository, way):
+    repository.set_up()
+    merged = repository.merged(
+        BASE.encode(),
+        BASE.replace("Acme", "Caf\u00e9").encode("latin-1", "replace"),
+        BASE.replace("Acme", "Core").encode(),
+        way,
+    )
+    assert (merged.status != 0, repository.unmerged()) == (True, [FILE])
+    assert b"<<<<<<<" in merged.data
+    assert b"Caf\xe9" in merged.data
+    assert b"Core is" in merged.data
+    assert "not_utf8" in merged.said
+
+
+def test_a_file_that_is_not_utf8_is_never_called_merged(repository):
+    repository.set_up()
+    base = f"{BASE}\n\n\n\n\n## Odd\ncaf\u00e9\n".encode("latin-1", "replace")
+    merged = repository.merged(base, base.replace(b"Acme", b"Bolt"), base.replace(b"caf", b"Caf"))
+    assert (merged.status != 0, repository.unmerged()) == (True, [FILE])
+    assert b"Bolt" in merged.data
+    assert b"Caf\xe9" in merged.data
+
+
+def test_a_binary_file_stays_ours(repository):
+    repository.set_up()
+    merged = repository.merged(b"a\0b", b"a\0ours", b"a\0theirs\xff")
+    assert (merged.status != 0, repository.unmerged(), merged.data) == (True, [FILE], b"a\0ours")
+
+
+def test_a_file_over_the_limit_gets_the_conflict_of_git(repository):
+    repository.set_up()
+    large = b"x" * 79 + b"\n"
+    base = BASE.encode() + b"\n" + large * (17 * (1 << 20) // len(large))
+    merged = repository.merged(base, base.replace(b"Acme", b"Bolt"), base.replace(b"Acme", b"Core"))
+    assert (merged.status != 0, b"<<<<<<<" in merged.data, "too_large" in merged.said) == (True, True, True)
+
+
+def test_a_configuration_that_is_not_right_gets_the_conflict_of_git(repository):
+    repository.set_up()
+    put(repository.folder / "catmem.yaml", "version: [")
+    merged = repository.merged(*texts(CONFLICTS["both reword one entry"]))
+    assert (merged.status != 0, "<<<<<<<" in merged.text) == (True, True)
+
+
+# --- the record of seeds -------------------------------------------------------------------------------------------
+
+
+def lock(*entries, date="2026-05-01"):
+    ids = {f"b2:{index:032x}": text for index, text in enumerate(["one", "two", "three"], 1) if text in entries}
+    record = {"revision": "1", "digest": "sha256:00", "date": date, "entries": {"finance": list(ids)}}
+    return json.dumps({"version": 1, "seeds": {"neo/user": {"trinity/user": record}}, "texts": ids}, indent=1).encode()
+
+
+@pytest.mark.parametrize("way", WAYS[:2])
+def test_of_seeds_on_both_sides_what_they_agree_on_counts(repository, way):
+    repository.set_up()
+    file = "catmem.seed.lock"
+    merged = repository.merged(lock("one"), lock("one", "two"), lock("one", "three"), way, file)
+    assert (merged.status, repository.unmerged()) == (0, []), merged.said
+    assert list(json.loads(merged.data)["texts"].values()) == ["one"]
+
+
+def test_a_seed_on_one_side_counts(repository):
+    repository.set_up()
+    merged = repository.merged(
+        lock("one"), lock("one", date="2026-05-01"), lock("two", date="2026-06-01"), file="catmem.seed.lock"
+    )
+    assert list(json.loads(merged.data)["texts"].values()) == ["two"]
+
+
+def test_a_record_that_is_damaged_gets_the_conflict_of_git(repository):
+    repository.set_up()
+    merged = repository.merged(lock("one"), b"{ broken", lock("two"), file="catmem.seed.lock")
+    assert (merged.status != 0, repository.unmerged()) == (True, ["catmem.seed.lock"])
+    assert b"{ broken" in merged.data
+    assert b"two" in merged.data
+
+
+# --- showing -------------------------------------------------------------------------------------------------------
+
+
+def test_a_diff_shows_entries(repository):
+    repository.set_up()
+    repository.commit({FILE: BASE.encode()}, "base")
+    (repository.folder / FILE).write_text(BASE.replace("2026-01-01", "2026-05-01").replace("\n", "\r\n"))
+    diff = repository.git("diff")
+    changed = [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in {"+++", "---"}]
+    assert changed == ["-  [verified_date: 2026-01-01]", "+  [verified_date: 2026-05-01]"]
+
+
+def test_a_diff_names_the_section(repository):
+    repository.set_up()
+    many = "§\n".join(f"Fact {number}.\n" for number in range(20))
+    repository.commit({FILE: f"{HEAD}{many}".encode()}, "base")
+    (repository.folder / FILE).write_text(f"{HEAD}{many}§\nNew.\n")
+    assert "@@ ## Finance" in repository.git("diff")
+
+
+def test_a_diff_of_a_file_that_is_no_text_does_not_stop_git(repository):
+    repository.set_up()
+    repository.commit({FILE: b"caf\xe9\n"}, "base")
+    (repository.folder / FILE).write_bytes(b"Caf\xe9\n")
+    diff = repository.git("diff")
+    assert "-caf\\xe9" in diff
+    assert "+Caf\\xe9" in diff

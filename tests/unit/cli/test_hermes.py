@@ -1,0 +1,201 @@
+"""``catmem hermes`` and ``catmem init --from-hermes`` as a person calls them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from tests.golden.case import put
+from tests.unit.hermes.homes import CONFIG, make_homes, snapshot
+
+
+@pytest.fixture
+def hermes(tmp_path, monkeypatch):
+    """A home of Hermes Agent in ``~/.hermes`` with one named profile; the working folder is above it."""
+    make_homes(tmp_path / ".hermes", "coder")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("HERMES_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / ".hermes"
+
+
+@pytest.fixture
+def rooted(hermes):
+    run("init", "--from-hermes")
+    return hermes
+
+
+def run(*arguments, status=0, **more):
+    done = CliRunner().invoke(group, arguments, **more)
+    assert done.exit_code == status, done.output
+    return done
+
+
+def test_a_root_is_made_over_hermes(hermes):
+    assert run("init", "--from-hermes").stdout == (
+        "wrote .hermes/catmem.yaml\nwrote .hermes/catmem-profiles/default.yaml\nwrote .hermes/catmem-profiles/coder.yaml\n"
+        "\nNext: name in the profiles what each may read, then catmem hermes install --all --dry-run\n"
+    )
+    assert run("init", "--from-hermes", str(hermes)).stdout == "nothing to do\n"
+    put(hermes / "profiles" / "coder" / "memories" / "USER.md", "Tea.\n§\nNo sugar.")
+    assert "Tea." in run("prompt", "coder", "--root", str(hermes)).stdout
+
+
+@pytest.mark.parametrize("other", ["--example", "--git"])
+def test_a_root_over_hermes_is_nothing_else(hermes, other):
+    before = snapshot(hermes)
+    assert "leave --example and --git out" in run("init", "--from-hermes", other, status=2).stderr
+    assert snapshot(hermes) == before
+
+
+def test_what_would_change_is_shown_first_and_nothing_is_written_unasked(rooted):
+    before = snapshot(rooted)
+    dry = run("hermes", "install", "--all", "--dry-run")
+    assert "+  memory_enabled: false\n" in dry.stdout
+    assert "-  provider: ''\n+  provider: catmem\n" in dry.stdout
+    assert "write .hermes/profiles/coder/catmem.json\n" in dry.stdout
+    unasked = run("hermes", "install", "--all", status=2)
+    assert unasked.stdout == dry.stdout
+    assert "Give --yes to do it." in unasked.stderr
+    assert snapshot(rooted) == before
+
+
+def test_install_status_and_uninstall(rooted):
+    before = snapshot(rooted)
+    done = run("hermes", "install", "--all", "--yes")
+    assert "installed in .hermes\ninstalled in .hermes/profiles/coder\n" in done.stdout
+    assert "hermes memory status" in done.stderr
+    assert (
+        run("hermes", "install", "--all", "--yes").stdout
+        == ".hermes: nothing to do\n.hermes/profiles/coder: nothing to do\n"
+    )
+    shown = run("hermes", "status", "--all").stdout.splitlines()
+    assert [line.split() for line in shown] == [
+        ["profile", "catmem", "root", "as", "own", "tool"],
+        ["default", "on", ".hermes", "default", "off"],
+        ["coder", "on", ".hermes", "coder", "off"],
+    ]
+    run("hermes", "uninstall", "--all", "--yes")
+    assert snapshot(rooted) == before
+
+
+def test_one_profile_alone(rooted, monkeypatch):
+    run("hermes", "install", "-p", "coder", "--yes")
+    active = {
+        home["name"]: home["active"]
+        for home in json.loads(run("hermes", "status", "--all", "--format", "json").stdout)["homes"]
+    }
+    assert active == {"default": False, "coder": True}
+    monkeypatch.setenv("HERMES_HOME", str(rooted / "profiles" / "coder"))
+    assert "uninstalled in .hermes/profiles/coder\n" in run("hermes", "uninstall", "--yes").stdout
+
+
+def test_a_root_elsewhere_and_a_profile_of_another_name(hermes, tmp_path):
+    run("init", "--example", "demo")
+    said = run("hermes", "install", "-p", "coder", "--root", "demo", "--yes", status=2).stderr
+    assert "--profile coder --as NAME" in said
+    run("hermes", "install", "-p", "coder", "--root", "demo", "--as", "neo", "--yes")
+    settings = json.loads((hermes / "profiles" / "coder" / "catmem.json").read_text(encoding="utf-8"))
+    assert settings == {"version": 1, "for": "coder", "root": str(tmp_path / "demo"), "profile": "neo"}
+
+
+def test_a_switch_in_the_settings_stays_when_it_is_installed_again(rooted):
+    run("hermes", "install", "--yes")
+    settings = json.loads((rooted / "catmem.json").read_text(encoding="utf-8"))
+    put(rooted / "catmem.json", json.dumps({**settings, "refresh_after_compression": True}))
+    run("hermes", "install", "--keep-tool", "--yes")
+    assert json.loads((rooted / "catmem.json").read_text(encoding="utf-8"))["refresh_after_compression"] is True
+
+
+def test_json_says_what_was_done(rooted):
+    said = json.loads(run("hermes", "install", "--format", "json", "--dry-run").stdout)
+    assert said["dry_run"] is True
+    (home,) = said["homes"]
+    assert (home["name"], home["changes"], home["config_changes"], len(home["writes"])) == ("default", True, True, 5)
+    assert "asks nothing" in run("hermes", "install", "--format", "json", status=2).stderr
+
+
+def test_a_copied_home_does_not_go_on_with_the_memory_of_another(rooted):
+    run("hermes", "install", "--yes")
+    aide = rooted / "profiles" / "aide"
+    (aide / "memories").mkdir(parents=True)
+    for name, data in snapshot(rooted).items():
+        if not name.startswith("profiles"):
+            put(aide / name, data)
+    run("init", "--from-hermes")
+    (row,) = json.loads(run("hermes", "status", "-p", "aide", "--format", "json", status=1).stdout)["homes"]
+    assert "these settings are those of 'default'" in row["problems"][0]
+    run("hermes", "install", "-p", "aide", "--yes")
+    (row,) = json.loads(run("hermes", "status", "-p", "aide", "--format", "json").stdout)["homes"]
+    assert (row["profile"], row["problems"]) == ("aide", [])
+
+
+WRONG = {
+    "no home": (["hermes", "install", "--home", "nowhere"], "error[missing]"),
+    "no home at all": (["hermes", "status", "--home", "elsewhere"], "error[not_hermes]"),
+    "an unknown profile": (["hermes", "install", "-p", "codr"], "Did you mean 'coder'?"),
+    "one and all": (["hermes", "install", "-p", "coder", "--all"], "Use --profile or --all."),
+    "all under one name": (["hermes", "install", "--all", "--as", "neo"], "leave --as out"),
+    "nothing to uninstall": (["hermes", "uninstall"], "error[hermes_not_installed]"),
+    "no root": (["hermes", "install", "--root", "elsewhere"], "error[no_root]"),
+    "a sync of nothing": (["hermes", "sync"], "Name the source"),
+    "a sync to nobody": (["hermes", "sync", "default"], "Name the source"),
+    "a sync to all and some": (["hermes", "sync", "default", "coder", "--all"], "Name the source"),
+    "a sync without any seed_from": (["hermes", "sync", "--all"], "nobody to write to"),
+    "a sync of a source without targets": (["hermes", "sync", "default", "--all"], "error[hermes_homes]"),
+    "a sync of an unknown source": (["hermes", "sync", "nobody", "--all"], "error[unknown_name]"),
+    "a sync to an unknown target": (["hermes", "sync", "default", "nobody"], "error[unknown_name]"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG.values(), ids=list(WRONG))
+def test_wrong_input_changes_nothing_and_says_what_to_do(rooted, tmp_path, arguments, said):
+    (tmp_path / "elsewhere").mkdir()
+    before = snapshot(tmp_path)
+    assert said in run(*arguments, status=2).stderr
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("config", "code"),
+    [(None, "hermes_no_config"), ("memory: [", "hermes_config"), ("_config_version: 99\n", "hermes_version")],
+)
+def test_a_home_that_is_not_understood_stops_all_of_them(rooted, config, code):
+    path = rooted / "profiles" / "coder" / "config.yaml"
+    path.unlink()
+    if config is not None:
+        put(path, config)
+    before = snapshot(rooted)
+    assert f"error[{code}]" in run("hermes", "install", "--all", "--yes", status=2).stderr
+    assert snapshot(rooted) == before
+
+
+def test_a_sync_tells_of_each_file(rooted):
+    put(rooted / "memories" / "USER.md", "## Tastes\nTea.\n§\n## Payroll\nSecret.\n")
+    put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
+    dry = run("hermes", "sync", "--all", "--dry-run")
+    assert "+Tea.\n" in dry.stdout
+    assert "Secret" not in dry.stdout
+    file = rooted / "profiles" / "coder" / "memories" / "USER.md"
+    assert not file.exists()
+    assert (
+        run("hermes", "sync", "default", "--all").stdout
+        == ".hermes/profiles/coder/memories/USER.md: 1 added (revision 1)\n"
+    )
+    assert file.read_text(encoding="utf-8") == "## Tastes\n§\nTea.\n§\n## __uncategorized__"
+    assert run("hermes", "sync", "default", "coder").stdout == ".hermes/profiles/coder/memories/USER.md: in sync\n"
+    said = json.loads(run("hermes", "sync", "--all", "--format", "json").stdout)
+    assert said["syncs"][0]["files"][0]["target"] == "coder/user"
+
+
+def test_a_sync_over_the_limit_says_which_file_and_why(rooted):
+    put(rooted / "memories" / "USER.md", f"## Tastes\n{'Tea. ' * 200}\n")
+    put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
+    put(rooted / "profiles" / "coder" / "config.yaml", CONFIG.replace("1375", "500"))
+    said = run("hermes", "sync", "--all", status=1).stderr
+    assert ".hermes/profiles/coder/memories/USER.md: refused" in said
+    assert "error[over_budget]" in said
+    assert not (rooted / "profiles" / "coder" / "memories" / "USER.md").exists()

@@ -1,0 +1,317 @@
+"""The provider is put into a home and taken out again, and every byte of the home is as it was."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from catmem.errors import CatmemError
+from catmem.hermes.plugin_files import FILES
+from catmem.hermes.setup import apply_step, installed, plan_install, plan_uninstall
+from catmem.hermes.setup_homes import read_config
+from catmem.hermes.setup_root import make_root_over
+from catmem.hermes.setup_settings import Settings, read_settings
+from catmem.hermes.setup_status import statuses
+from tests.golden.case import put
+from tests.unit.hermes.homes import CONFIG, make_homes, snapshot
+
+
+@pytest.fixture
+def homes(tmp_path):
+    return make_homes(tmp_path / "hermes", "coder")
+
+
+@pytest.fixture
+def home(homes):
+    return homes["coder"]
+
+
+def settings(home):
+    return Settings(home.root, home.name)
+
+
+def install(home, **how):
+    apply_step(plan_install(home, settings(home), **how))
+
+
+def test_installing_puts_plugin_settings_and_three_keys_in_place(home):
+    step = plan_install(home, settings(home))
+    assert not installed(home)
+    apply_step(step)
+    assert installed(home)
+    assert read_settings(home) == settings(home)
+    config = read_config(home)
+    assert (config.provider, config.shows("user"), config.shows("memory")) == ("catmem", False, False)
+    assert [line for line in CONFIG.splitlines() if line not in config.text.splitlines()] == ["  provider: ''"]
+
+
+def test_hermes_sees_by_its_first_characters_that_it_is_a_memory_provider():
+    assert "register_memory_provider" in FILES["__init__.py"][:8192]
+
+
+def test_with_its_own_tool_kept_hermes_shows_the_user_file(home):
+    install(home, keep_tool=True)
+    config = read_config(home)
+    assert (config.provider, config.shows("user"), config.shows("memory")) == ("catmem", True, False)
+
+
+def test_installing_again_changes_nothing(home):
+    install(home)
+    before = snapshot(home.path)
+    again = plan_install(home, settings(home))
+    assert not again.changes
+    apply_step(again)
+    assert snapshot(home.path) == before
+
+
+def test_uninstalling_gives_every_byte_back(home):
+    put(home.path / "catmem.json", '{"version": 1, "root": ".", "profile": "old"}')
+    put(home.path / "plugins" / "other" / "__init__.py", "")
+    before = snapshot(home.path)
+    install(home)
+    install(home, keep_tool=True)
+    put(home.path / "plugins" / "catmem" / "__pycache__" / "__init__.cpython-311.pyc", "")
+    apply_step(plan_uninstall(home))
+    assert snapshot(home.path) == before
+    assert not (home.path / "plugins" / "catmem").exists()
+
+
+def test_uninstalling_leaves_no_folder_behind(home):
+    install(home)
+    apply_step(plan_uninstall(home))
+    assert sorted(path.name for path in home.path.iterdir()) == ["config.yaml", "memories"]
+
+
+def test_what_somebody_changed_in_the_configuration_since_stays(home):
+    install(home)
+    text = home.config.read_text(encoding="utf-8").replace("model: small", "model: large   # better")
+    put(home.config, text)
+    install(home)
+    step = plan_uninstall(home)
+    apply_step(step)
+    assert step.notes
+    assert home.config.read_text(encoding="utf-8") == CONFIG.replace("model: small", "model: large   # better")
+
+
+def test_another_provider_that_somebody_chose_since_stays(home):
+    install(home)
+    text = home.config.read_text(encoding="utf-8")
+    put(home.config, text.replace("provider: catmem", "provider: mem0"))
+    apply_step(plan_uninstall(home))
+    assert read_config(home).provider == "mem0"
+    assert read_config(home).shows("user")
+
+
+def test_the_provider_before_is_named_and_comes_back(home):
+    put(home.config, "memory: {provider: mem0}\n")
+    step = plan_install(home, settings(home))
+    assert "mem0" in step.notes[0]
+    apply_step(step)
+    apply_step(plan_uninstall(home))
+    assert home.config.read_text(encoding="utf-8") == "memory: {provider: mem0}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "keep_tool", "said"),
+    [
+        ("Tea.", False, "USER.md in "),
+        ("Tea.", True, "own tool goes on writing to "),
+        ("\n", False, None),
+    ],
+)
+def test_what_becomes_of_hermes_own_files_is_said_where_catmem_reads_others(home, tmp_path, text, keep_tool, said):
+    put(home.memories / "USER.md", text)
+    notes = plan_install(home, settings(home), tmp_path / "elsewhere", keep_tool=keep_tool).notes
+    assert [said in note for note in notes] == ([] if said is None else [True])
+    assert plan_install(home, settings(home), home.memories, keep_tool=keep_tool).notes == ()
+
+
+def test_a_linked_configuration_stays_a_link(home, tmp_path):
+    home.config.rename(tmp_path / "mine.yaml")
+    home.config.symlink_to(tmp_path / "mine.yaml")
+    install(home)
+    assert home.config.is_symlink()
+    assert "catmem" in (tmp_path / "mine.yaml").read_text(encoding="utf-8")
+
+
+def test_a_copy_of_the_configuration_is_for_its_owner_alone(home):
+    install(home)
+    assert (home.path / "plugins" / "catmem" / "config.yaml.before").stat().st_mode & 0o077 == 0
+
+
+REFUSED = {
+    "no configuration": (None, "hermes_no_config"),
+    "a broken one": ("memory: [\n", "hermes_config"),
+    "one of a newer version": ("_config_version: 99\n", "hermes_version"),
+    "one in braces": ("{model: small}\n", "hermes_by_hand"),
+}
+
+
+@pytest.mark.parametrize(("config", "code"), REFUSED.values(), ids=list(REFUSED))
+def test_a_home_that_is_not_understood_is_left_alone(tmp_path, config, code):
+    home = make_homes(tmp_path / "hermes", config=config)["default"]
+    before = snapshot(tmp_path)
+    with pytest.raises(CatmemError) as caught:
+        plan_install(home, settings(home))
+    assert (caught.value.code, caught.value.exit_status) == (code, 2)
+    assert caught.value.hint
+    assert snapshot(tmp_path) == before
+
+
+def test_a_newer_version_is_taken_where_somebody_says_so(home):
+    put(home.config, "_config_version: 99\n")
+    install(home, any_version=True)
+    assert read_config(home).provider == "catmem"
+
+
+def test_a_plugin_of_that_name_by_somebody_else_is_left_alone(home):
+    put(home.path / "plugins" / "catmem" / "__init__.py", "mine = 1\n")
+    with pytest.raises(CatmemError) as caught:
+        plan_install(home, settings(home))
+    assert caught.value.code == "hermes_in_the_way"
+    with pytest.raises(CatmemError) as caught:
+        plan_uninstall(home)
+    assert caught.value.code == "hermes_not_installed"
+
+
+def test_a_record_that_is_not_whole_is_left_to_a_person(home):
+    install(home)
+    put(home.path / "plugins" / "catmem" / "before.json", '{"version": 1}')
+    with pytest.raises(CatmemError) as caught:
+        plan_uninstall(home)
+    assert caught.value.code == "hermes_record"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="NOT TESTED: root may write everywhere")
+def test_a_home_that_may_not_be_written_says_so(home):
+    home.path.chmod(0o500)
+    try:
+        with pytest.raises(CatmemError) as caught:
+            install(home)
+    finally:
+        home.path.chmod(0o700)
+    assert caught.value.code == "not_writable"
+    assert home.config.read_text(encoding="utf-8") == CONFIG
+
+
+def test_a_configuration_that_is_read_only_is_left_and_catmem_is_not_on(home):
+    home.config.chmod(0o400)
+    with pytest.raises(CatmemError) as caught:
+        install(home)
+    assert caught.value.code == "not_writable"
+    assert read_config(home).text == CONFIG
+    assert not statuses([home])[0].active
+    home.config.chmod(0o600)
+    install(home)
+    apply_step(plan_uninstall(home))
+    assert home.config.read_text(encoding="utf-8") == CONFIG
+
+
+def test_a_change_between_the_plan_and_the_write_is_kept(home):
+    step = plan_install(home, settings(home))
+    put(home.config, "model: other\n")
+    with pytest.raises(CatmemError) as caught:
+        apply_step(step)
+    assert (caught.value.code, caught.value.exit_status) == ("changed_meanwhile", 3)
+    assert home.config.read_text(encoding="utf-8") == "model: other\n"
+
+
+# --- status ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_status_of_a_home_that_works(homes):
+    make_root_over(homes["default"])
+    install(homes["coder"])
+    default, coder = statuses(homes.values())
+    assert (default.installed, default.active, default.own_tool, default.problems) == (False, False, True, ())
+    assert (coder.installed, coder.active, coder.own_tool, coder.problems) == (True, True, False, ())
+    assert (coder.root, coder.profile) == (str(homes["default"].path), "coder")
+
+
+@pytest.mark.parametrize(("text", "is_hidden"), [("## A\nSeen.\n", False), ("## A\nSeen.\n## B\nHidden.\n", True)])
+def test_the_status_says_when_hermes_shows_what_is_hidden_from_the_profile(homes, text, is_hidden):
+    make_root_over(homes["default"])
+    put(homes["default"].path / "catmem-profiles" / "coder.yaml", "user_memory_categories: [a]\n")
+    put(homes["coder"].memories / "USER.md", text)
+    install(homes["coder"], keep_tool=True)
+    (status,) = statuses([homes["coder"]])
+    assert status.shown_by_hermes == ("user",)
+    assert bool(status.problems) is is_hidden
+
+
+WRONG = {
+    "the root is gone": lambda home: put(home.path / "catmem.json", '{"version": 1, "root": "/nowhere", "profile": "coder"}'),
+    "the profile is gone": lambda home: (home.root / "catmem-profiles" / "coder.yaml").unlink(),
+    "the settings are broken": lambda home: put(home.path / "catmem.json", "{"),
+    "the memory is not UTF-8": lambda home: (home.memories / "USER.md").write_bytes(b"\xff"),
+    "the plugin is gone": lambda home: (home.path / "plugins" / "catmem" / "__init__.py").unlink(),
+    "the configuration is broken": lambda home: put(home.config, "memory: ["),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spoil", WRONG.values(), ids=list(WRONG))
+def test_the_status_says_what_is_wrong(homes, spoil):
+    make_root_over(homes["default"])
+    install(homes["coder"])
+    spoil(homes["coder"])
+    (status,) = statuses([homes["coder"]])
+    assert len(status.problems) == 1
+
+
+# --- settings and root -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "{}",
+        '{"version": 2, "root": ".", "profile": "neo"}',
+        '{"version": 1, "root": "", "profile": "neo"}',
+        '{"version": 1, "root": ".", "profile": "../neo"}',
+        '{"version": 1, "root": ".", "profile": "neo", "rot": 1}',
+        '{"version": 1, "root": ".", "profile": "neo", "refresh_after_compression": "no"}',
+        "\xff",
+    ],
+)
+def test_settings_that_are_not_right_are_refused(home, text):
+    (home.path / "catmem.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(CatmemError) as caught:
+        read_settings(home)
+    assert caught.value.code == "hermes_settings"
+
+
+def test_a_relative_root_counts_from_the_home(home):
+    put(home.path / "catmem.json", '{"version": 1, "root": "../..", "profile": "neo"}')
+    assert read_settings(home).root == home.root
+
+
+def test_without_settings_a_root_over_the_homes_counts(homes):
+    assert read_settings(homes["coder"]) is None
+    make_root_over(homes["default"])
+    assert read_settings(homes["coder"]) == Settings(homes["default"].path, "coder", written=False)
+
+
+def test_a_root_over_the_homes_changes_nothing_of_hermes(homes, tmp_path):
+    before = snapshot(tmp_path)
+    made = make_root_over(homes["coder"])
+    after = snapshot(tmp_path)
+    assert {name: after[name] for name in before} == before
+    assert set(after) - set(before) == {f"hermes/{name}" for name in made.written}
+    assert set(made.written) == {"catmem.yaml", "catmem-profiles/default.yaml", "catmem-profiles/coder.yaml"}
+    assert make_root_over(homes["coder"]).written == ()
+
+
+def test_an_edited_profile_is_kept_and_a_new_one_is_made(homes):
+    make_root_over(homes["default"])
+    put(homes["default"].path / "catmem-profiles" / "coder.yaml", "user_memory_categories: [a]\n")
+    (homes["default"].path / "profiles" / "aide").mkdir()
+    assert make_root_over(homes["default"]).written == ("catmem-profiles/aide.yaml",)
+
+
+def test_another_root_is_not_written_over(homes):
+    put(homes["default"].path / "catmem.yaml", "version: 1\n")
+    with pytest.raises(CatmemError) as caught:
+        make_root_over(homes["default"])
+    assert caught.value.code == "would_overwrite"

@@ -1,0 +1,96 @@
+"""Which homes of Hermes Agent there are, and what their config.yaml says."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.errors import CatmemError
+from catmem.hermes.setup_homes import chosen_homes, find_home, home_at, read_config, refuse_other_version
+from tests.golden.case import put
+from tests.unit.hermes.homes import make_homes
+
+
+def test_every_profile_has_a_home(tmp_path):
+    homes = make_homes(tmp_path, "coder", "aide")
+    put(tmp_path / "profiles" / "notes.txt", "")
+    (tmp_path / "profiles" / "Not A Name").mkdir()
+    assert list(homes) == ["default", "aide", "coder"]
+    assert homes["default"].memories == tmp_path / "memories"
+    assert homes["coder"].memories == tmp_path / "profiles" / "coder" / "memories"
+    assert chosen_homes(home_at(tmp_path), None, everybody=True) == list(homes.values())
+
+
+def test_a_home_knows_whose_it_is(tmp_path):
+    make_homes(tmp_path, "coder")
+    home = home_at(tmp_path / "profiles" / "coder")
+    assert (home.name, home.root) == ("coder", tmp_path)
+    assert chosen_homes(home, None, everybody=False) == [home]
+    assert chosen_homes(home, "default", everybody=False)[0].path == tmp_path
+
+
+def test_the_home_is_the_named_one_else_that_of_the_environment_else_the_usual_one(tmp_path, monkeypatch):
+    for name in ("named", "environment", ".hermes"):
+        make_homes(tmp_path / name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path / "environment"))
+    assert find_home(str(tmp_path / "named")).path.name == "named"
+    assert find_home().path.name == "environment"
+    monkeypatch.delenv("HERMES_HOME")
+    assert find_home().path.name == ".hermes"
+
+
+def test_a_folder_that_is_no_home_is_refused(tmp_path):
+    with pytest.raises(CatmemError) as caught:
+        find_home(str(tmp_path / "nowhere"))
+    assert caught.value.code == "missing"
+    with pytest.raises(CatmemError) as caught:
+        find_home(str(tmp_path))
+    assert caught.value.code == "not_hermes"
+
+
+def test_a_profile_that_there_is_not_is_refused_with_the_nearest(tmp_path):
+    make_homes(tmp_path, "coder")
+    with pytest.raises(CatmemError) as caught:
+        chosen_homes(home_at(tmp_path), "codr", everybody=False)
+    assert (caught.value.code, caught.value.hint) == ("unknown_name", "Did you mean 'coder'?")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ("", True, True, 1375)),
+        ("memory:\n", ("", True, True, 1375)),
+        ("memory: {provider: mem0, memory_enabled: false, user_char_limit: 900}", ("mem0", True, False, 900)),
+        ("memory: {user_profile_enabled: false, user_char_limit: many}", ("", False, True, 1375)),
+    ],
+)
+def test_what_a_configuration_says_of_memory(tmp_path, text, said):
+    config = read_config(make_homes(tmp_path, config=text)["default"])
+    assert (config.provider, config.shows("user"), config.shows("memory"), config.limit("user")) == said
+
+
+def test_no_configuration_is_none(tmp_path):
+    assert read_config(make_homes(tmp_path, config=None)["default"]) is None
+
+
+@pytest.mark.parametrize("data", [b"a: [\n", b"- a\n", b"memory: [a]\n", b"\xff\n"])
+def test_a_configuration_that_cannot_be_read_names_its_file(tmp_path, data):
+    home = make_homes(tmp_path)["default"]
+    home.config.write_bytes(data)
+    with pytest.raises(CatmemError) as caught:
+        read_config(home)
+    assert caught.value.code in {"hermes_config", "not_utf8"}
+    assert caught.value.path == str(home.config)
+
+
+@pytest.mark.parametrize(
+    ("version", "is_known"), [("1", True), ("33", True), ("34", False), ("new", False), ("true", False)]
+)
+def test_a_newer_version_is_refused(tmp_path, version, is_known):
+    home = make_homes(tmp_path, config=f"_config_version: {version}\n")["default"]
+    if is_known:
+        refuse_other_version(home, read_config(home))
+        return
+    with pytest.raises(CatmemError) as caught:
+        refuse_other_version(home, read_config(home))
+    assert caught.value.code == "hermes_version"

@@ -1,0 +1,124 @@
+"""The guarded way to the files of Hermes Agent's store, without Hermes Agent."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+
+import pytest
+
+from catmem.errors import BusyError, ConfigError, UnreadableError
+from catmem.hermes import store_files
+from catmem.hermes.store import MemoryStore
+from catmem.hermes.store_files import GuardedFiles
+from catmem.hermes.store_switch import use_catmem_store
+
+
+@pytest.fixture
+def files():
+    opened = GuardedFiles()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "memories").mkdir()
+    return tmp_path / "memories" / "MEMORY.md"
+
+
+def test_a_missing_file_has_no_bytes(files, path):
+    assert files.read(path) == b""
+
+
+def test_a_folder_in_the_place_of_a_file_is_not_empty(files, path):
+    path.mkdir()
+    with pytest.raises(UnreadableError):
+        files.read(path)
+
+
+def test_a_write_is_there_recorded_and_under_hermes_own_lock(files, path):
+    assert files.write(path, lambda data: data + b"one", {"target": "memory"}) == b"one"
+    assert path.read_bytes() == b"one"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert (path.parent / "MEMORY.md.lock").exists()
+    (record,) = files.store.log(str(path))
+    assert (record.agent, record.note["target"]) == ("hermes", "memory")
+
+
+def test_a_file_keeps_its_mode(files, path):
+    path.write_bytes(b"one")
+    path.chmod(0o640)
+    files.write(path, lambda data: data + b" two", {})
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_the_lock_is_there_in_a_folder_of_any_name(files, tmp_path):
+    files.write(tmp_path / "elsewhere" / "USER.md", lambda _: b"one", {})
+    assert (tmp_path / "elsewhere" / "USER.md.lock").exists()
+
+
+def test_a_link_stays_a_link_and_both_locks_are_held(files, path, tmp_path, monkeypatch):
+    real = tmp_path / "dotfiles" / "memory.md"
+    real.parent.mkdir()
+    real.write_bytes(b"one")
+    path.symlink_to(real)
+    held = []
+
+    def update(data):
+        held.append(not _can_lock(path.parent / "MEMORY.md.lock"))
+        return data + b" two"
+
+    files.write(path, update, {})
+    assert held == [True]
+    assert path.is_symlink()
+    assert real.read_bytes() == b"one two"
+    monkeypatch.setattr(store_files, "LOCK_TIMEOUT", 0.05)
+    with (path.parent / "MEMORY.md.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(BusyError):
+            files.write(path, update, {})
+    assert real.read_bytes() == b"one two"
+
+
+def _can_lock(path):
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def test_one_content_has_one_backup(files, path):
+    path.write_bytes(b"one")
+    assert files.backup(path) == files.backup(path)
+    path.write_bytes(b"two")
+    assert files.backup(path) != str(path)
+    assert sorted(copy.read_bytes() for copy in path.parent.glob("MEMORY.md.bak.*")) == [b"one", b"two"]
+
+
+def test_threads_lose_nothing(files, path):
+    def write(number):
+        for count in range(10):
+            line = b"%d.%d\n" % (number, count)
+            files.write(path, lambda data, line=line: data + line, {})
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(path.read_bytes().split())) == 40
+
+
+@pytest.mark.parametrize("use", [use_catmem_store, lambda: MemoryStore().load_from_disk()])
+def test_outside_of_hermes_it_says_what_is_missing(use):
+    with pytest.raises(ConfigError, match="no Hermes Agent to work for") as raised:
+        use()
+    assert raised.value.code == "no_hermes"
+    assert "pip install catmem" in raised.value.hint

@@ -1,0 +1,112 @@
+"""A memory file as Hermes Agent's store sees it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from catmem.errors import NotUtf8Error
+from catmem.hermes.store_text import is_plain, read_text, size_of
+
+SECTIONS = "# Ana\n\nLoose.\n\n## Facts\nLyon.\n§\nAcme.\n\n## Facts\nAcme.\n\n## Rules\n"
+PARTS = st.sampled_from(
+    ["a", "b c", "§", "§ ", " §", "a § b", "## A", "### A", "# A", "\\§", "\\## A", "[x: y] z", "```"]
+)
+TEXTS = st.lists(PARTS, max_size=6).map("\n".join)
+
+
+def as_hermes_splits(text):
+    return list(dict.fromkeys(piece.strip() for piece in text.split("\n§\n") if piece.strip()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="empty"),
+        pytest.param(" \n\n", id="blank"),
+        pytest.param("one", id="one entry"),
+        pytest.param("one\n§\ntwo\n", id="a newline at the end"),
+        pytest.param("one\n§\ntwo\n§\none", id="repeated"),
+        pytest.param("one\n\n§\n\n  two", id="blanks around"),
+        pytest.param("a § b\n§\n§ c", id="the sign within a line"),
+        pytest.param("# One\n§\n### Three\n§\n##Four", id="headings that open no section"),
+        pytest.param("[verified_date: 2026-01-01] one\n§\n- [domain: x] two", id="tag blocks"),
+    ],
+)
+def test_a_file_without_sections_is_what_hermes_splits(text):
+    assert read_text(text.encode()).entries == as_hermes_splits(text)
+
+
+def test_repetitions_are_there_on_request():
+    assert read_text("one\n§\ntwo\n§\none".encode(), repeated=True).entries == ["one", "two", "one"]
+
+
+def test_headers_are_no_entries_and_sections_repeat_each_other():
+    file = read_text(SECTIONS.encode())
+    assert file.entries == ["Loose.", "Lyon.", "Acme."]
+    assert [file.category(place) for place in range(3)] == ["__uncategorized__", "facts", "facts"]
+
+
+def test_a_prompt_shows_title_and_headers_above_the_entry_that_follows():
+    file = read_text(SECTIONS.encode())
+    assert file.pieces == [("# Ana", "Loose."), ("## Facts", "Lyon."), ("Acme.",), ("## Facts", "## Rules")]
+    assert file.size == len("# Ana\nLoose.\n§\n## Facts\nLyon.\n§\nAcme.\n§\n## Facts\n## Rules")
+
+
+def test_a_prompt_shows_a_delimiter_inside_an_entry_with_its_escape():
+    file = read_text("one\n\\§\ntwo\n§\nthree".encode())
+    assert file.entries == ["one\n§\ntwo", "three"]
+    assert file.pieces == [("one\n\\§\ntwo",), ("three",)]
+
+
+@pytest.mark.parametrize("text", ["a\n§\nb", "§", "a\n## B", "a\r\nb", "\\§", "\ufeffa"])
+def test_a_text_that_would_be_read_as_something_else_is_not_plain(text):
+    assert not is_plain(text)
+
+
+@pytest.mark.parametrize("text", ["a", "a § b", "§ a", "### a", "##a", "# a", "[x: y] a", "a\nb"])
+def test_any_other_text_is_plain(text):
+    assert is_plain(text)
+
+
+def test_bytes_that_are_no_text_are_no_empty_file():
+    with pytest.raises(NotUtf8Error):
+        read_text(b"one\xff")
+
+
+@given(st.lists(TEXTS.map(str.strip).filter(bool), unique=True, max_size=4))
+def test_any_entries_come_back_as_they_were_put_in(texts):
+    draft = read_text(b"").draft()
+    for text in texts:
+        draft.add(text)
+    written = read_text(b"").written(draft)
+    assert written.entries == texts
+    assert read_text(written.text.encode()).entries == texts
+    assert written.document is not None or written.size == size_of(texts)
+
+
+@given(TEXTS, st.data())
+@example("## A\n## B\na", None)
+def test_a_change_of_one_entry_leaves_the_others_and_every_header(text, data):
+    file = read_text(text.encode())
+    if not file.entries:
+        return
+    place = data.draw(st.integers(0, len(file.entries) - 1)) if data else 0
+    draft = file.draft()
+    draft.replace(place, "new text")
+    written = file.written(draft)
+    assert written.entries == [*file.entries[:place], "new text", *file.entries[place + 1 :]]
+    draft = written.draft()
+    draft.remove(place)
+    removed = written.written(draft)
+    assert removed.entries == [*file.entries[:place], *file.entries[place + 1 :]]
+    headers = [[header.title for header in (each.document.scan.headers if each.document else ())] for each in
+               (file, written, removed)]  # fmt: skip
+    assert headers[0] == headers[1] == headers[2]
+
+
+@given(TEXTS)
+def test_a_draft_without_a_change_drops_repetitions_and_nothing_else(text):
+    file = read_text(text.encode())
+    assert file.written(file.draft()).entries == file.entries

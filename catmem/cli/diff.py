@@ -1,4 +1,4 @@
-"""``catmem diff``: what changed between two revisions of a file."""
+"""``catmem diff``: what changed between two revisions of a file; with ``--git``, a file as git compares it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,40 @@ if TYPE_CHECKING:
 
 _NOTHING = "0"
 """The revision of a file that was never written."""
+_GIT_LIMIT = 1 << 29
+"""Bytes; git itself takes a file that is larger for binary."""
 
 
-@click.command(epilog="Examples: catmem diff trinity   catmem diff trinity/user 7   catmem diff trinity/memory 3 5")
+@click.command(
+    epilog="Examples: catmem diff trinity   catmem diff trinity/user 7   catmem diff trinity/memory 3 5   "
+    "catmem diff --git homes/trinity/USER.md"
+)
 @entity_argument
 @click.argument("old", metavar="[FROM]", required=False)
 @click.argument("new", metavar="[TO]", required=False)
+@click.option(
+    "--git",
+    "for_git",
+    is_flag=True,
+    help="Print the memory file ENTITY, here the path of a file, as text that git compares (a textconv).",
+)
 @root_option
 @format_option
-def command(entity: str, old: str | None, new: str | None, root_folder: str | None, *, as_json: bool) -> None:
+def command(  # noqa: PLR0913 - one parameter an option
+    entity: str, old: str | None, new: str | None, root_folder: str | None, *, for_git: bool, as_json: bool
+) -> None:
     """Show what changed in ENTITY between the revisions FROM and TO, or between FROM and the file as it is now.
 
     Without either: what is in the file and not in the history yet, or else what the last revision changed. ENTITY is
     PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
     """
     from catmem.service import history
+
+    if for_git:
+        if old is not None or as_json:
+            raise click.UsageError("--git goes with the path of one file, and with nothing else.")
+        _show_for_git(entity)
+        return
 
     workspace = open_with_store(root_folder)
     entity = history.entity_of(workspace, entity)
@@ -48,6 +67,14 @@ def command(entity: str, old: str | None, new: str | None, root_folder: str | No
     emit(difference)
     if not difference:
         say(printable(f"No difference in {entity} between {ends[0]} and {ends[1]}."))
+
+
+def _show_for_git(path: str) -> None:
+    from catmem.cli.git_text import git_text
+    from catmem.reading import read_bounded
+
+    # git compares larger files than catmem reads; how far is for git to say.
+    emit(git_text(read_bounded(path, _GIT_LIMIT)))
 
 
 def _latest(workspace: Workspace, entity: str) -> tuple[str, str | None]:

@@ -1,33 +1,107 @@
-"""``catmem init``: make a root."""
+"""``catmem init``: make a root, and tell git of it."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from catmem.cli.options import format_option
-from catmem.cli.output import emit, emit_json, printable, shown_path
+from catmem.cli.output import emit, emit_json, printable, say, shown_path
+
+if TYPE_CHECKING:
+    from catmem.service.setup import Made
+    from catmem.service.setup_git import GitSetup
 
 
-@click.command(epilog="Examples: catmem init   catmem init --example demo")
-@click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False))
+@click.command(
+    epilog="Examples: catmem init   catmem init --example demo   catmem init --git   catmem init --from-hermes"
+)
+@click.argument("named", metavar="[DIR]", required=False, type=click.Path(file_okay=False))
 @click.option("--example", is_flag=True, help="Write the worked example: an orchestrator and its specialists.")
+@click.option(
+    "--git",
+    "with_git",
+    is_flag=True,
+    help="Let git merge and show the memory files by entry: lines in .gitattributes and in the repository's own "
+    "configuration. In a root that there is already, do that alone.",
+)
+@click.option(
+    "--from-hermes",
+    is_flag=True,
+    help="Make the root over the files of Hermes Agent in DIR (by default HERMES_HOME, else ~/.hermes): a profile for "
+    "each of its profiles, and nothing of its own changed.",
+)
 @format_option
-def command(folder: str, *, example: bool, as_json: bool) -> None:
+def command(named: str | None, *, example: bool, with_git: bool, from_hermes: bool, as_json: bool) -> None:
     """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
 
-    No file that exists is changed, but for lines added to .gitignore; with other content in the way nothing is written.
+    No file that exists is changed, but for lines added to .gitignore and .gitattributes; with other content in the way
+    nothing is written.
     """
-    from catmem.service.setup import make_root
+    if from_hermes:
+        if example or with_git:
+            raise click.UsageError("--from-hermes makes a root over what is there: leave --example and --git out.")
+        _init_from_hermes(named, as_json=as_json)
+        return
+    folder = "." if named is None else named
+    from catmem.service.setup import Made, make_root
+    from catmem.service.setup_git import find_repository, set_up_git
 
-    made = make_root(folder, example=example)
+    if with_git:
+        find_repository(folder)  # before anything is written
+    is_root = os.path.lexists(Path(folder) / "catmem.yaml")
+    made = Made(Path(folder), (), ()) if with_git and is_root and not example else make_root(folder, example=example)
+    git = set_up_git(folder) if with_git else None
+    if as_json:
+        said = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
+        emit_json(said if git is None else {**said, "git": _told(git)})
+        return
+    where = printable(shown_path(made.root.absolute()))
+    lines = [f"wrote {where}/{name}\n" for name in made.written] + ([] if git is None else _git_lines(git, where))
+    emit("".join(lines) if lines else "nothing to do\n")
+    if git is not None:
+        for warning in git.warnings:
+            say(printable(f"warning: {warning}"))
+    _say_next(made, where, example=example)
+
+
+def _init_from_hermes(named: str | None, *, as_json: bool) -> None:
+    from catmem.hermes.setup_homes import find_home
+    from catmem.hermes.setup_root import make_root_over
+
+    made = make_root_over(find_home(named))
     if as_json:
         emit_json({"root": str(made.root), "written": list(made.written), "kept": list(made.kept)})
         return
-    where = printable(shown_path(made.root.absolute()))
+    where = printable(shown_path(made.root))
     emit("".join(f"wrote {where}/{name}\n" for name in made.written) if made.written else "nothing to do\n")
+    if made.written:
+        emit("\nNext: name in the profiles what each may read, then catmem hermes install --all --dry-run\n")
+
+
+def _say_next(made: Made, where: str, *, example: bool) -> None:
     place = "" if where == "." else f"cd {where} && "
     if example and made.written:
         emit(f"\nNext: {place}catmem prompt trinity --explain\n")
     elif made.written:
         emit(f"\nNext: write what you know into {where}/homes/orchestrator/USER.md, a § line between entries, then\n")
         emit(f"      {place}catmem prompt orchestrator\n")
+
+
+def _told(git: GitSetup) -> dict[str, object]:
+    return {
+        "repository": str(git.repository),
+        "attributes": list(git.attributes),
+        "config": list(git.config),
+        "warnings": list(git.warnings),
+    }
+
+
+def _git_lines(git: GitSetup, where: str) -> list[str]:
+    return [
+        *(f"wrote {where}/.gitattributes: {printable(line)}\n" for line in git.attributes),
+        *(f"set {printable(line)}\n" for line in git.config),
+    ]

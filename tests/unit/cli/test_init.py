@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sysconfig
 
 import pytest
 from click.testing import CliRunner
@@ -85,3 +89,36 @@ def test_a_file_as_the_folder(tmp_path):
     below = run(file / "below")
     assert (below.exit_code, "error[" in below.stderr) == (2, True)
     assert contents(tmp_path) == {"file": b"mine"}
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    if shutil.which("git") is None:
+        pytest.skip("NOT TESTED: git is not installed on this machine")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    monkeypatch.setenv("PATH", f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}")
+    return tmp_path
+
+
+def test_with_git_it_says_what_it_wrote(repository):
+    result = run(repository, "--git")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert sum("wrote " in line and ".gitattributes: " in line for line in lines) == 3
+    assert "set merge.catmem.driver = catmem merge-driver %O %A %B %P" in lines
+    assert run(repository, "--git").stdout == "nothing to do\n"
+
+
+def test_git_in_a_root_that_there_is(repository):
+    put(repository / "catmem.yaml", "version: 1\n")
+    said = json.loads(run(repository, "--git", "--format", "json").stdout)
+    assert (said["written"], len(said["git"]["attributes"]), said["git"]["warnings"]) == ([], 3, [])
+    assert not (repository / "profiles").exists()
+
+
+def test_git_without_a_repository_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    result = run(tmp_path / "new", "--git")
+    assert (result.exit_code, "error[no_repository]" in result.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []

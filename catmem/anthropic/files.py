@@ -1,0 +1,131 @@
+"""A category as a text file, and what an edit of that text means for its entries.
+
+The file holds the entries that the profile sees, tag blocks in front, with a line ``§`` between them. What a prompt
+would withhold stands there as one line that names its id: such an entry can be removed or replaced, and not be read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from catmem.errors import EditError
+from catmem.model.compose import composed
+from catmem.model.document import Document, parse
+from catmem.model.pairing import pair_entries
+from catmem.model.version import Version
+from catmem.policy.styles import blocked_line
+from catmem.policy.threats import BuiltinScanner
+from catmem.policy.threats.batch import scan_each
+from catmem.service.operation import Operation
+from catmem.service.showing import value_texts
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.model.document import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryFile:
+    """A category's entries, and the text that stands for them."""
+
+    category: str
+    entries: tuple[Entry, ...]
+    document: Document
+    """The text of the file, read as one without sections: its entries are ``entries``, one by one."""
+    withheld: tuple[str, ...]
+    """The lines that stand for entries that are withheld."""
+
+    @property
+    def text(self) -> str:
+        """The text of the file."""
+        return self.document.text
+
+
+def category_file(category: str, entries: Sequence[Entry]) -> CategoryFile:
+    """The file of a category that has these entries."""
+    scanned = scan_each(BuiltinScanner(), ["\n".join([entry.body, *_tag_texts(entry)]) for entry in entries])
+    versions: list[Version] = []
+    withheld: list[str] = []
+    for entry, findings in zip(entries, scanned, strict=True):
+        version = Version.of(entry)._replace(category=UNCATEGORIZED)
+        if findings:
+            line = f"{blocked_line(', '.join(sorted({finding.rule for finding in findings})))} (id {entry.id})"
+            version = Version(UNCATEGORIZED, line, {}, line)
+            withheld.append(line)
+        versions.append(version)
+    return CategoryFile(category, tuple(entries), composed(versions, {}, _read("")), tuple(withheld))
+
+
+def _tag_texts(entry: Entry) -> list[str]:
+    tags = entry.tags
+    return [*tags, *value_texts(tags.values())]
+
+
+def _read(text: str) -> Document:
+    """A text in which no heading opens a section."""
+    return parse(text, ())
+
+
+def operations_for(file: CategoryFile, new_text: str) -> list[Operation]:
+    """The operations that make the entries of ``file`` those of ``new_text``.
+
+    An entry that is still there in other words keeps its tags, and a tag block in front sets those that it names.
+    Raises ``EditError`` (``bad_arguments``) for an edit inside of what is withheld, and ``TooLargeError``.
+    """
+    old, new = file.document.entries, _read(new_text).entries
+    _refuse_parts_of_withheld(file, new)
+    pairs = _pairs(old, new)
+    operations: list[Operation] = []
+    for index, entry in enumerate(file.entries):
+        after = pairs.get(index)
+        if after is None:
+            operations.append(Operation("remove", old_text=entry.id, category=file.category))
+        elif old[index].text != new[after].text:
+            operations.append(_replacement(file.category, entry, old[index], new[after]))
+    added = set(range(len(new))) - set(pairs.values())
+    return [*operations, *(additions(file.category, [new[index] for index in sorted(added)]))]
+
+
+def entries_of(text: str) -> tuple[Entry, ...]:
+    """The entries that a text of a file holds."""
+    return _read(text).entries
+
+
+def additions(category: str, entries: Sequence[Entry]) -> Iterator[Operation]:
+    """The operations that add entries to a category."""
+    for entry in entries:
+        tags = dict(entry.tags)
+        yield Operation("add", content=entry.body, category=category, tags=tags or None)
+
+
+def _replacement(category: str, entry: Entry, old: Entry, new: Entry) -> Operation:
+    body = None if new.body == old.body else new.body
+    tags = {key: value for key, value in new.tags.items() if value != entry.tags.get(key)}
+    if body is None and not tags:
+        # A tag block that was only taken away stays: other doors take tags away one by one.
+        return Operation("replace", content=entry.body, old_text=entry.id, category=category)
+    return Operation("replace", content=body, old_text=entry.id, category=category, tags=tags or None)
+
+
+def _pairs(old: Sequence[Entry], new: Sequence[Entry]) -> dict[int, int]:
+    """Which entry became which; those that have no words in common pair in order, if they are as many."""
+    pairs = pair_entries(old, new)
+    left_old = [index for index in range(len(old)) if index not in pairs]
+    left_new = sorted(set(range(len(new))) - set(pairs.values()))
+    if len(left_old) == len(left_new):
+        pairs |= dict(zip(left_old, left_new, strict=True))
+    return pairs
+
+
+def _refuse_parts_of_withheld(file: CategoryFile, new: Sequence[Entry]) -> None:
+    whole = {entry.text for entry in new}
+    for line in file.withheld:
+        if line not in whole and any(line in entry.text for entry in new):
+            raise EditError(
+                "an entry whose text is withheld can be removed or replaced whole, and not be changed in part",
+                code="bad_arguments",
+                hint="Leave its line as it is, or replace the whole line.",
+            )

@@ -1,0 +1,329 @@
+"""The class that the ``anthropic`` package calls when a model uses its memory tool.
+
+It is bound to one profile: what that does not see is not there, and what it may not write is refused. Every refusal is
+a ``ToolError``, which the model reads.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
+
+from catmem.anthropic.files import CategoryFile, additions, category_file, entries_of, operations_for
+from catmem.anthropic.paths import ROOT, Place, place_of
+from catmem.errors import CatmemError, EditError, NoMatchError
+from catmem.policy.access import visible
+from catmem.policy.prompt import TARGETS
+from catmem.policy.rights import Rights
+from catmem.policy.selector import is_pattern
+from catmem.service.operation import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from anthropic.types.beta import (
+        BetaCacheControlEphemeralParam,
+        BetaMemoryTool20250818CreateCommand,
+        BetaMemoryTool20250818DeleteCommand,
+        BetaMemoryTool20250818InsertCommand,
+        BetaMemoryTool20250818RenameCommand,
+        BetaMemoryTool20250818StrReplaceCommand,
+        BetaMemoryTool20250818ViewCommand,
+    )
+
+    from catmem.policy.profile import Profile
+    from catmem.service.workspace import Workspace
+
+INSTRUCTIONS = (
+    "Your memory is a set of facts. Each file under /memories is one category; a line that holds § alone stands "
+    "between two facts. Keep each fact to a sentence or two. A [key: value] block in front of a fact holds its dates "
+    "and tags, and is kept for you."
+)
+"""For the system prompt of whoever uses the tool."""
+
+_MOST_TEXT = 256 << 10
+_MOST_SHOWN = 60_000
+"""Characters of one view."""
+_WIDTH = 6
+_PATIENCE = 3
+_STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
+_NEEDS: dict[str, dict[str, type]] = {
+    "view": {"path": str},
+    "create": {"path": str, "file_text": str},
+    "str_replace": {"path": str, "old_str": str, "new_str": str},
+    "insert": {"path": str, "insert_line": int, "insert_text": str},
+    "delete": {"path": str},
+    "rename": {"old_path": str, "new_path": str},
+}
+
+
+class CatmemMemoryTool(BetaAbstractMemoryTool):
+    """A profile's memory as the files of Anthropic's memory tool.
+
+    >>> tool = CatmemMemoryTool(catmem.Workspace.open("."), "trinity")  # doctest: +SKIP
+    >>> client.beta.messages.tool_runner(tools=[tool], ...)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, workspace: Workspace, profile: str, *, cache_control: BetaCacheControlEphemeralParam | None = None
+    ) -> None:
+        """Bind the tool to a profile. Raises ``UnknownNameError`` and ``ConfigError``."""
+        super().__init__(cache_control=cache_control)
+        self._workspace = workspace
+        self._profile = workspace.profile(profile).name
+        self._viewed: dict[str, str] = {}
+        """The text of each file as the model last saw it."""
+        self._refusals = 0
+
+    def new_turn(self) -> None:
+        """Start counting refusals anew: the user has spoken."""
+        self._refusals = 0
+
+    def call(self, input: object) -> Any:  # noqa: A002, ANN401 - the names and types of the class above
+        """Do what a model asks, whose words may be anything."""
+        with self._as_tool_errors():
+            _check(input)
+        return super().call(input)
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """List a folder, or show a file with line numbers."""
+        with self._as_tool_errors():
+            place = self._place(command.path)
+            if place.category is None:
+                return self._listed(place)
+            return self._shown(place, self._file(place), command.view_range)
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Add the entries of a text to a category in which the profile sees none yet."""
+        with self._as_tool_errors():
+            place = self._file_place(command.path)
+            _, file, digest = self._now(place)
+            if file.entries:
+                raise EditError(
+                    f"{place.path} already exists",
+                    code="bad_arguments",
+                    hint="Change it with str_replace, or add to it with insert.",
+                )
+            entries = entries_of(command.file_text)
+            if not entries:
+                raise EditError("there is no text to store", code="empty", hint="Give the file some text.")
+            self._write(place, list(additions(file.category, entries)), digest)
+            return f"File created successfully at: {place.path}"
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace a text that the file holds once."""
+        with self._as_tool_errors():
+            place = self._file_place(command.path)
+            _, file, digest = self._existing(place)
+            count = file.text.count(command.old_str) if command.old_str else 0
+            if count != 1:
+                raise NoMatchError(
+                    f"old_str stands in {place.path} {count} times, so nothing was replaced",
+                    hint="Give a text that stands there exactly once; view the file to see what it says.",
+                )
+            self._change(place, file, file.text.replace(command.old_str, command.new_str), digest)
+            return f"The memory file has been edited. {self._after(place)}"
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Insert lines behind a line of the file as it was last shown."""
+        with self._as_tool_errors():
+            place = self._file_place(command.path)
+            _, file, digest = self._existing(place)
+            if self._viewed.get(place.path, file.text) != file.text:
+                raise EditError(
+                    f"{place.path} was changed since you viewed it, so its lines are others now",
+                    code="bad_arguments",
+                    hint="View it again.",
+                )
+            lines = file.text.split("\n")[:-1] if file.text.endswith("\n") else file.text.split("\n")
+            if not 0 <= command.insert_line <= len(lines):
+                raise EditError(
+                    f"there is no line {command.insert_line} in {place.path}",
+                    code="bad_arguments",
+                    hint=f"insert_line is 0 to {len(lines)}.",
+                )
+            lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
+            self._change(place, file, "\n".join(lines) + "\n", digest)
+            return f"The file {place.path} has been edited. {self._after(place)}"
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Remove all entries of a category that the profile sees."""
+        with self._as_tool_errors():
+            place = self._file_place(command.path)
+            _, file, digest = self._existing(place)
+            removals = [Operation("remove", old_text=entry.id, category=file.category) for entry in file.entries]
+            self._write(place, removals, digest)
+            return f"Successfully deleted {place.path}"
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Move all entries of a category that the profile sees into another category of the same target."""
+        with self._as_tool_errors():
+            old, new = self._file_place(command.old_path), self._file_place(command.new_path)
+            if old.target != new.target:
+                raise EditError(
+                    f"{old.path} cannot be moved to {new.path}: user and memory are two files",
+                    code="bad_arguments",
+                    hint="Create the facts there, and delete them here.",
+                )
+            _, file, digest = self._existing(old)
+            if self._now(new)[1].entries:
+                raise EditError(f"{new.path} already exists", code="bad_arguments", hint="Choose another name.")
+            moves = [
+                Operation("move", old_text=entry.id, category=file.category, to_category=new.category)
+                for entry in file.entries
+            ]
+            self._write(old, moves, digest)
+            return f"Successfully renamed {old.path} to {new.path}"
+
+    def clear_all_memory(self) -> str:
+        """Refused: memory is shared, and nothing takes all of it away at once."""
+        raise ToolError("This memory is not cleared at once. A person removes entries with catmem remove or purge.")
+
+    # --- places ----------------------------------------------------------------------------------------------------
+
+    def _place(self, path: str) -> Place:
+        return place_of(path, self._workspace.config.taxonomy.aliases)
+
+    def _file_place(self, path: str) -> Place:
+        place = self._place(path)
+        if place.category is None:
+            raise EditError(
+                f"{place.path} is a folder, and folders stay as they are",
+                code="bad_arguments",
+                hint=self._may_write(place.target or TARGETS[0]),
+            )
+        return place
+
+    def _now(self, place: Place) -> tuple[Profile, CategoryFile, str]:
+        """The profile, the file as it is now, and the digest of the whole document that it was read from."""
+        workspace = self._workspace
+        profile = workspace.profile(self._profile)
+        reading = workspace.read(self._profile, place.target or TARGETS[0])
+        view = visible(reading.document, place.target or TARGETS[0], profile, workspace.config.taxonomy)
+        category = place.category or ""
+        entries = [entry for entry in view.entries if entry.category == category]
+        return profile, category_file(category, entries), reading.digest
+
+    def _file(self, place: Place) -> CategoryFile:
+        return self._now(place)[1]
+
+    def _existing(self, place: Place) -> tuple[Profile, CategoryFile, str]:
+        found = self._now(place)
+        if not found[1].entries:
+            raise self._missing(place)
+        return found
+
+    def _missing(self, place: Place) -> EditError:
+        """What to say of a file that is not there: in the same words if it is hidden."""
+        return EditError(
+            f"The path {place.path} does not exist",
+            code="bad_arguments",
+            hint=f"{self._may_write(place.target or TARGETS[0])} View {ROOT} to see what is there.",
+        )
+
+    def _may_write(self, target: str) -> str:
+        """Which files the profile may write, as a sentence."""
+        names = [name for name in self._writable(target) if not is_pattern(name)]
+        if not names:
+            return "Any category may be written that you see." if self._writable(target) else "You may write nothing."
+        return f"You may write {', '.join(Place(target, name).path for name in names)}."
+
+    def _writable(self, target: str) -> Sequence[str]:
+        workspace = self._workspace
+        rights = Rights(workspace.profile(self._profile), target, workspace.config.taxonomy)
+        return tuple(workspace.config.taxonomy.categories) if rights.unbounded else rights.writable_names()
+
+    # --- showing ---------------------------------------------------------------------------------------------------
+
+    def _listed(self, place: Place) -> str:
+        targets = TARGETS if place.target is None else (place.target,)
+        lines = [f"Here are the files in {place.path}:"]
+        for target in targets:
+            for category in self._workspace.view(self._profile, target).categories:
+                at = Place(target, category)
+                lines.append(f"{len(self._file(at).text.encode())}B\t{at.path}")
+        lines += [self._may_write(target) for target in targets]
+        return "\n".join(lines)
+
+    def _shown(self, place: Place, file: CategoryFile, view_range: list[int] | None = None) -> str:
+        if not file.entries:
+            raise self._missing(place)
+        self._viewed[place.path] = file.text
+        lines = file.text.rstrip("\n").split("\n")
+        first, last = _range(view_range, len(lines))
+        said: list[str] = []
+        size = 0
+        for number in range(first, last + 1):
+            line = f"{number:>{_WIDTH}}\t{lines[number - 1]}"
+            size += len(line) + 1
+            if said and size > _MOST_SHOWN:
+                said.append(f"(cut: lines {number} to {len(lines)} are there too; ask with view_range)")
+                break
+            said.append(line)
+        return f"Here's the content of {place.path} with line numbers:\n" + "\n".join(said)
+
+    def _after(self, place: Place) -> str:
+        """The file after an edit, which may have taken its last entry."""
+        file = self._file(place)
+        return self._shown(place, file) if file.entries else f"{place.path} is empty now, and no longer there."
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def _change(self, place: Place, file: CategoryFile, new_text: str, digest: str) -> None:
+        operations = operations_for(file, new_text)
+        if not operations:
+            raise EditError("this changes no fact", code="bad_arguments", hint="View the file to see what it says.")
+        self._write(place, operations, digest)
+
+    def _write(self, place: Place, operations: list[Operation], digest: str) -> None:
+        self._workspace.write(
+            self._profile, operations, target=place.target or TARGETS[0], actor=self._profile, expected=digest
+        )
+        self._refusals = 0
+
+    @contextmanager
+    def _as_tool_errors(self) -> Iterator[None]:
+        """What catmem refuses, as the model reads it."""
+        try:
+            yield
+        except CatmemError as error:
+            self._refusals += 1
+            parts = [f"{error.message.rstrip('.')}.", error.hint or "Look at what is there, and try something else."]
+            if self._refusals >= _PATIENCE:
+                parts[1:] = [_STOP.format(count=self._refusals)]
+            raise ToolError(" ".join(parts)) from error
+
+
+def _check(given: object) -> None:
+    """Raise ``EditError`` (``bad_arguments``) for what is no command; the package takes anything for one."""
+    if not isinstance(given, dict):
+        raise _bad("the input must be an object")
+    needs = _NEEDS.get(str(given.get("command")))
+    if needs is None:
+        raise _bad(f"there is no command {str(given.get('command'))[:80]!r}")
+    for name, kind in needs.items():
+        value = given.get(name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise _bad(f"{given['command']} needs {name}, {'a number' if kind is int else 'a text'}")
+        if isinstance(value, str) and len(value) > _MOST_TEXT:
+            raise _bad(f"{name} has {len(value):,} characters, over the limit of {_MOST_TEXT:,}")
+    lines = given.get("view_range")
+    if lines is not None and not (
+        isinstance(lines, list) and len(lines) == len(("first", "last")) and all(type(each) is int for each in lines)
+    ):
+        raise _bad("view_range must be two numbers")
+
+
+def _bad(message: str) -> EditError:
+    commands = ", ".join(_NEEDS)
+    return EditError(message, code="bad_arguments", hint=f"The commands are {commands}.")
+
+
+def _range(view_range: list[int] | None, count: int) -> tuple[int, int]:
+    """The first and the last line to show; -1 is the end."""
+    if view_range is None:
+        return 1, count
+    first, last = view_range
+    return max(1, first), count if last == -1 else min(last, count)

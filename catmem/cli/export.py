@@ -1,0 +1,96 @@
+"""``catmem export``: memory files for other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem.cli.options import open_workspace, root_option, target_option
+from catmem.cli.output import emit, emit_json, printable, say, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.service.exporting import Exported, Form
+
+
+def _remember_format(ctx: click.Context, _param: click.Parameter, value: Form) -> Form:
+    ctx.meta["catmem.json"] = value == "json"
+    return value
+
+
+@click.command(
+    epilog="Examples: catmem export --format json   catmem export -p trinity -t memory --format hermes > MEMORY.md   "
+    "catmem export --format markdown -o handbook"
+)
+@click.option("-p", "--profile", "profiles", metavar="NAME", multiple=True, help="Whose memory. By default everyone's.")
+@target_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["json", "hermes", "markdown"]),
+    required=True,
+    is_eager=True,
+    callback=_remember_format,
+    help="Everything, typed; the flat file of Hermes Agent, with § lines; or headings and bullets for people.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    default="-",
+    show_default=True,
+    help="A folder, in which each profile gets its own; - is standard output.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace files of DIR; never the memory files of the root.")
+@root_option
+def command(  # noqa: PLR0913 - one parameter an option
+    profiles: tuple[str, ...],
+    target: str | None,
+    form: Form,
+    output: str,
+    root_folder: str | None,
+    *,
+    overwrite: bool,
+) -> None:
+    """Write the memory files of profiles in a form that other programs read.
+
+    An export is for people: it holds whole files, categories that the profile does not see included. What the form has
+    no place for is said. The flat file of Hermes Agent goes to standard output one at a time (-p and -t).
+    """
+    from catmem.service.exporting import export, write_export
+
+    workspace = open_workspace(root_folder)
+    made = export(workspace, profiles or tuple(workspace.profiles()), form, target)
+    if output == "-":
+        _print(made, form)
+    else:
+        for name in write_export(workspace, made, Path(output), overwrite=overwrite):
+            say(printable(f"wrote {shown_path(Path(output).absolute() / name)}"))
+    for each in made:
+        if each.lost:
+            say(printable(f"{each.profile}/{each.target}: this form has no place for {' and '.join(each.lost)}"))
+
+
+def _print(made: Sequence[Exported], form: Form) -> None:
+    if form == "json":
+        files = [{"profile": each.profile, "target": each.target, **each.document} for each in made]
+        emit_json({"files": files})
+    elif form == "hermes":
+        if len(made) > 1:
+            raise click.UsageError(f"These are {len(made)} files. Name one (-p and -t), or a folder (-o).")
+        _emit_text("".join(each.text for each in made))
+    else:
+        _emit_text("\n".join(_named(each, len(made)) for each in made))
+
+
+def _emit_text(text: str) -> None:
+    """Write a text as it is to a file or a program; a terminal gets escapes for what it would act on."""
+    emit(printable(text) if sys.stdout is not None and sys.stdout.isatty() else text)
+
+
+def _named(each: Exported, count: int) -> str:
+    return each.text if count == 1 else f"# {each.profile}: {each.target}\n\n{each.text}"

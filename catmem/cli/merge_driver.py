@@ -1,0 +1,191 @@
+"""``catmem merge-driver``: what git runs to merge a memory file (``catmem init --git`` tells git of it).
+
+git gives three temporary files. The merged text goes into that of our side; status 0 tells git that it is whole, and 1
+that a person has to look at it. What catmem cannot merge gets the conflict that git itself would leave, since git would
+otherwise show our side alone, as if theirs had never been.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from catmem.cli.options import format_option, root_option
+from catmem.cli.output import emit_json, first_line, printable, say
+from catmem.errors import CatmemError, UnreadableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from catmem.model.document import Document
+    from catmem.model.merge import Conflict
+    from catmem.model.version import Version
+
+_WIDTH = 100
+_CONFLICT = 1
+_STOP = 129
+"""The least status with which git gives the whole merge up."""
+
+_SAID = {
+    "body": "both sides reworded this entry, and both versions are in the file",
+    "removed": "one side changed this entry and the other removed it; it is in the file",
+    "tags": "the sides gave this entry different tags; one of the two is in the file",
+    "category": "the sides moved this entry to different categories; it is in one of the two",
+    "title": "the sides gave the document different titles; one of the two is in the file",
+}
+
+
+class _Merged(NamedTuple):
+    """The text of a merge, and what a person has to look at in it."""
+
+    text: str
+    conflicts: tuple[Conflict, ...] = ()
+
+
+# What follows the first file is no option, whatever it is called.
+@click.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog="Examples: catmem merge-driver %O %A %B %P   catmem merge-driver old.md ours.md theirs.md homes/neo/USER.md",
+)
+@root_option
+@format_option
+@click.argument("base")
+@click.argument("ours")
+@click.argument("theirs")
+@click.argument("name", metavar="[PATH]", required=False)
+def command(  # noqa: PLR0913 - one parameter an argument or option
+    base: str, ours: str, theirs: str, name: str | None, root_folder: str | None, *, as_json: bool
+) -> None:
+    """Merge the files OURS and THEIRS, which come from BASE, by entry, and write the result to OURS.
+
+    git runs this: the config line that 'catmem init --git' writes gives it %O %A %B %P. PATH is where the file stands
+    in the repository; its root says what aliases mean, and a catmem.seed.lock is merged as what it is.
+
+    The status is 1 if there are conflicts. Of an entry that both sides reworded both versions stay. A file that is not
+    UTF-8 or too large gets the conflict that git leaves.
+    """
+    name = name or ours
+    try:
+        merged = _merged(Path(base), Path(ours), Path(theirs), name, root_folder)
+    except CatmemError as error:
+        _leave_to_git(base, ours, theirs)
+        error.path, error.exit_status = name, _CONFLICT
+        error.hint = "The file is as git merges it, line by line. Mend it by hand, then 'git add' it."
+        raise
+    except BaseException:
+        _leave_to_git(base, ours, theirs)  # whatever it was, our side alone must not pass for the merge
+        raise
+    _write(Path(ours), merged.text)
+    if as_json:
+        emit_json({"path": name, "merged": True, "conflicts": [_told(conflict) for conflict in merged.conflicts]})
+    for line in _lines(name, merged.conflicts):
+        say(printable(line))
+    if merged.conflicts:
+        click.get_current_context().exit(_CONFLICT)
+
+
+def _merged(base: Path, ours: Path, theirs: Path, name: str, root_folder: str | None) -> _Merged:
+    from catmem.policy.seedlock import LOCK_NAME
+
+    sides = [_bytes(path) for path in (base, ours, theirs)]
+    if Path(name).name == LOCK_NAME:
+        return _merged_locks(*sides)
+    from catmem.model.merge import merge
+
+    parse = _reader(name, root_folder)
+    found = merge(*(parse(side) for side in sides))
+    return _Merged(found.text, found.conflicts)
+
+
+def _merged_locks(base: bytes, ours: bytes, theirs: bytes) -> _Merged:
+    from catmem.policy.seedlock import SeedLock, read_lock
+    from catmem.policy.seedlock_merge import merge_locks
+
+    was, mine, other = (read_lock(side) for side in (base, ours, theirs))
+    for side in (mine, other):
+        if side.notes:
+            raise UnreadableError(f"a side of the merge {side.notes[0]}", code="not_mergeable")
+    # A base that is not whole tells nothing: then only what both sides hold is sure.
+    return _Merged(merge_locks(SeedLock() if was.notes else was, mine, other).to_text())
+
+
+def _bytes(path: Path) -> bytes:
+    from catmem.reading import read_bounded
+    from catmem.text import DEFAULT_LIMITS
+
+    return read_bounded(path, DEFAULT_LIMITS.file_bytes)
+
+
+def _reader(name: str, root_folder: str | None) -> Callable[[bytes], Document]:
+    """How the root of the file reads memory files; without a root, every level-2 heading opens a section."""
+    from catmem.model.document import parse
+    from catmem.policy.config import find_root
+    from catmem.service.workspace import Workspace
+
+    root = root_folder or find_root(Path(name).parent)
+    return parse if root is None else Workspace.open(root, search=False).parse
+
+
+def _leave_to_git(base: str, ours: str, theirs: str) -> None:
+    """Let git merge the lines, conflict marks and all. A file that it takes for binary stays as our side has it."""
+    labels = [part for label in ("ours", "base", "theirs") for part in ("-L", label)]
+    try:
+        done = subprocess.run(  # noqa: S603 - git, on the files that git itself gave
+            ["git", "merge-file", *labels, "--", ours, base, theirs],  # noqa: S607 - git runs this with itself on PATH
+            check=False,
+            capture_output=True,
+        )
+    except OSError as error:
+        say(printable(f"git merge-file cannot be run: {error.strerror or error}"))
+        return
+    if done.stderr:
+        say(printable(done.stderr.decode(errors="replace").rstrip("\n")))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_bytes(text.encode())
+    except OSError as error:
+        failed = UnreadableError(
+            f"cannot be written: {error.strerror or error}",
+            code="not_writable",
+            path=path,
+            hint="git stops this merge. See to the disk, then merge again.",
+        )
+        failed.exit_status = _STOP
+        raise failed from error
+
+
+def _lines(name: str, conflicts: tuple[Conflict, ...]) -> Iterator[str]:
+    """What a person is told, with the words that the file may not hold."""
+    if not conflicts:
+        return
+    count = "1 conflict" if len(conflicts) == 1 else f"{len(conflicts)} conflicts"
+    yield f"{name}: {count} between entries"
+    for conflict in conflicts:
+        yield f"  {_SAID[conflict.reason]}:"
+        for side in ("base", "ours", "theirs"):
+            yield f"    {side:<7} {_shown(conflict, getattr(conflict, side))}"
+    yield f"Put the file right, then: git add {name}"
+
+
+def _shown(conflict: Conflict, version: Version | None) -> str:
+    if version is None:
+        return "(not there)"
+    if conflict.reason == "title":
+        return first_line(version.text, _WIDTH)
+    return f"{version.category}: {first_line(version.text, _WIDTH)}"
+
+
+def _told(conflict: Conflict) -> dict[str, object]:
+    sides = {side: getattr(conflict, side) for side in ("base", "ours", "theirs")}
+    return {
+        "reason": conflict.reason,
+        **{
+            side: None if version is None else {"category": version.category, "text": version.text}
+            for side, version in sides.items()
+        },
+    }

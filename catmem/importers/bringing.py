@@ -1,0 +1,294 @@
+"""Writing what was read from another program: one guarded write a file, as a person's edit.
+
+What is in the file already, in whatever category, is not brought in again; so the same import twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from catmem.errors import OverBudgetError, UnknownNameError
+from catmem.importers.imported import LeftOut
+from catmem.policy.schema import shown, suggestion, tag_faults
+from catmem.policy.staleness import read_date
+from catmem.service.clock import today
+from catmem.service.operation import Operation
+from catmem.service.showing import findings_in
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.text import DEFAULT_LIMITS, unify_newlines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
+
+    from catmem.importers.imported import Imported, ImportedEntry
+    from catmem.policy.config import Config
+    from catmem.service.workspace import Workspace
+    from catmem.service.writing import Written
+
+ANY = "*"
+"""In a map: every kind that is not named."""
+
+MOST_AT_ONCE = 1_000
+"""New entries of one write."""
+
+Outcome = Literal["new", "there", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An entry with the place that it gets. ``threats`` are the rules for which a prompt would withhold it.
+
+    ``outcome``: it is ``new``, it is ``there`` already, or what came from the same place is there with other words
+    (``changed``), and then that stays.
+    """
+
+    entry: ImportedEntry
+    target: str
+    category: str
+    tags: Mapping[str, str | list[str]]
+    threats: tuple[str, ...]
+    outcome: Outcome
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready data."""
+        return {
+            "outcome": self.outcome,
+            "target": self.target,
+            "category": self.category,
+            "body": self.entry.body,
+            "tags": dict(self.tags),
+            "place": self.entry.place,
+            "kind": self.entry.kind,
+            "threats": list(self.threats),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPlan:
+    """What an import would do: the entries, what has no place, and what to say of both.
+
+    ``expected`` are the digests of the files that it was made for.
+    """
+
+    profile: str
+    entries: tuple[Placed, ...]
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+    expected: Mapping[str, str]
+
+
+def plan_import(
+    workspace: Workspace,
+    profile: str,
+    imported: Imported,
+    *,
+    target: str | None = None,
+    categories: Mapping[str, str] | None = None,
+) -> ImportPlan:
+    """What bringing ``imported`` into a profile's files would do; nothing is written.
+
+    ``target`` is where all of it goes, by default where the other program has it, else ``user``. ``categories`` gives a
+    category to a kind (``ANY`` to the others); by default a kind goes to the category of its name, and to
+    ``__uncategorized__`` where the root declares none. Raises ``UnknownNameError`` and ``UnreadableError``.
+    """
+    workspace.profile(profile)
+    placing = _Placing(workspace.config, categories or {}, today())
+    left_out = list(imported.left_out)
+    fitting: list[ImportedEntry] = []
+    for entry in imported.entries:
+        why = _unfit(entry)
+        if why is None:
+            fitting.append(entry)
+        else:
+            left_out.append(_told(entry, why))
+    targets = sorted({target or each.target or "user" for each in fitting}, reverse=True)
+    readings = {each: workspace.read(profile, each) for each in targets}
+    seen = {each: _Seen(reading.document.entries) for each, reading in readings.items()}
+    placed: list[Placed] = []
+    for entry in fitting:
+        where = target or entry.target or "user"
+        category, tags = placing.category(entry), placing.tags(entry, left_out)
+        threats = tuple(sorted({finding.rule for finding in findings_in([entry.body, *_texts(tags)])}))
+        placed.append(Placed(entry, where, category, tags, threats, seen[where].outcome(entry, tags)))
+    digests = {each: reading.digest for each, reading in readings.items()}
+    return ImportPlan(profile, tuple(placed), tuple(left_out), tuple(_notes(placed, placing)), digests)
+
+
+def carry_out(workspace: Workspace, plan: ImportPlan, *, dry_run: bool = False) -> list[Written]:
+    """Write the new entries of a plan, each file in one revision, or in one for each ``MOST_AT_ONCE`` entries.
+
+    Raises what ``Workspace.write`` raises; a file that changed since the plan is refused (``StaleError``). All files
+    are tried before the first is written. With ``dry_run`` nothing is written, and of very many entries only the first
+    are tried.
+    """
+    additions: dict[str, list[Operation]] = {}
+    for each in plan.entries:
+        if each.outcome == "new":
+            additions.setdefault(each.target, []).append(_addition(each))
+    tried: list[Written] = []
+    for target, operations in additions.items():
+        first = _write(workspace, plan.profile, target, operations[:MOST_AT_ONCE], plan.expected[target], dry_run=True)
+        _refuse_too_long(first, operations[MOST_AT_ONCE:])
+        tried.append(first)
+    if dry_run:
+        return tried
+    written: list[Written] = []
+    for target, operations in additions.items():
+        expected = plan.expected[target]
+        for start in range(0, len(operations), MOST_AT_ONCE):
+            part = operations[start : start + MOST_AT_ONCE]
+            written.append(_write(workspace, plan.profile, target, part, expected, dry_run=False))
+            expected = written[-1].digest
+    return written
+
+
+def _write(  # noqa: PLR0913 - what to write where, on what, and whether
+    workspace: Workspace, profile: str, target: str, operations: Sequence[Operation], expected: str, *, dry_run: bool
+) -> Written:
+    return workspace.write(profile, operations, target=target, expected=expected, dry_run=dry_run)
+
+
+def _refuse_too_long(first: Written, others: Sequence[Operation]) -> None:
+    """Raise ``OverBudgetError`` if what is written later cannot fit, so that the first part is not written either."""
+    limit = first.usage.limit
+    size = first.usage.size + sum(len(each.content or "") for each in others)
+    if limit is not None and size > limit:
+        raise OverBudgetError(
+            f"{first.entity} would have {size:,} characters or more, over the limit of {limit:,}",
+            size=size,
+            limit=limit,
+            hint="Nothing was written. Import a part of it, or raise the limit.",
+        )
+
+
+def _addition(placed: Placed) -> Operation:
+    # What was verified on a day was there on that day.
+    day = read_date(placed.tags.get("verified_date"))
+    return Operation("add", content=placed.entry.body, category=placed.category, tags=dict(placed.tags), as_of=day)
+
+
+@dataclass(slots=True)
+class _Placing:
+    """Which category and which tags an entry gets in this root."""
+
+    config: Config
+    categories: Mapping[str, str]
+    today: date
+
+    def __post_init__(self) -> None:
+        for name in self.categories.values():
+            if not self._is_declared(self._slug(name)):
+                taxonomy = self.config.taxonomy
+                raise UnknownNameError(
+                    f"the category {shown(name)} is not declared in catmem.yaml",
+                    code="unknown_category",
+                    hint=suggestion(slugify(name), taxonomy.categories, "categories"),
+                )
+
+    def category(self, entry: ImportedEntry) -> str:
+        """The category of an entry."""
+        named = self.categories.get(entry.kind or "", self.categories.get(ANY))
+        if named is not None:
+            return self._slug(named)
+        slug = self._slug(entry.kind or "")
+        return slug if slug and self._is_declared(slug) else UNCATEGORIZED
+
+    def is_lost(self, kind: str) -> bool:
+        """Whether entries of a kind have no category here."""
+        return kind not in self.categories and ANY not in self.categories and not self._is_declared(self._slug(kind))
+
+    def tags(self, entry: ImportedEntry, left_out: list[LeftOut]) -> dict[str, str | list[str]]:
+        """The tags of an entry; fields count where the root declares a tag of their name. The rest is left out."""
+        tags = dict(entry.tags)
+        for key, value in entry.fields.items():
+            if key in self.config.tag_schemas:
+                tags[key] = value
+            else:
+                left_out.append(LeftOut(entry.place, key, value, "no tag of this name is declared"))
+        for key, message in tag_faults(tags, self.config.tag_schemas):
+            left_out.append(LeftOut(entry.place, key, str(tags.pop(key, "")), message))
+        for key in ("created", "verified_date"):
+            day = read_date(tags.get(key))
+            if day is not None and day > self.today:
+                left_out.append(LeftOut(entry.place, key, str(tags.pop(key)), "it is in the future"))
+        return tags
+
+    def _slug(self, name: str) -> str:
+        slug = slugify(name)
+        return self.config.taxonomy.aliases.get(slug, slug)
+
+    def _is_declared(self, slug: str) -> bool:
+        taxonomy = self.config.taxonomy
+        return bool(slug) and (slug in taxonomy.declared() or not (taxonomy.closed or taxonomy.card_titles))
+
+
+class _Seen:
+    """What stands in a file, and what this import has put there."""
+
+    def __init__(self, entries: Sequence[Any]) -> None:
+        self._bodies = {entry.body for entry in entries}
+        self._sources = {source for entry in entries if isinstance(source := entry.tags.get("source"), str)}
+
+    def outcome(self, entry: ImportedEntry, tags: Mapping[str, str | list[str]]) -> Outcome:
+        body = _body(entry)
+        if body in self._bodies:
+            return "there"
+        if entry.single and tags.get("source") in self._sources:
+            return "changed"
+        self._bodies.add(body)
+        return "new"
+
+
+def _body(entry: ImportedEntry) -> str:
+    return unify_newlines(entry.body).strip()
+
+
+def _unfit(entry: ImportedEntry) -> str | None:
+    """Why an entry cannot be stored at all."""
+    body = _body(entry)
+    if not body:
+        return "it has no text"
+    if len(body) + DEFAULT_LIMITS.tag_block_chars > DEFAULT_LIMITS.entry_chars:
+        return f"it has {len(body):,} characters, more than an entry may have"
+    try:
+        "".join([body, entry.kind or "", *_texts(entry.tags), *entry.fields.values()]).encode()
+    except UnicodeEncodeError:
+        return "it holds half of a character (a lone surrogate), which no file can hold"
+    return None
+
+
+def _told(entry: ImportedEntry, why: str) -> LeftOut:
+    value = entry.body[:200].encode(errors="backslashreplace").decode()
+    return LeftOut(entry.place, "entry", value, why)
+
+
+def _texts(tags: Mapping[str, str | list[str]]) -> Iterator[str]:
+    for value in tags.values():
+        yield from [value] if isinstance(value, str) else value
+
+
+def _notes(placed: Sequence[Placed], placing: _Placing) -> Iterator[str]:
+    """What a person should know of the new entries."""
+    new = [each for each in placed if each.outcome == "new"]
+    lost = Counter(each.entry.kind for each in new if each.entry.kind and placing.is_lost(each.entry.kind))
+    for kind, count in lost.items():
+        yield (
+            f"no category is called {shown(str(kind))}: {_counted(count)} of that kind in __uncategorized__; "
+            f"--map '{kind}=CATEGORY' puts them elsewhere"
+        )
+    without_date = sum(not {"created", "verified_date"} & set(each.tags) for each in new)
+    if without_date:
+        yield f"{_counted(without_date)} without a date: created is the day of the import"
+    withheld = sum(bool(each.threats) for each in new)
+    if withheld:
+        yield f"{_counted(withheld)} that a prompt will withhold, because the text looks hostile or holds a secret"
+    changed = sum(each.outcome == "changed" for each in placed)
+    if changed:
+        yield f"{_counted(changed)} brought in before and changed since, here or there: what is here stays"
+
+
+def _counted(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count:,} entries"

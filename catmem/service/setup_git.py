@@ -1,0 +1,165 @@
+"""Tell git how to merge and show memory files: the lines of ``catmem init --git``.
+
+``.gitattributes`` in the root, which is committed, names the files; the repository's own configuration, which each
+clone has to itself, says what to run. What somebody else set in it stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catmem.errors import CatmemError, UnreadableError
+from catmem.policy.seedlock import LOCK_NAME
+from catmem.reading import read_bounded
+from catmem.service.workspace import FILE_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ATTRIBUTES = ".gitattributes"
+CONFIG = {
+    "merge.catmem.name": "catmem: memory files, entry by entry",
+    "merge.catmem.driver": "catmem merge-driver %O %A %B %P",
+    "diff.catmem.textconv": "catmem diff --git",
+    "diff.catmem.xfuncname": "^## .*$",
+}
+"""What the repository's configuration is given; the last lets git name the section above each change."""
+
+_MERGED = ("merge", "diff")
+_LINES = (*(f"{name} merge=catmem diff=catmem" for name in FILE_NAMES.values()), f"{LOCK_NAME} merge=catmem")
+_LIMIT = 1 << 20
+
+
+class GitError(CatmemError):
+    """git is not there or refuses. Codes: ``no_git``, ``no_repository``, ``git`` (git said something else)."""
+
+    code = "git"
+
+
+@dataclass(frozen=True, slots=True)
+class GitSetup:
+    """What ``set_up_git`` did. ``attributes`` and ``config`` are what was added, empty the second time."""
+
+    repository: Path
+    attributes: tuple[str, ...]
+    config: tuple[str, ...]
+    warnings: tuple[str, ...]
+    """What keeps git from using it."""
+
+
+def find_repository(folder: str | Path) -> Path:
+    """The top of the git working tree that ``folder``, or the nearest folder above it that exists, lies in.
+
+    Raises ``GitError``.
+    """
+    start = Path(os.path.abspath(folder))  # noqa: PTH100 - absolute() keeps "..", which parents would climb through
+    nearest = next(each for each in (start, *start.parents) if each.is_dir())
+    done = _git(nearest, "rev-parse", "--show-toplevel")
+    if done.returncode:
+        raise GitError(
+            "is in no git repository",
+            code="no_repository",
+            path=folder,
+            hint="Nothing was written. Run 'git init' first, or leave --git out.",
+        )
+    return Path(done.stdout.rstrip("\n"))
+
+
+def set_up_git(root: str | Path) -> GitSetup:
+    """Write what git needs to merge the memory files of ``root`` by entry; what is there already stays.
+
+    Raises ``GitError``, and ``UnreadableError`` for a ``.gitattributes`` that cannot be read or written.
+    """
+    folder = Path(root)
+    repository = find_repository(folder)
+    missing = _missing_lines(folder / ATTRIBUTES)
+    config, warnings = _set_config(folder)
+    added = _add_lines(folder / ATTRIBUTES, missing)
+    return GitSetup(repository, added, tuple(config), (*warnings, *_overruled(folder), *_not_on_path()))
+
+
+def _missing_lines(path: Path) -> str:
+    """What to add to a ``.gitattributes``, with a newline in front if its last line has none."""
+    present = ""
+    if os.path.lexists(path):
+        try:
+            # Git follows no link here, and nothing outside the folder is to be written.
+            present = read_bounded(path, _LIMIT, follow_symlink=False).decode(errors="replace")
+        except UnreadableError as error:
+            error.hint = "Nothing was written. Put a file there, or move away what is there."
+            raise
+    lines = {" ".join(line.split()) for line in present.split("\n")}
+    missing = [line for line in _LINES if line not in lines]
+    start = "\n" if missing and present and not present.endswith("\n") else ""
+    return start + "".join(f"{line}\n" for line in missing)
+
+
+def _add_lines(path: Path, text: str) -> tuple[str, ...]:
+    if text:
+        try:
+            with path.open("a", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+        except OSError as error:
+            raise UnreadableError(
+                f"cannot be written: {error.strerror or error}",
+                code="not_writable",
+                path=path,
+                hint="Choose a folder that this user may write. Running it again goes on.",
+            ) from error
+    return tuple(text.split("\n")[:-1]) if not text.startswith("\n") else tuple(text.split("\n")[1:-1])
+
+
+def _set_config(folder: Path) -> tuple[list[str], list[str]]:
+    """The settings that were made, and warnings of those that somebody made otherwise."""
+    made: list[str] = []
+    warnings: list[str] = []
+    for key, value in CONFIG.items():
+        present = _git(folder, "config", "--local", "--get-all", key).stdout.rstrip("\n")
+        if not present:
+            _must(folder, "config", "--local", key, value)
+            made.append(f"{key} = {value}")
+        elif present != value:
+            warnings.append(f"{key} is {present!r} in this repository, and was left so; catmem's own is {value!r}")
+    return made, warnings
+
+
+def _overruled(folder: Path) -> Iterable[str]:
+    """Warnings of memory files for which git listens to other attributes, for example in ``.git/info/attributes``."""
+    names = [*FILE_NAMES.values(), LOCK_NAME]
+    said = _must(folder, "check-attr", "-z", *_MERGED, "--", *names).split("\0")
+    for name, attribute, value in zip(said[::3], said[1::3], said[2::3], strict=False):
+        if value != "catmem" and (attribute == "merge" or name != LOCK_NAME):
+            yield f"git takes {attribute}={value} for {name} from other attributes, which win over {ATTRIBUTES}"
+
+
+def _not_on_path() -> Iterable[str]:
+    if shutil.which("catmem") is None:
+        yield "there is no catmem on PATH, and git runs it from there: a merge would leave our side alone in the file"
+
+
+def _must(folder: Path, *arguments: str) -> str:
+    done = _git(folder, *arguments)
+    if done.returncode:
+        said = done.stderr.strip() or f"git {arguments[0]} ended with status {done.returncode}"
+        raise GitError(said, path=folder, hint="See to what git says, then run this again.")
+    return done.stdout
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(  # noqa: S603 - git with fixed words and paths
+            ["git", "-C", str(folder), *arguments],  # noqa: S607 - the git that the user has
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+        )
+    except FileNotFoundError:
+        raise GitError(
+            "there is no git on PATH", code="no_git", hint="Nothing was written. Install git, or leave --git out."
+        ) from None

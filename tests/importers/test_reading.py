@@ -1,0 +1,403 @@
+"""What is read of the files of other programs; ``samples/README.md`` says what made them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from catmem.errors import CatmemError, NotUtf8Error, TooLargeError, UnreadableError
+from catmem.importers import SOURCES, files, read
+from catmem.importers.imported import SourceError
+from tests.golden.case import put
+
+HERE = Path(__file__).parent
+SAMPLES, PROGRAMS = HERE / "samples", HERE / "programs"
+
+# docker-agent, pkg/memory/database/sqlite: the table as it is made, and the column that came later.
+DOCKER_AGENT = (
+    "CREATE TABLE IF NOT EXISTS memories (id TEXT PRIMARY KEY, created_at TEXT, memory TEXT)",
+    "ALTER TABLE memories ADD COLUMN category TEXT DEFAULT ''",
+)
+ROWS = [
+    ("1", "2026-05-01T12:00:00Z", "Prefers short answers.", "preference"),
+    ("2", "2026-05-02T09:30:00+02:00", "The office is in Lyon.", ""),
+    ("3", "yesterday", "Uses a Mac.", "fact"),
+]
+
+
+def docker_agent(path, rows=ROWS, *, wal=False):
+    with closing(sqlite3.connect(path)) as database, database:
+        if wal:
+            database.execute("PRAGMA journal_mode = WAL")
+        for statement in DOCKER_AGENT:
+            database.execute(statement)
+        database.executemany("INSERT INTO memories VALUES (?, ?, ?, ?)", rows)
+    return path
+
+
+def told(imported):
+    return [(entry.kind, entry.body, dict(entry.tags)) for entry in imported.entries]
+
+
+def left_out(imported):
+    return [(each.what, each.value) for each in imported.left_out]
+
+
+# --- cheetahclaws --------------------------------------------------------------------------------------------------
+
+
+def test_cheetahclaws():
+    imported = read("cheetahclaws", SAMPLES / "cheetahclaws")
+    assert told(imported) == [
+        (
+            "project",
+            "## Freeze\nNo merges after Thursday.\n§\nThe mobile team cuts its branch then.",
+            {"created": "2026-04-03", "verified_date": "2026-04-03", "source": "cheetahclaws/release_freeze.md"},
+        ),
+        (
+            "feedback",
+            "Integration tests hit a real database, never mocks.\n**Why:** a mocked migration passed and broke.\n**How to apply:** use the fixture `db`.",
+            {"created": "2026-04-02", "verified_date": "2026-05-20", "source": "cheetahclaws/testing_preference.md (model)"},
+        ),
+        (
+            "user",
+            "The user is a data scientist and new to the frontend.",
+            {"created": "2026-04-01", "verified_date": "2026-04-01", "source": "cheetahclaws/user_role.md"},
+        ),
+    ]  # fmt: skip
+    assert imported.entries[1].fields == {
+        "name": "Testing preference",
+        "description": "integration tests hit a real database",
+        "confidence": "0.80",
+        "last_used_at": "2026-06-01",
+        "conflict_group": "testing",
+    }
+
+
+def test_the_folder_that_holds_it(tmp_path):
+    shutil.copytree(SAMPLES / "cheetahclaws", tmp_path / ".cheetahclaws" / "memory")
+    assert told(read("cheetahclaws", tmp_path)) == told(read("cheetahclaws", SAMPLES / "cheetahclaws"))
+
+
+def test_a_file_without_fields_is_its_text(tmp_path):
+    put(tmp_path / "a.md", "Just text.\n---\nMore.\n")
+    (entry,) = read("cheetahclaws", tmp_path).entries
+    assert (entry.kind, entry.body) == (None, "Just text.\n---\nMore.")
+
+
+def test_without_text_the_description_is_the_text(tmp_path):
+    put(tmp_path / "a.md", "---\nname: A\ndescription: It rains.\ntype: user\n---\n")
+    (entry,) = read("cheetahclaws", tmp_path).entries
+    assert (entry.body, entry.fields) == ("It rains.", {"name": "A"})
+
+
+def cheetahclaws_python():
+    named = os.environ.get("CATMEM_CHEETAHCLAWS_PYTHON", str(HERE.parents[1] / ".venv-cheetahclaws" / "bin" / "python"))
+    if not Path(named).exists():
+        pytest.skip("NOT TESTED: there is no cheetahclaws here; CATMEM_CHEETAHCLAWS_PYTHON names a Python that has it")
+    return named
+
+
+def test_the_sample_is_what_cheetahclaws_writes(tmp_path):
+    command = [cheetahclaws_python(), PROGRAMS / "remember_cheetahclaws.py"]
+    subprocess.run(command, env={**os.environ, "HOME": str(tmp_path)}, cwd=tmp_path, check=True, capture_output=True)
+    made = {path.name: path.read_bytes() for path in (tmp_path / ".cheetahclaws" / "memory").iterdir()}
+    assert made == {path.name: path.read_bytes() for path in (SAMPLES / "cheetahclaws").iterdir()}
+
+
+# --- the reference memory server -----------------------------------------------------------------------------------
+
+
+def test_mcp_memory():
+    imported = read("mcp-memory", SAMPLES / "mcp-memory")
+    source = {"source": "mcp-memory/John_Smith"}
+    assert told(imported) == [
+        ("person", "John_Smith: Speaks fluent Spanish", source),
+        ("person", "John_Smith: Graduated in 2019", source),
+        ("person", "John_Smith: Prefers morning meetings", source),
+    ]
+    assert left_out(imported) == [("entity", "Anthropic"), ("relation", "John_Smith works_at Anthropic")]
+
+
+def test_the_sample_is_what_the_memory_server_writes(tmp_path):
+    server, node = os.environ.get("CATMEM_SERVER_MEMORY"), shutil.which("node")
+    if not (server and node):
+        pytest.skip("NOT TESTED: CATMEM_SERVER_MEMORY names no dist/index.js of @modelcontextprotocol/server-memory")
+    file = tmp_path / "memory.jsonl"
+    subprocess.run([sys.executable, PROGRAMS / "remember_server_memory.py", node, server, file], check=True)
+    assert file.read_bytes() == (SAMPLES / "mcp-memory" / "memory.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('{"type":"entity","name":"A","observations":["cut', "damaged"),
+        ("[" * 100_000, "damaged"),
+        ("[]", "other_schema"),
+        ('{"nodes": []}', "other_schema"),
+        ('{"type": "entity", "name": 3, "observations": []}', "other_schema"),
+        ('{"type": "entity", "name": "A"}', "other_schema"),
+    ],
+)
+def test_a_graph_that_is_none(tmp_path, text, code):
+    file = put(tmp_path / "memory.jsonl", '{"type":"entity","name":"B","entityType":"x","observations":["y"]}\n' + text)
+    with pytest.raises(SourceError) as caught:
+        read("mcp-memory", file)
+    assert (caught.value.code, caught.value.path) == (code, str(file))
+    assert "Nothing was changed" in caught.value.hint
+
+
+def test_odd_parts_of_a_graph_are_left_out(tmp_path):
+    said = [
+        {"type": "entity", "name": "A", "entityType": 3, "observations": ["x", 4], "extra": True},
+        {"type": "note", "text": "hi"},
+    ]
+    put(tmp_path / "memory.jsonl", "\n".join(json.dumps(each) for each in said))
+    imported = read("mcp-memory", tmp_path)
+    assert told(imported) == [(None, "A: x", {"source": "mcp-memory/A"})]
+    assert [what for what, _ in left_out(imported)] == ["extra", "observation", "note"]
+
+
+# --- docker-agent --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wal", [False, True])
+def test_docker_agent(tmp_path, wal):
+    file = docker_agent(tmp_path / "a b?#%.db", wal=wal)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    imported = read("docker-agent", file)
+    assert told(imported) == [
+        ("preference", "Prefers short answers.", {"created": "2026-05-01", "source": "docker-agent/1"}),
+        (None, "The office is in Lyon.", {"created": "2026-05-02", "source": "docker-agent/2"}),
+        ("fact", "Uses a Mac.", {"source": "docker-agent/3"}),
+    ]
+    assert imported.entries[2].fields == {"created_at": "yesterday"}
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_database_that_is_in_use_is_read(tmp_path):
+    file = docker_agent(tmp_path / "memory.db", wal=True)
+    with closing(sqlite3.connect(file)) as other, other:
+        other.execute("INSERT INTO memories VALUES ('4', '2026-05-04', 'New.', '')")
+        other.commit()
+        assert "New." in [entry.body for entry in read("docker-agent", file).entries]
+
+
+def test_an_older_table_has_no_categories(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as database, database:
+        database.execute(DOCKER_AGENT[0])
+        database.execute("INSERT INTO memories VALUES ('1', '2026-05-01', 'Old.')")
+    (entry,) = read("docker-agent", tmp_path / "memory.db").entries
+    assert (entry.kind, entry.body) == (None, "Old.")
+
+
+def test_rows_that_are_no_text_are_left_out(tmp_path):
+    rows = [("1", "2026-05-01", b"caf\xe9", ""), ("2", "2026-05-01", None, ""), ("3", None, "Good.", None)]
+    imported = read("docker-agent", docker_agent(tmp_path / "memory.db", rows))
+    assert told(imported) == [(None, "Good.", {"source": "docker-agent/3"})]
+    assert [each.place for each in imported.left_out] == ["memories.id=1", "memories.id=2"]
+
+
+def test_a_locked_database(tmp_path, monkeypatch):
+    from catmem.importers import docker_agent as reading
+
+    monkeypatch.setattr(reading, "_WAIT", 0.01)
+    file = docker_agent(tmp_path / "memory.db")
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(SourceError) as caught:
+            read("docker-agent", file)
+    assert caught.value.code == "locked"
+    assert read("docker-agent", file).entries
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[: 4096 + 2048])
+
+
+def spoilt(path):
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+
+
+def no_database(path):
+    path.write_bytes(b"# notes\n" * 100)
+
+
+def emptied(path):
+    path.write_bytes(b"")
+
+
+def other_table(path):
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("ALTER TABLE memories RENAME TO notes")
+
+
+def other_columns(path):
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("ALTER TABLE memories RENAME COLUMN memory TO content")
+
+
+def a_view(path):
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("ALTER TABLE memories RENAME TO real")
+        database.execute("CREATE VIEW memories AS SELECT * FROM real")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code"),
+    [
+        (cut, "damaged"),
+        (spoilt, "damaged"),
+        (no_database, "other_schema"),
+        (emptied, "other_schema"),
+        (other_table, "other_schema"),
+        (other_columns, "other_schema"),
+        (a_view, "other_schema"),
+    ],
+)
+def test_a_database_that_is_not_one_of_docker_agent(tmp_path, spoil, code):
+    rows = [(str(number), "2026-05-01", "x" * 1000, "") for number in range(50)]
+    file = docker_agent(tmp_path / "memory.db", rows)
+    spoil(file)
+    before = file.read_bytes()
+    with pytest.raises(SourceError) as caught:
+        read("docker-agent", file)
+    assert (caught.value.code, caught.value.path) == (code, str(file))
+    assert file.read_bytes() == before
+
+
+# --- hermes --------------------------------------------------------------------------------------------------------
+
+
+def test_hermes(tmp_path):
+    put(tmp_path / "memories" / "USER.md", "Prefers short answers.\n§\n[verified_date: 2026-05-01] In Lyon.")
+    put(tmp_path / "memories" / "MEMORY.md", "# Facts\n\n## Workflow Rules (Finance)\nDue on the 15th.\n")
+    imported = read("hermes", tmp_path)
+    assert [(entry.target, entry.place) for entry in imported.entries] == [
+        ("user", "USER.md:1"), ("user", "USER.md:3"), ("memory", "MEMORY.md:4"),
+    ]  # fmt: skip
+    assert told(imported) == [
+        (None, "Prefers short answers.", {}),
+        (None, "In Lyon.", {"verified_date": "2026-05-01"}),
+        ("Workflow Rules (Finance)", "Due on the 15th.", {}),
+    ]
+    assert left_out(imported) == [("title", "Facts")]
+    assert told(read("hermes", tmp_path / "memories" / "USER.md")) == told(imported)[:2]
+
+
+def test_a_folder_that_is_no_home(tmp_path):
+    with pytest.raises(UnreadableError) as caught:
+        read("hermes", tmp_path)
+    assert caught.value.code == "missing"
+
+
+# --- claude --------------------------------------------------------------------------------------------------------
+
+
+def test_claude():
+    imported = read("claude", SAMPLES / "claude")
+    assert [(entry.kind, entry.body) for entry in imported.entries] == [
+        ("Build", "Build with `make dist`."),
+        ("Build", "Tests need Redis:\n  `docker compose up redis`"),
+        ("Style", "Two spaces, no tabs.\n\n```sh\n# not a heading\n- not a bullet\n```"),
+        ("debugging", "### Flaky login test\nIt fails when the clock passes midnight."),
+        ("feedback", "Integration tests hit a real database."),
+    ]
+    assert [entry.place for entry in imported.entries][:3] == ["MEMORY.md:7", "MEMORY.md:8", "MEMORY.md:12"]
+    assert [what for what, _ in left_out(imported)] == ["heading", "link", "link", "heading", "heading"]
+
+
+def test_the_folder_of_a_project(tmp_path):
+    shutil.copytree(SAMPLES / "claude", tmp_path / "memory")
+    assert told(read("claude", tmp_path)) == told(read("claude", SAMPLES / "claude"))
+
+
+# --- basic-memory --------------------------------------------------------------------------------------------------
+
+
+def test_basic_memory():
+    imported = read("basic-memory", SAMPLES / "basic-memory")
+    tags = {"created": "2026-03-01", "source": "basic-memory/people/ada.md"}
+    assert told(imported) == [
+        ("preference", "Prefers short answers #style #answers", tags),
+        ("role", "Runs finance in Lyon (since 2024)", tags),
+    ]
+    assert [entry.place for entry in imported.entries] == ["people/ada.md:14", "people/ada.md:15"]
+    assert left_out(imported) == [
+        ("title", "Ada"),
+        ("type", "note"),
+        ("permalink", "people/ada"),
+        ("tags", "people, finance"),
+        ("text", "- [ ] call her"),
+        ("text", "- [link](https://example.org) is no observation"),
+        ("relation", "- works_with [[Grace]]"),
+        ("relation", "- part of the [[Lyon Office]] (finance)"),
+    ]
+
+
+# --- whatever is there ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_nothing_there(tmp_path, source):
+    with pytest.raises(UnreadableError) as caught:
+        read(source, tmp_path / "nothing")
+    assert caught.value.code == "missing"
+
+
+@pytest.mark.parametrize("source", [source for source in SOURCES if source != "hermes"])
+def test_a_pipe_is_not_waited_for(tmp_path, source):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CatmemError):
+        read(source, tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("source", [source for source in SOURCES if source != "docker-agent"])
+def test_a_file_that_is_no_text(tmp_path, source):
+    (tmp_path / "x.md").write_bytes(b"caf\xe9\n")
+    with pytest.raises(NotUtf8Error) as caught:
+        read(source, tmp_path / "x.md")
+    assert caught.value.path == str(tmp_path / "x.md")
+
+
+@pytest.mark.parametrize("source", ["cheetahclaws", "claude", "basic-memory"])
+def test_a_file_of_a_folder_that_is_no_text_is_left_out(tmp_path, source):
+    (tmp_path / "x.md").write_bytes(b"caf\xe9\n")
+    assert [what for what, _ in left_out(read(source, tmp_path))] == ["a file"]
+
+
+@pytest.mark.parametrize("source", ["cheetahclaws", "claude", "basic-memory"])
+def test_links_and_hidden_files_are_passed_over(tmp_path, source):
+    outside = put(tmp_path / "outside" / "secret.md", "- [x y] secret\n")
+    folder = tmp_path / "folder"
+    put(folder / ".hidden.md", "- [x y] hidden\n")
+    put(folder / ".git" / "a.md", "- [x y] hidden\n")
+    (folder / "link.md").symlink_to(outside)
+    (folder / "linked").symlink_to(outside.parent)
+    assert read(source, folder).entries == []
+
+
+def test_a_folder_of_too_many_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MOST_FILES", 3)
+    for number in range(4):
+        put(tmp_path / f"{number}.md", "x\n")
+    with pytest.raises(SourceError) as caught:
+        read("basic-memory", tmp_path)
+    assert caught.value.code == "too_many"
+
+
+def test_a_folder_that_is_too_large(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "FOLDER_BYTES", 10)
+    for number in range(4):
+        put(tmp_path / f"{number}.md", "1234\n")
+    with pytest.raises(TooLargeError):
+        read("claude", tmp_path)

@@ -1,0 +1,168 @@
+"""``catmem export``: what comes out, and what of it comes back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+
+from catmem.cli.main import group
+from catmem.importers import read
+from catmem.model.compose import composed
+from catmem.model.document import parse
+from catmem.model.version import Version
+from catmem.policy.schema import check
+from catmem.service.exporting import flat, markdown
+from catmem.syntax import tags as tag_blocks
+from tests.golden.case import put
+from tests.property.strategies import texts
+
+USER = """\
+# About
+
+Loose.
+
+## Finance
+[verified_date: 2026-05-01, domain: [a, b]] Acme is the vendor.
+\\§
+Second line.
+§
+```sh
+# code
+```
+"""
+MEMORY = "Flat.\n§\nFile.\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    for name in ("neo", "trinity"):
+        put(tmp_path / "profiles" / f"{name}.yaml", "user_memory_categories: ['*']\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", USER)
+    put(tmp_path / "homes" / "neo" / "MEMORY.md", MEMORY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, ["export", *arguments])
+
+
+def rebuilt(said):
+    """A document made of the JSON form of another."""
+    versions = [
+        Version(category, entry["body"], entry["tags"], tag_blocks.write(entry["tags"], entry["body"]))
+        for category, entries in said["categories"].items()
+        for entry in entries
+    ]
+    return composed(versions, {}, parse(""))
+
+
+def said_by(document):
+    return [(entry.category, entry.body, entry.tags) for entry in document.entries]
+
+
+def test_json(folder):
+    said = json.loads(run("--format", "json").stdout)
+    assert [(each["profile"], each["target"]) for each in said["files"]] == [("neo", "user"), ("neo", "memory")]
+    assert said["files"][0]["categories"]["finance"][0]["tags"] == {"verified_date": "2026-05-01", "domain": ["a", "b"]}
+
+
+def test_json_files_fit_the_schema_of_documents(folder):
+    assert run("--format", "json", "-o", "out").exit_code == 0
+    said = json.loads((folder / "out" / "neo" / "USER.json").read_text())
+    check(said, "document")
+    assert said_by(rebuilt(said)) == said_by(parse(USER))
+
+
+@given(texts())
+def test_json_comes_back(text):
+    document = parse(text)
+    said = json.loads(json.dumps(document.to_dict()))
+    again = rebuilt(said)
+    assert {c: [(e.body, e.tags) for e in es] for c, es in again.by_category.items()} == {
+        c: [(e.body, e.tags) for e in es] for c, es in document.by_category.items()
+    }
+
+
+@given(texts())
+def test_a_flat_file_comes_back(text):
+    document = parse(text)
+    again = parse(flat(document))
+    assert not again.scan.headers
+    assert [(e.body, e.tags) for e in again.entries] == [(e.body, e.tags) for e in document.entries]
+
+
+def test_a_flat_file_says_what_it_has_no_place_for(folder):
+    result = run("-p", "neo", "-t", "user", "--format", "hermes")
+    assert result.stdout == flat(parse(USER))
+    assert "neo/user: this form has no place for the categories of 2 entries and the title" in result.stderr
+
+
+def test_an_import_of_the_flat_file_has_every_entry(folder):
+    run("-p", "neo", "--format", "hermes", "-o", "home/memories")
+    imported = read("hermes", folder / "home" / "memories" / "neo")
+    assert [(each.target, each.body, each.tags) for each in imported.entries] == [
+        (target, entry.body, entry.tags)
+        for target, text in (("user", USER), ("memory", MEMORY))
+        for entry in parse(text).entries
+    ]
+
+
+def test_markdown():
+    assert markdown(parse(USER)) == (
+        "# About\n\n- Loose.\n\n## Finance\n\n- Acme is the vendor.\n  §\n  Second line.\n\n"
+        "  *(verified_date: 2026-05-01, domain: a, b)*\n- ```sh\n  # code\n  ```\n"
+    )
+
+
+def test_markdown_of_several_files_says_whose_they_are(folder):
+    assert "# neo: memory\n\n- Flat.\n- File.\n" in run("--format", "markdown").stdout
+
+
+def test_twice_is_harmless(folder):
+    assert "wrote out/neo/USER.md" in run("--format", "hermes", "-o", "out").stderr
+    assert "wrote" not in run("--format", "hermes", "-o", "out").stderr
+
+
+def test_other_files_stay(folder):
+    put(folder / "out" / "neo" / "USER.md", "mine")
+    result = run("--format", "hermes", "-o", "out")
+    assert (result.exit_code, "would_overwrite" in result.stderr) == (2, True)
+    assert (folder / "out" / "neo" / "USER.md").read_text() == "mine"
+    assert not (folder / "out" / "neo" / "MEMORY.md").exists()
+    assert run("--format", "hermes", "-o", "out", "--overwrite").exit_code == 0
+    assert (folder / "out" / "neo" / "USER.md").read_text() == flat(parse(USER))
+
+
+def test_memory_files_of_the_root_are_never_overwritten(folder):
+    (folder / "link").symlink_to("homes")
+    for output in ("homes", "link"):
+        result = run("--format", "hermes", "-o", output, "--overwrite")
+        assert (result.exit_code, "would_overwrite" in result.stderr) == (2, True)
+    assert (folder / "homes" / "neo" / "USER.md").read_text() == USER
+
+
+def test_an_unreadable_file_is_not_exported_as_empty(folder):
+    (folder / "homes" / "neo" / "USER.md").write_bytes(b"caf\xe9")
+    result = run("--format", "json", "-o", "out")
+    assert (result.exit_code, "not_utf8" in result.stderr) == (2, True)
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--format", "xml"],
+        ["--format", "hermes"],
+        ["--format", "json", "-p", "nobody"],
+        ["--format", "json", "-o", "catmem.yaml"],
+    ],
+)
+def test_wrong_use(folder, arguments):
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")

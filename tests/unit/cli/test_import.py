@@ -1,0 +1,92 @@
+"""``catmem import``: what it prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from tests.golden.case import put
+
+SAMPLES = Path(__file__).parents[2] / "importers" / "samples"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    put(
+        tmp_path / "catmem.yaml",
+        "version: 1\ntaxonomy:\n  closed: true\n  categories:\n    project: {title: Project}\n",
+    )
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, ["import", "-p", "neo", *(str(argument) for argument in arguments)])
+
+
+def test_what_it_says():
+    result = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "--map", "user=project")
+    assert (result.exit_code, result.stdout) == (0, "added 3 to neo/user (revision 1)\n")
+    assert (
+        "no category is called 'feedback': 1 entry of that kind in __uncategorized__; --map 'feedback=CATEGORY'"
+        in result.stderr
+    )
+    assert "9 left out" in result.stderr
+    assert "confidence" in result.stderr
+
+
+def test_again():
+    run("--from", "cheetahclaws", SAMPLES / "cheetahclaws")
+    result = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws")
+    assert (result.exit_code, result.stdout) == (0, "nothing new; nothing written\n")
+    assert "3 there already" in result.stderr
+
+
+def test_a_dry_run_is_a_diff(folder):
+    result = run("--from", "mcp-memory", SAMPLES / "mcp-memory", "--map", "person=project", "--dry-run")
+    assert "+## Project\n" in result.stdout
+    assert "+++ b/neo/user" in result.stdout
+    assert not (folder / "homes").exists()
+
+
+def test_json():
+    result = run("--from", "mcp-memory", SAMPLES / "mcp-memory", "--format", "json")
+    said = json.loads(result.stdout)
+    assert list(said) == ["from", "path", "profile", "dry_run", "files", "entries", "left_out", "notes"]
+    assert [each["outcome"] for each in said["entries"]] == ["new"] * 3
+    assert [each["what"] for each in said["left_out"]] == ["entity", "relation"]
+    assert said["files"][0]["revision"] == "1"
+
+
+def test_what_a_terminal_would_act_on_is_written_out(folder):
+    put(folder / "notes" / "a.md", "---\ntitle: \x1b[2J\n---\n- [x\x1b] evil \x1b[2J\n")
+    for more in ([], ["--dry-run"]):
+        assert "\x1b" not in run("--from", "basic-memory", folder / "notes", *more).output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--from", "mem0", "x"],
+        ["--from", "claude", "x", "--map", "project"],
+        ["--from", "claude", "x", "--map", "a=b", "--map", "a=c"],
+        ["--from", "claude", "nothing-there"],
+        ["--from", "claude", ".", "--map", "a=unknown"],
+    ],
+)
+def test_wrong_use(folder, arguments):
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert not (folder / "homes").exists()
+
+
+def test_a_foreign_database_that_is_none(folder):
+    put(folder / "memory.db", "no database")
+    result = run("--from", "docker-agent", "memory.db")
+    assert (result.exit_code, "error[other_schema]: memory.db: is no SQLite database" in result.stderr) == (2, True)

@@ -1,0 +1,97 @@
+"""``catmem merge-driver``, called as git calls it; ``tests/interplay/test_git.py`` has git itself."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli import merge_driver
+from catmem.cli.main import group
+from tests.golden.case import put
+
+BASE = "## Finance\nAcme is the vendor for cloud billing.\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, ["merge-driver", *arguments])
+
+
+def sides(folder, base, ours, theirs):
+    for name, text in (("o", base), ("a", ours), ("b", theirs)):
+        put(folder / name, text)
+    return "o", "a", "b"
+
+
+def test_the_merge_goes_into_our_file(folder):
+    names = sides(folder, BASE, f"{BASE}§\nOurs.\n", f"{BASE}§\nTheirs.\n")
+    result = run(*names, "homes/neo/USER.md")
+    assert (result.exit_code, result.output) == (0, "")
+    assert (folder / "a").read_text().count("§") == 2
+    assert (folder / "o").read_text() == BASE
+
+
+def test_json(folder):
+    names = sides(folder, BASE, BASE.replace("Acme", "Bolt"), BASE.replace("Acme", "Core"))
+    result = run("--format", "json", *names, "USER.md")
+    said = json.loads(result.stdout)
+    assert (result.exit_code, said["path"], said["merged"]) == (1, "USER.md", True)
+    (conflict,) = said["conflicts"]
+    assert conflict["reason"] == "body"
+    assert conflict["ours"] == {"category": "finance", "text": "Bolt is the vendor for cloud billing."}
+
+
+def test_an_added_entry_has_no_base(folder):
+    names = sides(folder, "", "[domain: a] Same.\n", "[domain: b] Same.\n")
+    result = run("--format", "json", *names, "USER.md")
+    assert json.loads(result.stdout)["conflicts"][0]["base"] is None
+
+
+def test_a_path_that_looks_like_an_option(folder):
+    names = sides(folder, BASE, BASE, f"{BASE}§\nTheirs.\n")
+    assert run(*names, "--help/USER.md").exit_code == 0
+    assert "Theirs." in (folder / "a").read_text()
+
+
+def test_what_a_terminal_would_act_on_is_written_out(folder):
+    names = sides(folder, BASE, BASE.replace("Acme", "\x1b[2JBolt"), BASE.replace("Acme", "Core"))
+    result = run(*names, "USER.md")
+    assert "\\x1b[2JBolt" in result.stderr
+    assert "\x1b" not in result.stderr
+
+
+def test_a_missing_side(folder):
+    names = sides(folder, BASE, BASE, BASE)
+    (folder / "b").unlink()
+    result = run(*names, "USER.md")
+    assert (result.exit_code, "error[missing]" in result.stderr) == (1, True)
+
+
+def test_a_fault_of_its_own_leaves_both_sides(folder, monkeypatch):
+    names = sides(folder, BASE, BASE.replace("Acme", "Bolt"), BASE.replace("Acme", "Core"))
+    monkeypatch.setattr(merge_driver, "_reader", lambda *_: 1 / 0)
+    result = run(*names, "USER.md")
+    assert isinstance(result.exception, ZeroDivisionError)
+    assert "<<<<<<< ours\nBolt" in (folder / "a").read_text()
+
+
+def test_a_result_that_cannot_be_written_stops_git(folder, monkeypatch):
+    names = sides(folder, BASE, BASE, f"{BASE}§\nTheirs.\n")
+    (folder / "a").rename(folder / "real")
+    (folder / "a").symlink_to("real")
+
+    def merged(*_):
+        (folder / "a").unlink()
+        (folder / "a").mkdir()
+        return merge_driver._Merged("text")
+
+    monkeypatch.setattr(merge_driver, "_merged", merged)
+    result = run(*names, "USER.md")
+    assert (result.exit_code, "not_writable" in result.stderr) == (129, True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import catmem
 from benchmarks.measure import Result, table
 
-NAMES = ("startup", "parse", "linear", "prompt", "threats", "store", "lint", "search", "seed")
+NAMES = ("startup", "parse", "linear", "prompt", "threats", "store", "lint", "search", "seed", "mcp", "hermes_store")
 
 
 def main() -> int:
@@ -43,6 +43,9 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--cheetahclaws-python", default=".venv-cheetahclaws/bin/python", help="a Python with cheetahclaws 3.5.89"
+    )
+    parser.add_argument(
+        "--server-memory", type=Path, help="index.js of @modelcontextprotocol/server-memory, for which node is needed"
     )
     parser.add_argument("--size", type=int, help="size of the file that `parse` reads, in bytes; default 10,000,000")
     parser.add_argument("--times", type=int, help="runs of each measurement; default is set by each")

@@ -19,10 +19,13 @@ COMMANDS = {
     "search": "Find what a profile sees, the best and newest first.",
     "prompt": "Print the text for a specialist's system prompt.",
     "seed": "Copy slices of one profile's memory to others, again and again.",
+    "import": "Bring in what another program remembers.",
+    "export": "Write memory files for other programs.",
     "fmt": "Put memory files into one layout.",
     "migrate": "Turn labels in the text of entries into sections and tags.",
     "access": "Print who reads and who may write which category, and why.",
     "stats": "Print how long each prompt is beside what it would be unfiltered.",
+    "mcp": "Serve the memory of a profile to an MCP client.",
     "lint": "Find what is wrong in memory files, profiles and configuration.",
     "rule": "Print the page of a lint rule.",
     "add": "Add an entry.",
@@ -31,8 +34,10 @@ COMMANDS = {
     "move": "Put an entry into another category.",
     "verify": "Say that an entry still holds.",
     "review": "Walk the facts that are stale, expired or unverified, one by one.",
+    "hermes": "Put catmem into Hermes Agent, or write slices into its files.",
     "log": "List the revisions of a file.",
     "diff": "Show what changed between revisions of a file.",
+    "merge-driver": "Merge a memory file by entry, for git.",
     "restore": "Write a file as it was at a revision.",
     "replay": "Write every revision out as a file.",
     "fsck": "Check the history and the files, and mend what is safe to mend.",
@@ -41,7 +46,12 @@ COMMANDS = {
     "purge": "Erase an entry everywhere, from the history too.",
     "repair": "Mend a file that holds what no tool wrote.",
 }
-"""The commands and their one-line help; each is the function ``command`` of the module of its name."""
+"""The commands and their one-line help; each is the function ``command`` of the module of its name (``import_``)."""
+
+
+def _module(name: str) -> str:
+    """The module of a command: no name of a module has a dash, or is a word of the language."""
+    return "import_" if name == "import" else name.replace("-", "_")
 
 
 class _LazyGroup(click.Group):
@@ -55,7 +65,7 @@ class _LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"catmem.cli.{cmd_name}").command
+        command: click.Command = import_module(f"catmem.cli.{_module(cmd_name)}").command
         command.short_help = COMMANDS[cmd_name]
         return command
 

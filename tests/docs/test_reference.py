@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from catmem.errors import AmbiguousError, CatmemError, NotUtf8Error, OverBudgetError, StaleError, TooLargeError
 from tests.docs import cli_reference
+from tests.golden.case import put
 
 GROUP = cli_reference.command_line()
 COMMANDS = dict(cli_reference.subcommands(GROUP, "catmem"))
@@ -31,6 +32,7 @@ def test_the_commands_of_this_version():
     names = (
         "init", "show", "list", "search", "prompt", "seed", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "review", "log", "diff", "restore",
         "replay", "fsck", "doctor", "anchor", "purge", "repair", "access", "stats",
+        "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync",
     )  # fmt: skip
     assert set(COMMANDS) == {f"catmem {name}" for name in names}
 
@@ -87,7 +89,14 @@ JSON_CALLS = {
     "anchor": ["anchor", "--root", "demo"],
     "purge": ["purge", "neo", "The test passes", "--yes", "--root", "demo"],
     "repair": ["repair", "neo", "--root", "demo"],
-}
+    "import": ["import", "--from", "hermes", "-p", "neo", "-t", "memory", "demo/homes/orchestrator/USER.md", "--root", "demo"],
+    "export": ["export", "-p", "neo", "--root", "demo"],
+    "merge-driver": ["merge-driver", *["demo/homes/neo/USER.md"] * 3],
+    "hermes install": ["hermes", "install", "--home", "hermes", "--as", "neo", "--root", "demo", "--yes"],
+    "hermes status": ["hermes", "status", "--home", "hermes"],
+    "hermes uninstall": ["hermes", "uninstall", "--home", "hermes", "--yes"],
+    "hermes sync": ["hermes", "sync", "default", "coder", "--home", "hermes", "--root", "hermes"],
+}  # fmt: skip
 # Below these stand names from the files themselves, or from whoever wrote the record.
 OPEN_ENDED = {
     "budget",
@@ -102,15 +111,26 @@ OPEN_ENDED = {
 }
 
 
+def make_hermes_home(home):
+    """A home of Hermes Agent with a second profile, and a root over both."""
+    for folder in (home, home / "profiles" / "coder"):
+        put(folder / "config.yaml", "memory:\n  memory_enabled: true\n")
+    put(home / "memories" / "USER.md", "## Talk\nShort answers.\n")
+    assert CliRunner().invoke(GROUP, ["init", "--from-hermes", str(home)]).exit_code == 0
+
+
 def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = cli_reference.PAGE.read_text(encoding="utf-8").split("## JSON")[1]
     lines = [line for line in page.splitlines() if line.startswith("| `")]
     rows = {name: line for line in lines for name in re.findall("`(.+?)`", line.split("|")[1])}
     rows["prompt"] += page.split("The manifest of a prompt")[1]
+    rows["hermes sync"] += rows["seed"]
     assert set(rows) == set(JSON_CALLS)
+    make_hermes_home(tmp_path / "hermes")
     for command, arguments in JSON_CALLS.items():
-        result = CliRunner().invoke(GROUP, [*arguments, "--format", "json"])
+        words = command.count(" ") + 1
+        result = CliRunner().invoke(GROUP, [*arguments[:words], "--format", "json", *arguments[words:]])
         assert result.stdout.startswith("{"), result.output
         found = fields(json.loads(result.stdout))
         assert len(found) >= 3

@@ -14,7 +14,20 @@ if TYPE_CHECKING:
 GROUND = {"errors", "text", "digest", "reading", "resources"}
 # From the bottom up. The store stands beside syntax, model and policy, and neither side knows the other: see below.
 # The surface (`catmem/__init__.py`) gathers what the layers offer, so only adapters import it.
-LAYERS = ["ground", "store", "syntax", "model", "policy", "service", "surface", "cli"]
+LAYERS = [
+    "ground",
+    "store",
+    "syntax",
+    "model",
+    "policy",
+    "service",
+    "surface",
+    "mcp",
+    "hermes",
+    "anthropic",
+    "importers",
+    "cli",
+]
 
 READS = {"catmem.reading", "catmem.resources"}
 LOADERS = {"catmem.policy.config", "catmem.policy.profile", "catmem.policy.yamlfile"}

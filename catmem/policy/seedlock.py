@@ -210,8 +210,8 @@ class _Reading:
         self.records[target, source] = Record(
             target=target,
             source=source,
-            revision=revision if isinstance(revision, str) else None,
-            digest=digest if isinstance(digest, str) else "",
+            revision=revision if _is_text(revision) else None,
+            digest=digest if _is_text(digest) else "",
             date=day,
             entries=tuple(
                 found

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError
+from catmem.policy.prompt import TARGETS
 from catmem.policy.staleness import DATED_BY, Clock, Freshness, freshness, is_ahead, read_date, stale_after_days
 from catmem.service.ages_history import FirstSeen, Moment, body_key
 from catmem.service.ages_kept import keep, read_kept
+from catmem.service.clock import today
 from catmem.service.stores import locate, parse_file
 from catmem.store.file_time import FILE_TIME, file_time_note
 
@@ -25,10 +28,11 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document, Entry, TagValue
     from catmem.policy.profile import Profile
+    from catmem.policy.rights import Rights
     from catmem.service.workspace import Workspace
 
 _LOOKED_BACK = 200
-"""Revisions in which the tags of words that come back are looked for."""
+"""Revisions in which words that come back are looked for."""
 
 _LOCK = threading.Lock()
 """Several threads may ask one workspace, and a history is followed by one at a time."""
@@ -96,36 +100,41 @@ def clocks_of(workspace: Workspace, entity: str, document: Document, entries: Se
     return clocks
 
 
-def known_since(workspace: Workspace, entity: str, body: str) -> date | None:
-    """The day that dated some words when a file last had them, by their tags then, else by the journal.
+def known_since(workspace: Workspace, owner: str, rights: Rights, body: str) -> date | None:
+    """The day that dated some words when a file of ``owner`` last had them, by their tags then, else by the journal.
 
-    ``None`` for words that it never had, and where the history cannot be read. For an addition by somebody who may not
-    verify: to take an entry out and put it back must not make it young.
+    ``None`` for words that neither file ever had, and where the history cannot be read. For somebody who may not
+    verify: to take an entry out and put it back, here or in the other file, must not make it young. Only what the actor
+    may be shown counts, or a date would tell of a text that is hidden. A day in the future dates nothing.
     """
+    found = (_known_in(workspace, f"{owner}/{each}", replace(rights, target=each), body) for each in TARGETS)
+    return min((day for day in found if day is not None), default=None)
+
+
+def _known_in(workspace: Workspace, entity: str, rights: Rights, body: str) -> date | None:
+    """The same in one file, by its last revisions."""
     with _LOCK:
         ages = _history(workspace, entity)
     moment = None if ages is None else ages.moments.get(body_key(body))
     if moment is None:
         return None
-    return _own_day(workspace, entity, body) or _day(moment.time)
-
-
-def _own_day(workspace: Workspace, entity: str, body: str) -> date | None:
-    """The day of the newest entry with these words that had one, in the last revisions of a file."""
     parse = partial(parse_file, workspace.config)
     line = max(body.split("\n"), key=len).encode()
+    was_seen = False
     for revision in islice(workspace.store.log(entity), _LOOKED_BACK):
         data = workspace.store.read(entity, revision.revision).data
         if line not in data:
             continue
         try:
-            same = [entry for entry in parse(data).entries if entry.body == body]
+            same = [entry for entry in rights.in_sight(parse(data)) if entry.body == body]
         except CatmemError:
             continue  # what is no text has no entries
-        days = [day for entry in same for key in DATED_BY if (day := read_date(entry.tags.get(key))) is not None]
+        was_seen = was_seen or bool(same)
+        known = [_past(entry.tags, today()) for entry in same]
+        days = [day for tags in known for key in DATED_BY if (day := read_date(tags.get(key))) is not None]
         if days:
             return min(days)
-    return None
+    return _day(moment.time) if was_seen else None
 
 
 def _clocks(

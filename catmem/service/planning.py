@@ -113,6 +113,8 @@ class _Draft:
         if body == entry.body and tags == old_tags:
             self._leave("replace", entry, "already says that")
             return
+        if body != entry.body:
+            tags = self._no_younger(tags, body)
         self._check_threats([*([body] if body != entry.body else []), *given, *value_texts(given.values())])
         if operation.content is None or body == entry.body:
             self._put_instead(entry, retag_entry(self.document, entry, tags))
@@ -231,14 +233,17 @@ class _Draft:
 
         Words that come back are as old as they were, unless they come from somebody who may verify them.
         """
-        known = None if self.terms.rights.may_verify else self.terms.known_since(body)
-        given = read_date(tags.get("created"))
-        if known is not None and given is not None and given > known:
-            return {**tags, "created": known.isoformat()}
-        if "created" in tags or is_shared(self.document):
+        if "created" not in tags and not is_shared(self.document):
+            tags = {"created": self._day(operation), **tags}
+        return self._no_younger(tags, body)
+
+    def _no_younger(self, tags: dict[str, TagValue], body: str) -> dict[str, TagValue]:
+        """The tags with a ``created`` that is no later than the day which dated these words when the file had them."""
+        created = read_date(tags.get("created"))
+        if created is None or self.terms.rights.may_verify:
             return tags
-        day = self._day(operation)
-        return {"created": day if known is None else min(day, known.isoformat()), **tags}
+        known = self.terms.known_since(body)
+        return tags if known is None or known >= created else {**tags, "created": known.isoformat()}
 
     def _day(self, operation: Operation) -> str:
         return (operation.as_of or self.terms.today).isoformat()
@@ -294,6 +299,13 @@ class _Draft:
         notes = [*self.notes]
         if document is not self.original:
             first_section = on_first_section(self.original, document, self.terms)
+            if first_section is not None and not self.terms.rights.unbounded:
+                raise EditError(
+                    f"a first section would hide the entries that this file has now from {self.terms.owner.name}",
+                    code="would_hide",
+                    hint="Nothing was written. Leave the category out if you may, or tell a person: they can sort the "
+                    "file into sections (catmem migrate), or set include_uncategorized: true in the profile.",
+                )
             title = on_title(self.original, document)
             notes += [each for each in (first_section, title) if each is not None]
             found = (on_unread(category, document, self.terms) for category in put)

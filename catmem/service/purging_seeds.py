@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,7 @@ from catmem.errors import CatmemError
 from catmem.model.version import Version
 from catmem.policy.seedlock import LOCK_NAME
 from catmem.reading import read_bounded
-from catmem.service.seedfile import SeedFile
-from catmem.text import DEFAULT_LIMITS
+from catmem.service.seedfile import LOCK_LIMIT, SeedFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from catmem.service.redaction import Redaction
 
 _BY_HAND = "take the text out by hand, or remove the file: a seed makes it again"
+
+_ESCAPES = re.compile(rb"(?:\\u[0-9a-fA-F]{4})+")
 
 
 @dataclass(slots=True)
@@ -89,15 +91,22 @@ def _is_one(record: Record, each: Seeded, entity: str, redaction: Redaction) -> 
 
 def _holds(data: bytes, redaction: Redaction) -> bool:
     """Whether a file may hold the text, as it is or as JSON writes it."""
-    text = redaction.needle.decode(errors="replace")
-    written = (json.dumps(text, ensure_ascii=each)[1:-1].encode() for each in (False, True))
-    return bool(data) and any(needle in data for needle in (redaction.needle, *written))
+    written = json.dumps(redaction.needle.decode(errors="replace"), ensure_ascii=False)[1:-1].encode()
+    # Any character may be spelled as an escape, also in a file that is not whole.
+    plain = _ESCAPES.sub(_unescaped, data)
+    return bool(data) and any(needle in each for needle in (redaction.needle, written) for each in (data, plain))
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    r"""What a run of ``\u`` escapes stands for; as ``json.dumps`` writes it, where it must write an escape."""
+    units = bytes.fromhex(found[0].replace(b"\\u", b"").decode())
+    return json.dumps(units.decode("utf-16-be", "replace"), ensure_ascii=False)[1:-1].encode()
 
 
 def _purge_copy(path: Path, redaction: Redaction, done: LockPurge, *, dry_run: bool) -> None:
     """Remove a copy that catmem made of a lock, or left of one, if it may hold the text."""
     try:
-        if not _holds(read_bounded(path, DEFAULT_LIMITS.file_bytes), redaction):
+        if not _holds(read_bounded(path, LOCK_LIMIT), redaction):
             return
         if not dry_run:
             path.unlink()

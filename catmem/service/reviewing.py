@@ -171,15 +171,23 @@ class Review:
     def _follows(self, due: Due) -> bool:
         """Whether a fact is a copy that is answered at its source: it is due there too, or says something else by now.
 
-        A source that this review does not look at answers nothing.
+        A source that this review does not look at answers nothing, nor does one whose fact is a copy of this one.
         """
         for source in self._copies.get(due.key, ()):
-            if source in self._ids and (
+            if (source in self._ids and not self._comes_from(source, due)) and (
                 due.entry.id not in self._ids[source]
                 or any(each.entry.id == due.entry.id for each in self._facts.get(source, ()))
             ):
                 return True
         return False
+
+    def _comes_from(self, entity: str, due: Due) -> bool:
+        """Whether the same fact of ``entity`` is a copy of this one, straight or by way of others."""
+        above, seen = {entity}, {entity}
+        while above:
+            above = {each for one in above for each in self._copies.get((one, due.entry.id), ())} - seen
+            seen |= above
+        return due.entity in seen
 
     def _look_at_all(self) -> None:
         seen: set[object] = set()
@@ -272,9 +280,9 @@ class Review:
             )
         revision: str | None = None
         if last.revision is not None:
-            before = self._before(last.entity, last.revision)
+            before = self._before(last)
             try:
-                revision = restore(self.workspace, last.entity, before, expected=last.digest or last.revision).revision
+                revision = restore(self.workspace, last.entity, before, expected=last.digest).revision
             except (StaleError, DriftError) as error:
                 error.hint = (
                     f"{last.entity} was written to since that answer (revision {last.revision}), so it was not taken "
@@ -360,14 +368,14 @@ class Review:
         if profile is not None:
             self._look_at(profile, entity)
 
-    def _before(self, entity: str, revision: str) -> str:
-        """The revision that an answer's write was made on."""
-        found = next((each for each in self._log(entity) if each.revision == revision), None)
-        if found is None or not found.parents:
+    def _before(self, last: LastAnswer) -> str:
+        """The revision that an answer's write was made on. In a new history its number may be that of another one."""
+        found = next((each for each in self._log(last.entity) if each.revision == last.revision), None)
+        if found is None or not found.parents or found.digest != last.digest:
             raise EditError(
-                f"revision {revision} of {entity} is not in the history any more",
+                f"revision {last.revision} of {last.entity} is not in the history any more",
                 code="no_undo",
-                hint=f"'catmem log {entity}' lists what there is.",
+                hint=f"'catmem log {last.entity}' lists what there is.",
             )
         return found.parents[0]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
+from catmem.errors import QueryError
 from catmem.policy.access import visible_categories
 from catmem.policy.prompt import TARGETS
 from catmem.policy.search import parse_query
@@ -116,8 +117,10 @@ def search(
     """What a profile finds, the best first, from the one at ``offset`` on; and how many that are in all.
 
     ``to_agent`` leaves out what a prompt would withhold, as if it were not there: an answer that only said that such a
-    text has a word would tell it piece by piece. Raises ``QueryError`` and ``UnknownNameError``.
+    text has a word would tell it piece by piece. Raises ``QueryError`` (of the query, and
+    ``bad_limit`` for an offset or a limit below 0) and ``UnknownNameError``.
     """
+    _refuse_negative(offset=offset, limit=narrowing.get("limit"))
     looked, found = _found(workspace, profile, query, narrowing, to_agent=to_agent)
     return Searched(looked.best(found, offset, narrowing.get("limit")), len(found))
 
@@ -135,8 +138,20 @@ def hits(
 
     ``fit`` says of the best entries how many may have room in the answer; of others the age is not looked up.
     """
+    _refuse_negative(offset=offset, limit=narrowing.get("limit"))
     looked, found = _found(workspace, profile, query, narrowing, to_agent=True)
     return Hits(looked.hits(found, offset, narrowing.get("limit"), fit), len(found), looked.files())
+
+
+def _refuse_negative(**counts: int | None) -> None:
+    """Raise ``QueryError`` (``bad_limit``) for a number of entries below 0."""
+    for name, count in counts.items():
+        if count is not None and count < 0:
+            raise QueryError(
+                f"the {name} of a search cannot be {count}",
+                code="bad_limit",
+                hint="Give 0 or more; without a limit all are shown.",
+            )
 
 
 def _found(
@@ -299,7 +314,7 @@ class _Search:
             found,
             as_of=self.as_of.toordinal(),
             recency_days=self.workspace.config.recency_days,
-            limit=None if limit is None else offset + max(0, limit),
+            limit=None if limit is None else offset + limit,
         )[offset:]
 
     def _threats(self, rows: Sequence[Ranked], bodies: Sequence[str]) -> list[tuple[str, ...]]:

@@ -391,7 +391,8 @@ class Workspace:
         from catmem.service.ages import known_since
 
         entity = f"{owner.name}/{target}"
-        terms = Terms(entity, target, owner, rights, self.config, today(), partial(known_since, self, entity))
+        known = partial(known_since, self, owner.name, rights)
+        terms = Terms(entity, target, owner, rights, self.config, today(), known)
         writer = Writer(self.store, self.parse, self._remember, terms, operations, on_drift or self.config.on_drift)
         return writer.try_out(expected) if dry_run else writer.write(expected, op_id)
 

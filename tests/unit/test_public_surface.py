@@ -51,9 +51,7 @@ CALLS = {
     ),
     "Workspace.read": "(self, name, target='user')",
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
-    "Workspace.search": (
-        "(self, name, query, *, target=None, category=None, tags=None, state=None, limit=None, as_of=None, source=None)"
-    ),
+    "Workspace.search": "(self, name, query, **narrowing)",
     "Workspace.plan_seed": (
         "(self, source, targets=None, *, target=None, as_of=None, resolve=None, actor=None, every_entry=False)"
     ),

@@ -169,3 +169,27 @@ def test_the_same_changes_once_more_change_nothing():
     theirs = "## Talk\nNo calls before ten.\n§\nLikes milk.\n\n## Pay\nx\n"
     once = into("own\n\n## Talk\nLikes tea.\n§\nNo calls before ten.\n", theirs).text
     assert into(once, theirs, base=theirs).text == once
+
+
+@pytest.mark.parametrize("winner", ["ours", "theirs"])
+@pytest.mark.parametrize(("theirs", "verified"), [("", None), ("[verified_date: 2026-02-02] ", "2026-02-02")])
+def test_new_words_of_theirs_have_their_verification_and_never_ours(theirs, verified, winner):
+    base = "## Talk\n[verified_date: 2026-02-02] Likes tea.\n" if verified else "## Talk\nLikes tea.\n"
+    ours = "## Talk\n[verified_date: 2026-11-01, source: call] Likes tea.\n"
+    merged = into(ours, f"## Talk\n{theirs}Likes green tea.\n", base=base, precedence=winner)
+    (entry,) = parse(merged.text).entries
+    assert (entry.body, entry.tags.get("verified_date")) == ("Likes green tea.", verified)
+    assert (entry.tags["source"], merged.conflicts) == ("call", ())
+
+
+def test_new_words_that_we_moved_have_no_verification_of_ours_either():
+    ours = "## Home\n[verified_date: 2026-11-01] Likes tea.\n"
+    merged = into(ours, "## Talk\nLikes green tea.\n", base="## Talk\nLikes tea.\n")
+    (entry,) = parse(merged.text).entries
+    assert (entry.category, entry.body, entry.tags) == ("home", "Likes green tea.", {})
+
+
+def test_the_same_new_words_of_both_keep_our_verification_of_them():
+    ours = "## Talk\n[verified_date: 2026-11-01] Likes green tea.\n"
+    merged = into(ours, "## Talk\nLikes green tea.\n", base="## Talk\nLikes tea.\n")
+    assert merged.text == ours

@@ -212,3 +212,48 @@ def test_an_entry_that_no_version_names_is_nobody_s():
     seeded = Seeded("a", "b2:00", "gone")
     plan = plan_file(Parts("neo/user", "boss/user", offered(ONE), offered(ONE).entries, (seeded,)), parse(ONE))
     assert (plan.after, [each.text for each in plan.entries]) == (ONE, ["Likes tea."])
+
+
+OWN = "## A\n[verified_date: 2026-11-01, source: own] Vendor is Acme.\n"
+THEIRS = "## A\n[verified_date: 2026-01-01] Vendor is Acme.\n"
+LATER = {
+    "reworded": (
+        "## A\n[verified_date: 2026-01-01] Vendor is Bolt.\n",
+        {"Vendor is Bolt."},
+    ),
+    "tagged": ("## A\n[verified_date: 2026-01-01, expires: 2027-01-01] Vendor is Acme.\n", set()),
+    "removed": ("## A\nLikes tea.\n", {"Likes tea."}),
+}
+
+
+def again(source, target, entries):
+    """The plan of the next seed, after which ``entries`` counted as seeded."""
+    found = offered(source)
+    return plan_file(Parts("neo/user", "boss/user", found, found.entries, entries), parse(target))
+
+
+@pytest.mark.parametrize(("source", "arrives"), LATER.values(), ids=LATER)
+def test_an_entry_of_the_targets_own_with_the_same_words_and_other_tags_is_never_seeded(source, arrives):
+    first = planned(THEIRS, OWN, None)
+    assert (first.after, first.entries) == (OWN, ())
+    after = parse(again(source, OWN, first.entries).after)
+    own = {entry.raw for entry in parse(OWN).entries}
+    assert {entry.raw for entry in after.entries if entry.body not in arrives} == own
+    assert {entry.body for entry in after.entries} == {"Vendor is Acme.", *arrives}
+
+
+def test_it_is_in_sync_though_it_is_not_on_record():
+    plan = again(THEIRS, OWN, planned(THEIRS, OWN, None).entries)
+    assert (plan.changes, plan.entries, states(plan)) == (False, (), [("in_sync", "Vendor is Acme.")])
+
+
+def test_one_that_says_exactly_the_same_counts_as_a_copy():
+    first = planned(THEIRS, THEIRS, None)
+    assert [each.text for each in first.entries] == ["[verified_date: 2026-01-01] Vendor is Acme."]
+    after = parse(again("## A\nLikes tea.\n", THEIRS, first.entries).after)
+    assert [entry.body for entry in after.entries] == ["Likes tea."]
+
+
+def test_a_copy_that_the_target_tagged_is_a_copy_still():
+    plan = planned(THEIRS, OWN, THEIRS)
+    assert [each.text for each in plan.entries] == ["[verified_date: 2026-01-01] Vendor is Acme."]

@@ -174,6 +174,10 @@ def empty_text(data):
     data["texts"][TEA.id] = []
 
 
+def half_a_character(data):
+    data["texts"][TEA.id] += "\ud800"
+
+
 def no_texts(data):
     data["texts"] = {ACME.id: data["texts"][ACME.id]}
 
@@ -191,13 +195,24 @@ def not_an_id(data):
     data["seeds"]["neo/user"]["boss/user"]["entries"]["talk"] = [None]
 
 
-@pytest.mark.parametrize("damage", [odd_text, no_text, empty_text, no_texts, odd_id, odd_category, not_an_id])
+@pytest.mark.parametrize(
+    "damage", [odd_text, no_text, empty_text, half_a_character, no_texts, odd_id, odd_category, not_an_id]
+)
 def test_an_entry_without_its_text_is_counted_and_the_others_stay(damage):
     data = json.loads(lock_of(record(TEA, ACME)).to_text())
     damage(data)
     found = read(json.dumps(data))
     assert found.records["neo/user", "boss/user"].entries == (ACME,)
     assert found.notes == ("names 1 entry of which it has no text (neo/user from boss/user)",)
+
+
+@pytest.mark.parametrize("key", ["revision", "digest"])
+def test_a_record_that_names_its_source_by_half_a_character_can_be_written_again(key):
+    data = json.loads(WHOLE.to_text())
+    data["seeds"]["neo/user"]["boss/user"][key] = "\ud800"
+    found = read(json.dumps(data))
+    assert entries_of(found) == entries_of(WHOLE)
+    assert entries_of(read(found.to_text().encode())) == entries_of(WHOLE)
 
 
 def test_a_key_given_twice_counts_once():

@@ -249,11 +249,22 @@ def test_a_copy_may_bring_its_clock_along(legacy):
     """What seeding needs: the copy of an undated fact is as old as the fact."""
     legacy.on("2026-03-01").add("neo", "x", category="talk")
     workspace = legacy.on("2026-04-01")
-    entries = [entry for entry in workspace.view("neo", "user").document.entries if entry.body == TEN]
-    note = {CLOCKS: clocks_of(workspace, "neo/user", entries)}
+    document = workspace.view("neo", "user").document
+    entries = [entry for entry in document.entries if entry.body == TEN]
+    note = {CLOCKS: clocks_of(workspace, "neo/user", document, entries)}
     copied = f"## Talk\n{TEN}\n".encode()
     workspace.store.commit("neo/memory", None, lambda _: copied, Change(op="seed", note=note))
     document = workspace.view("neo", "memory").document
     profile = workspace.profile("neo")
     (found,) = freshness_of(workspace, profile, "neo/memory", document, document.entries, as_of=LATER)
     assert (found.basis, found.day) == ("file_time", date(2026, 1, 10))
+
+
+def test_so_does_a_copy_of_what_somebody_reworded_by_hand_and_nobody_has_recorded(legacy):
+    legacy.on("2026-03-01").add("neo", "x", category="talk")
+    legacy.outsider(legacy.path.read_text(encoding="utf-8").replace("before ten", "before eleven"), "2026-05-05")
+    workspace = legacy.on("2026-05-06")
+    document = workspace.view("neo", "user").document
+    (reworded,) = [entry for entry in document.entries if entry.body == "no calls before eleven"]
+    (clock,) = clocks_of(workspace, "neo/user", document, [reworded]).values()
+    assert clock == ["file_time", "2026-01-10T12:00:00.000000Z"]

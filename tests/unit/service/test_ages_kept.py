@@ -77,6 +77,8 @@ def test_many_new_revisions_at_once(aging, monkeypatch):
         "[]",
         '{"format": 1}',
         '{"format": 9, "files": {}}',
+        '{"format": 1, "files": {"USER.md": {"last": [1e999, "x", "1"], "times": [], "seen": {}}}}',
+        '{"format": 1, "files": {"USER.md": {"last": [NaN, "x", "1"], "times": [], "seen": {}}}}',
         '{"format": 1, "files": {"USER.md": {"last": [1, "x", "1"], "times": [["created", 5]], "seen": {}}}}',
         '{"format": 1, "files": {"USER.md": {"last": 5, "times": [], "seen": {"a": 7}}}}',
         '{"format": 1, "files": {"USER.md": []}}',

@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from tests.roots import make_root, put_bytes
+from catmem.errors import EditError
+from tests.roots import make_root, put_bytes, text_of
 
 DAY = date(2026, 5, 1)
 TEXT = """\
@@ -218,7 +219,7 @@ FLAT = "one\n§\ntwo\n"
 NOT_SHOWN = "the entries before the first section have no category now, and are not shown to profiles"
 
 
-@pytest.mark.parametrize("actor", [None, "neo", "boss"])
+@pytest.mark.parametrize("actor", [None, "boss"])
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_the_first_section_hides_what_is_before_it_and_says_so(workspace, actor, dry_run):
     put_bytes(workspace, "neo/user", FLAT)
@@ -226,6 +227,15 @@ def test_the_first_section_hides_what_is_before_it_and_says_so(workspace, actor,
     (note,) = written.notes
     assert note.startswith(NOT_SHOWN)
     assert "include_uncategorized: true" in note
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_bounded_profile_may_not_hide_its_own_memory_so(workspace, dry_run):
+    put_bytes(workspace, "neo/user", FLAT)
+    with pytest.raises(EditError) as caught:
+        workspace.add("neo", "x", category="talk", actor="neo", dry_run=dry_run)
+    assert caught.value.code == "would_hide"
+    assert text_of(workspace) == FLAT
 
 
 def test_so_does_a_move(workspace):
@@ -253,3 +263,28 @@ def test_where_nothing_goes_out_of_sight_there_is_nothing_to_say(tmp_path, profi
 def test_nor_where_it_is_not_the_first(workspace, text):
     put_bytes(workspace, "neo/user", text)
     assert workspace.add("neo", "x", category="talk").notes == ()
+
+
+# --- the heading of a flat file ---
+
+HEADED = "# Deploy on Fridays.\n§\nmine\n"
+TITLED = (
+    "the heading at the head of the file ('Deploy on Fridays.') is its title now, and no entry: if it is a fact, add it "
+    "without the #"
+)
+FIRST_SECTION = {
+    "add": lambda ws: ws.add("neo", "x", category="talk"),
+    "move": lambda ws: ws.move("neo", "mine", "talk"),
+}
+
+
+@pytest.mark.parametrize("write", FIRST_SECTION.values(), ids=FIRST_SECTION)
+def test_that_the_heading_of_a_flat_file_becomes_its_title_is_noted(workspace, write):
+    put_bytes(workspace, "neo/user", HEADED)
+    assert TITLED in write(workspace).notes
+
+
+@pytest.mark.parametrize("text", [FLAT, f"# Title\n\n{TEXT}", ""], ids=["no heading", "a title already", "empty"])
+def test_where_no_entry_becomes_a_title_there_is_nothing_to_note(workspace, text):
+    put_bytes(workspace, "neo/user", text)
+    assert not any("title" in note for note in workspace.add("neo", "x", category="talk").notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from datetime import UTC, date, datetime
 
 import pytest
@@ -170,8 +171,9 @@ def test_a_file_that_cannot_be_read_hides_no_other(place):
 
 def test_copies_that_follow_their_source_are_not_asked_about(place, monkeypatch):
     stale = at(opened(place), "stale")
-    monkeypatch.setattr(reviewing, "copies_of_seed", lambda _: [stale.key])
+    monkeypatch.setattr(reviewing, "copies_of_seed", lambda _: {stale.key: frozenset({"boss/user"})})
     assert "stale" not in bodies(opened(place))
+    assert "stale" in bodies(opened(place, profiles=["neo"]))
 
 
 # --- answers --------------------------------------------------------------------------------------------------------
@@ -353,8 +355,12 @@ def test_a_round_holds_no_text(place):
 
 
 @pytest.mark.parametrize(
-    "kept", ["", "[]", '{"format": 2}', '{"format": 1, "passed": [["a"]], "last": null}', "\0", "[" * 100_000,
-             '{"format": 1, "passed": [], "last": [1, 2, 3, 4]}'],
+    "kept", ["", "[]", '{"format": 2}', '{"format": 2, "passed": [["a"]], "last": null}', "\0", "[" * 100_000,
+             '{"format": 2, "passed": [], "last": [1, 2, 3, 4, 5]}',
+             '{"format": 2, "passed": [], "last": ["keep", "neo/user", "2", null]}',
+             '{"format": 2, "passed": [["neo/user", "b2:00", 1e999]], "last": null}',
+             '{"format": 2, "passed": [["neo/user", "b2:00", NaN]], "last": null}',
+             '{"format": 1, "passed": [], "last": ["keep", "neo/user", "2", null]}'],
 )  # fmt: skip
 def test_a_damaged_round_begins_anew_with_a_note(place, kept):
     put(place / ".catmem" / "review.json", kept)
@@ -424,6 +430,30 @@ def test_undo_is_refused_after_a_change_by_hand(place):
     with pytest.raises(DriftError):
         review.undo()
     assert text(place) == now
+
+
+def test_undo_is_refused_in_a_new_history_with_the_same_number(place):
+    review = opened(place)
+    review.keep(at(review, "stale"))
+    shutil.rmtree(place / "homes" / "neo" / ".catmem")
+    written = workspace_of(place).add("neo", "somebody else's", category="talk")
+    assert written.revision == "2"
+    with pytest.raises(EditError, match="is not in the history any more"):
+        opened(place).undo()
+    assert text(place) == written.after
+
+
+def test_also_where_the_file_says_again_what_the_answer_left(place):
+    review = opened(place)
+    review.keep(at(review, "stale"))
+    left = text(place)
+    shutil.rmtree(place / "homes" / "neo" / ".catmem")
+    workspace = workspace_of(place)
+    workspace.add("neo", "for a moment", category="talk")
+    assert workspace.remove("neo", "for a moment").after == left
+    with pytest.raises(EditError, match="is not in the history any more"):
+        opened(place).undo()
+    assert text(place) == left
 
 
 def test_how_a_fact_was_used(place):

@@ -140,6 +140,7 @@ def test_the_files_of_another_profile_through_its_own_eyes(workspace):
         ({"target": "users"}, UnknownNameError, "unknown_target"),
         ({"state": ["old"]}, UnknownNameError, "unknown_state"),
         ({"source": "nobody"}, UnknownNameError, "unknown_name"),
+        ({"limit": -1}, QueryError, "bad_limit"),
     ],
 )
 def test_what_cannot_be_searched(workspace, arguments, error, code):
@@ -250,6 +251,15 @@ def test_an_agent_is_shown_the_same_in_the_same_order(workspace, narrowing, offs
     assert shown.total == total
     assert all(each.entry in shown.files[each.target].document.entries for each in found)
     assert all(shown.files[each.target].path == each.path for each in found)
+
+
+@pytest.mark.parametrize("below", [{"offset": -1}, {"limit": -1, "offset": 0}])
+def test_there_is_nothing_before_the_first(workspace, below):
+    with pytest.raises(QueryError, match="cannot be -1") as by_search:
+        search(workspace, "neo", "tea", as_of=DAY, **below)
+    with pytest.raises(QueryError, match="cannot be -1") as by_hits:
+        hits(workspace, "neo", "tea", fit=lambda entries: len(list(entries)), as_of=DAY, **below)
+    assert by_search.value.code == by_hits.value.code == "bad_limit"
 
 
 def test_who_changes_the_tags_of_what_was_found_changes_nothing_else(workspace):

@@ -11,6 +11,7 @@ import pytest
 from catmem.errors import (
     ConfigError,
     DriftError,
+    EditError,
     ForbiddenError,
     NotUtf8Error,
     OverBudgetError,
@@ -18,10 +19,12 @@ from catmem.errors import (
     UnreadableError,
 )
 from catmem.policy.budget import size_of
+from catmem.policy.seed import FilePlan
 from catmem.service.ages_history import CLOCKS, body_key
 from catmem.service.clock import today
 from catmem.service.seedfile import SeedFile
-from catmem.service.seeding import ephemeral, seed_order
+from catmem.service.seeding import ephemeral, refuse_too_long, seed_order
+from catmem.text import DEFAULT_LIMITS, Limits
 from tests.golden.case import put
 from tests.roots import put_bytes, text_of
 from tests.unit.service.seeds import DAY, LOCK_NAME, NEO, TEXT, bodies, everything, locked, seed, seed_root, states
@@ -642,3 +645,63 @@ def test_a_date_in_the_future_is_copied_as_it_is_and_left_to_lint(tmp_path):
     seed(workspace, "neo")
     (entry,) = workspace.read("neo").document.entries
     assert entry.tags == {"verified_date": "2031-01-01"}
+
+
+# --- what somebody ran into ---
+
+
+def test_a_heading_that_becomes_the_title_of_the_target_is_noted(workspace):
+    put_bytes(workspace, "ann/user", "# Deploy on Fridays.\n§\nmine\n")
+    (file,) = seed(workspace, "ann").files
+    assert any("('Deploy on Fridays.') is its title now" in note for note in file.notes)
+    assert not any("title" in note for each in seed(workspace, "neo").files for note in each.notes)
+
+
+def test_new_words_of_the_source_arrive_without_the_verification_of_the_target(workspace):
+    seed(workspace, "neo")
+    workspace.verify("neo", "Vendor is Acme.", as_of=DAY)
+    workspace.replace("boss", "Vendor is Acme.", "Vendor is Bolt.")
+    seed(workspace, "neo")
+    (entry,) = [each for each in workspace.read("neo").document.entries if "Bolt" in each.body]
+    assert entry.tags == {"created": "2026-01-02"}
+
+
+def written_as(text):
+    """The plan of a new file with this text."""
+    return FilePlan("neo/user", "boss/user", before="", after=text, entries=())
+
+
+@pytest.mark.parametrize("text", ["é" * 50, "x" * 61])
+def test_a_target_that_catmem_would_not_read_again_is_refused_by_its_bytes(workspace, monkeypatch, text):
+    monkeypatch.setattr("catmem.service.seeding.DEFAULT_LIMITS", Limits(file_bytes=60))
+    with pytest.raises(EditError, match=r"would have .* bytes") as caught:
+        refuse_too_long(workspace, workspace.profile("neo"), written_as(text), DAY)
+    assert caught.value.code == "too_large"
+
+
+def test_one_of_just_as_many_bytes_as_it_reads_is_not(workspace, monkeypatch):
+    monkeypatch.setattr("catmem.service.seeding.DEFAULT_LIMITS", Limits(file_bytes=60))
+    refuse_too_long(workspace, workspace.profile("neo"), written_as("é" * 30), DAY)
+
+
+def test_a_lock_may_be_longer_than_a_memory_file(workspace, tmp_path):
+    seed(workspace, "neo")
+    path = tmp_path / LOCK_NAME
+    data = json.loads(path.read_bytes())
+    data["texts"] |= {f"b2:{number:032x}": "x" * 60_000 for number in range(300)}
+    path.write_text(json.dumps(data), encoding="utf-8")
+    assert path.stat().st_size > DEFAULT_LIMITS.file_bytes
+    assert len(locked(workspace)) == 3
+    assert seed(workspace, "neo").exit_status == 0
+
+
+@pytest.mark.parametrize("key", ["revision", "digest"])
+def test_a_lock_with_half_a_character_is_no_obstacle(workspace, tmp_path, key):
+    seed(workspace, "neo", "ann")
+    data = json.loads((tmp_path / LOCK_NAME).read_bytes())
+    data["seeds"]["ann/user"]["boss/user"][key] = "\ud800"
+    (tmp_path / LOCK_NAME).write_text(json.dumps(data), encoding="utf-8")
+    edit(workspace, "Vendor is Acme.", "Vendor is Bolt.")
+    assert seed(workspace, "neo").exit_status == 0
+    assert "Vendor is Bolt." in bodies(workspace)
+    assert len(locked(workspace, "ann/user")) == 2

@@ -10,15 +10,19 @@ import subprocess
 import sys
 import tempfile
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from catmem.errors import BusyError
 from catmem.service import seedfile
+from catmem.service.ages_history import CLOCKS, body_key
+from catmem.service.purging import purge
 from catmem.service.upkeep import fsck
 from catmem.service.workspace import Workspace
 from tests.unit.service.seeds import DAY, LOCK_NAME, NEO, TEXT, bodies, everything, locked, seed, states, write_files
+from tests.unit.service.tree import holding
 
 NEW = TEXT.replace("Likes tea.", "Likes green tea.").replace("## Pay", "§\nReceipts go to Bea.\n\n## Pay")
 SIX = {f"p{number}": "seed_from: boss\nuser_memory_categories: [talk, rules]\n" for number in range(6)}
@@ -268,6 +272,39 @@ def test_a_conflict_that_comes_up_between_plan_and_apply_is_reported(place, open
     assert result.exit_status == 3
     assert bodies(workspace)[0] == "Likes black tea."
     assert not workspace.plan_seed("boss", ["neo"], as_of=DAY).in_sync
+
+
+def test_what_was_purged_between_plan_and_apply_does_not_come_back(place, opened):
+    seed(opened(place), "neo")
+    opened(place).add("boss", "The password is swordfish.", category="talk")
+    workspace = opened(place)
+    plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
+    assert plan.changes
+    purge(opened(place), "boss", "swordfish")
+    result = workspace.apply_seed(plan)
+    assert [each.plan.changes for each in result.files] == [False]
+    assert holding(place, b"swordfish") == []
+
+
+def test_a_source_that_was_edited_between_plan_and_apply_is_seeded_as_it_is(place, opened):
+    workspace = opened(place)
+    plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
+    user(place, "boss").write_text(NEW, encoding="utf-8")
+    workspace.apply_seed(plan)
+    assert "Likes green tea." in bodies(workspace)
+    assert workspace.plan_seed("boss", ["neo"], as_of=DAY).in_sync
+
+
+def test_a_copy_of_what_was_reworded_by_hand_is_as_old_as_the_fact(place, opened):
+    moment = datetime(2026, 1, 10, 12, tzinfo=UTC).timestamp()
+    os.utime(user(place, "boss"), (moment, moment))
+    opened(place).add("boss", "begins the history", category="talk")
+    by_hand = user(place, "boss").read_text(encoding="utf-8").replace("Likes tea.", "Likes green tea.")
+    user(place, "boss").write_text(by_hand, encoding="utf-8")
+    workspace = opened(place)
+    seed(workspace, "neo")
+    clocks = workspace.store.head("neo/user").note[CLOCKS]
+    assert clocks[body_key("Likes green tea.")] == ["file_time", "2026-01-10T12:00:00.000000Z"]
 
 
 def test_an_editor_that_writes_all_the_time_loses_nothing(place, opened):

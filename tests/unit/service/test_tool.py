@@ -308,9 +308,11 @@ def test_a_forbidden_verification_names_no_tag(call):
     assert answer["remediation"].startswith("A person may do that")
 
 
-def test_the_first_section_is_told_to_hide_what_is_before_it(call, workspace):
+def test_a_first_section_that_would_hide_what_is_there_is_refused(call, workspace):
     put_bytes(workspace, "neo/user", "one\n")
-    assert "are not shown to profiles without include_uncategorized: true" in call(action="add", content="x")["message"]
+    answer = call(action="add", content="x")
+    assert answer["reason"] == "would_hide"
+    assert [entry["body"] for entry in answer["entries"]] == ["one"]
 
 
 def test_a_profile_of_tier_1_is_shown_what_its_selectors_pick(tmp_path):

@@ -351,3 +351,42 @@ def test_who_may_verify_verifies_what_it_sees_and_need_not_write_it(workspace):
         workspace.verify("auditor", "hidden pay", actor="auditor")
     with pytest.raises(ForbiddenError):
         workspace.replace("auditor", "be kind", "be cruel", actor="auditor")
+
+
+# --- domains, and how long a fact in one is fresh ---
+
+DOMAINS = """\
+version: 1
+stale_after: 30d
+domains: {daily: {stale_after: 1d}, archive: {stale_after: 9999d}}
+taxonomy: {categories: {talk: {}, drop: {stale_after: 9999d}, rules: {}}}
+"""
+DOMAIN_TEXT = "## Talk\n[created: 2026-01-01] x\n§\n[created: 2026-01-01, domain: daily] y\n"
+
+
+@pytest.fixture
+def domains(tmp_path):
+    return make_root(tmp_path, config=DOMAINS, profiles=PROFILES, files={"neo/user": DOMAIN_TEXT})
+
+
+@pytest.mark.parametrize(
+    ("old_text", "domain"), [("x", "archive"), ("x", ["archive"]), ("y", "archive"), ("y", None), ("y", "unheard-of")]
+)
+@pytest.mark.parametrize("content", [None, "other words"])
+def test_nor_does_it_choose_a_domain_in_which_a_fact_is_fresh_for_longer(domains, old_text, domain, content):
+    with pytest.raises(ForbiddenError) as caught:
+        domains.replace("neo", old_text, content, tags={"domain": domain}, actor="neo")
+    assert caught.value.hint.startswith("Leave domain out. ")
+    assert text_of(domains) == DOMAIN_TEXT
+    assert domains.replace("neo", old_text, content, tags={"domain": domain}).changed
+
+
+@pytest.mark.parametrize(
+    ("old_text", "domain"), [("x", "daily"), ("x", "unheard-of"), ("x", ["archive", "daily"]), ("y", ["daily"])]
+)
+def test_another_domain_is_no_matter(domains, old_text, domain):
+    assert domains.replace("neo", old_text, None, tags={"domain": domain}, actor="neo").changed
+
+
+def test_a_move_to_where_facts_are_fresh_for_longer_is_for_who_may_write_there(domains):
+    assert domains.move("neo", "x", "drop", actor="neo").changed

@@ -89,10 +89,12 @@ def command(  # noqa: PLR0913 - one parameter an argument or option
 
 def _merged(base: Path, ours: Path, theirs: Path, name: str, root_folder: str | None) -> _Merged:
     from catmem.policy.seedlock import LOCK_NAME
+    from catmem.service.seedfile import LOCK_LIMIT
+    from catmem.text import DEFAULT_LIMITS
 
-    sides = [_bytes(path) for path in (base, ours, theirs)]
     if Path(name).name == LOCK_NAME:
-        return _merged_locks(*sides)
+        return _merged_locks(*(_bytes(path, LOCK_LIMIT) for path in (base, ours, theirs)))
+    sides = [_bytes(path, DEFAULT_LIMITS.file_bytes) for path in (base, ours, theirs)]
     from catmem.model.merge import merge
 
     parse = _reader(name, root_folder)
@@ -112,11 +114,10 @@ def _merged_locks(base: bytes, ours: bytes, theirs: bytes) -> _Merged:
     return _Merged(merge_locks(SeedLock() if was.notes else was, mine, other).to_text())
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, limit: int) -> bytes:
     from catmem.reading import read_bounded
-    from catmem.text import DEFAULT_LIMITS
 
-    return read_bounded(path, DEFAULT_LIMITS.file_bytes)
+    return read_bounded(path, limit)
 
 
 def _reader(name: str, root_folder: str | None) -> Callable[[bytes], Document]:

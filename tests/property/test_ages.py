@@ -68,7 +68,7 @@ def entries(workspace):
     return workspace.view("neo", "user").document.entries
 
 
-@settings(max_examples=60)
+@settings(max_examples=max(15, settings().max_examples // 12))
 @given(st.lists(steps, max_size=12))
 def test_the_clock_of_a_fact_that_nobody_touches(history):
     folder = Path(tempfile.mkdtemp())

@@ -271,9 +271,9 @@ def test_the_text_changes_only_when_a_fact_crosses_its_limit(  # noqa: PLR0917 -
 def crosses(tags, limit, first, second):
     """Whether a fact's state differs on the two days, by a second reckoning."""
     moments = [date.fromisoformat(tags["expires"])] if "expires" in tags else []
-    basis = tags.get("verified_date") or tags.get("created")
-    if basis:
-        moments.append(date.fromisoformat(basis) + timedelta(limit))
+    for basis in (date.fromisoformat(tags[key]) for key in ("verified_date", "created") if key in tags):
+        # It counts from the day before it on, and is too old when the limit has passed.
+        moments += [basis - timedelta(2), basis + timedelta(limit)]
     return any(first <= moment < second for moment in moments)
 
 

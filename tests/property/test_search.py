@@ -69,10 +69,15 @@ def keys(found):
     return [(each.target, each.entry.start) for each in found]
 
 
+# Each example is a root on disk.
+fewer = settings(max_examples=settings().max_examples // 4)
+
+
 def search(workspace, query, **choices):
     return workspace.search("neo", query, as_of=DAY, **choices)
 
 
+@fewer
 @given(text=files(), memory=files(), selectors=profiles, query=queries)
 def test_nothing_out_of_sight_is_found_or_has_a_part_in_the_rank(tmp_path_factory, text, memory, selectors, query):
     folder = tmp_path_factory.getbasetemp() / "sight"
@@ -91,6 +96,7 @@ def test_nothing_out_of_sight_is_found_or_has_a_part_in_the_rank(tmp_path_factor
     assert seen[0] == seen[1]
 
 
+@fewer
 @given(text=files(), memory=files(), query=queries, state=st.sets(st.sampled_from(STATES)), limit=st.integers(0, 5))
 def test_a_filter_keeps_what_fits_of_the_whole_ranking(  # noqa: PLR0917 - hypothesis gives them by name
     tmp_path_factory, text, memory, query, state, limit
@@ -114,6 +120,7 @@ def test_a_filter_keeps_what_fits_of_the_whole_ranking(  # noqa: PLR0917 - hypot
     assert [each.score for each in every] == sorted((each.score for each in every), reverse=True)
 
 
+@fewer
 @given(text=files(), extra=st.lists(st.sampled_from(["zebra", "other words", "nothing"]), min_size=1), query=queries)
 def test_an_entry_that_does_not_fit_takes_no_hit_away(tmp_path_factory, text, extra, query):
     assume("##" in text)  # the first header takes what has no category out of sight
@@ -124,6 +131,7 @@ def test_an_entry_that_does_not_fit_takes_no_hit_away(tmp_path_factory, text, ex
     assert before == after
 
 
+@fewer
 @given(text=files(), query=queries, data=st.data())
 def test_a_newer_date_never_ranks_an_entry_lower(tmp_path_factory, text, query, data):
     workspace = opened(tmp_path_factory.getbasetemp() / "newer", text)

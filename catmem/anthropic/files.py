@@ -6,8 +6,9 @@ would withhold stands there as one line that names its id: such an entry can be 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from catmem.errors import EditError
 from catmem.model.compose import composed
@@ -22,9 +23,12 @@ from catmem.service.showing import value_texts
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.model.document import Entry
+
+_LINE_END = re.compile(r"\r+\n")
+"""Each reading would take one CR more away from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +69,21 @@ def _tag_texts(entry: Entry) -> list[str]:
 
 
 def _read(text: str) -> Document:
-    """A text in which no heading opens a section."""
-    return parse(text, ())
+    """A text in which no heading opens a section, and in which a line ends with LF."""
+    return parse(_LINE_END.sub("\n", text), ())
 
 
-def operations_for(file: CategoryFile, new_text: str) -> list[Operation]:
+def operations_for(file: CategoryFile, new_text: str, *, block_of: int | None = None) -> list[Operation]:
     """The operations that make the entries of ``file`` those of ``new_text``.
 
     An entry that is still there in other words keeps its tags, and a tag block in front sets those that it names.
-    Raises ``EditError`` (``bad_arguments``) for an edit inside of what is withheld, and ``TooLargeError``.
+    ``block_of`` is the index of the entry whose tag block stood right in front of the edit: an entry that came between
+    the block and its words does not get its tags. Raises ``EditError`` (``bad_arguments``) for an edit inside of what
+    is withheld and for one that makes a tag block a part of a text, and ``TooLargeError``.
     """
     old, new = file.document.entries, _read(new_text).entries
     _refuse_parts_of_withheld(file, new)
+    _refuse_blocks_in_texts(old, new)
     pairs = _pairs(old, new)
     operations: list[Operation] = []
     for index, entry in enumerate(file.entries):
@@ -85,8 +92,34 @@ def operations_for(file: CategoryFile, new_text: str) -> list[Operation]:
             operations.append(Operation("remove", old_text=entry.id, category=file.category))
         elif old[index].text != new[after].text:
             operations.append(_replacement(file.category, entry, old[index], new[after]))
-    added = set(range(len(new))) - set(pairs.values())
-    return [*operations, *(additions(file.category, [new[index] for index in sorted(added)]))]
+    for index in sorted(set(range(len(new))) - set(pairs.values())):
+        without = old[index].tags if index == block_of else {}
+        operations += additions(file.category, [new[index]], without=without)
+    return operations
+
+
+def entry_across(file: CategoryFile, line: int) -> int | None:
+    """The index of the entry that has lines on both sides of the place behind ``line`` (0: in front of the first)."""
+    for index, entry in enumerate(file.document.entries):
+        first = file.text.count("\n", 0, entry.start) + 1
+        if first <= line < first + entry.raw.count("\n"):
+            return index
+    return None
+
+
+def block_before(file: CategoryFile, position: int) -> int | None:
+    """The index of the entry of which only the tag block stands in front of ``position``, a character's index."""
+    for index, entry in enumerate(file.document.entries):
+        block = _block(entry)
+        words = entry.raw[len(block) :].lstrip()
+        if block and entry.start + len(block) <= position <= entry.end - len(words):
+            return index
+    return None
+
+
+def _block(entry: Entry) -> str:
+    """The tag block of an entry as it is written; empty for none."""
+    return entry.text.removesuffix(entry.body).rstrip() if entry.tags else ""
 
 
 def entries_of(text: str) -> tuple[Entry, ...]:
@@ -94,10 +127,12 @@ def entries_of(text: str) -> tuple[Entry, ...]:
     return _read(text).entries
 
 
-def additions(category: str, entries: Sequence[Entry]) -> Iterator[Operation]:
-    """The operations that add entries to a category."""
+def additions(
+    category: str, entries: Sequence[Entry], *, without: Mapping[str, Any] | None = None
+) -> Iterator[Operation]:
+    """The operations that add entries to a category; tags that stand in ``without`` alike are left out."""
     for entry in entries:
-        tags = dict(entry.tags)
+        tags = {key: value for key, value in entry.tags.items() if (without or {}).get(key) != value}
         yield Operation("add", content=entry.body, category=category, tags=tags or None)
 
 
@@ -111,13 +146,27 @@ def _replacement(category: str, entry: Entry, old: Entry, new: Entry) -> Operati
 
 
 def _pairs(old: Sequence[Entry], new: Sequence[Entry]) -> dict[int, int]:
-    """Which entry became which; those that have no words in common pair in order, if they are as many."""
+    """Which entry became which; those of one gap that have no words in common pair in order, if they are as many."""
     pairs = pair_entries(old, new)
-    left_old = [index for index in range(len(old)) if index not in pairs]
-    left_new = sorted(set(range(len(new))) - set(pairs.values()))
-    if len(left_old) == len(left_new):
-        pairs |= dict(zip(left_old, left_new, strict=True))
+    old_gaps = _gaps(len(old), pairs)
+    new_gaps = _gaps(len(new), {after: after for after in pairs.values()})
+    for gap, left in old_gaps.items():
+        there = new_gaps.get(gap, [])
+        if len(left) == len(there):
+            pairs |= dict(zip(left, there, strict=True))
     return pairs
+
+
+def _gaps(count: int, paired: Mapping[int, int]) -> dict[int, list[int]]:
+    """The entries without a partner, by the partner of the last one in front of them that has one (-1: none)."""
+    gaps: dict[int, list[int]] = {}
+    edge = -1
+    for index in range(count):
+        if index in paired:
+            edge = paired[index]
+        else:
+            gaps.setdefault(edge, []).append(index)
+    return gaps
 
 
 def _refuse_parts_of_withheld(file: CategoryFile, new: Sequence[Entry]) -> None:
@@ -128,4 +177,16 @@ def _refuse_parts_of_withheld(file: CategoryFile, new: Sequence[Entry]) -> None:
                 "an entry whose text is withheld can be removed or replaced whole, and not be changed in part",
                 code="bad_arguments",
                 hint="Leave its line as it is, or replace the whole line.",
+            )
+
+
+def _refuse_blocks_in_texts(old: Sequence[Entry], new: Sequence[Entry]) -> None:
+    blocks = {block for entry in old if (block := _block(entry))}
+    known = {block for block in blocks if any(block in entry.body for entry in old)}
+    for block in blocks - known:
+        if any(block in entry.body for entry in new):
+            raise EditError(
+                "this would make the tag block of one fact a part of the text of another",
+                code="bad_arguments",
+                hint="Put a line § between the two facts.",
             )

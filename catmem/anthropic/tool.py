@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
-from catmem.anthropic.files import CategoryFile, additions, category_file, entries_of, operations_for
+from catmem.anthropic.files import (
+    CategoryFile,
+    additions,
+    block_before,
+    category_file,
+    entries_of,
+    entry_across,
+    operations_for,
+)
 from catmem.anthropic.paths import ROOT, Place, place_of
 from catmem.errors import CatmemError, EditError, NoMatchError
 from catmem.policy.access import visible
@@ -75,6 +83,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         self._profile = workspace.profile(profile).name
         self._viewed: dict[str, str] = {}
         """The text of each file as the model last saw it."""
+        self._put_away: set[tuple[Place, str]] = set()
+        """What was stored where the profile does not see it: nothing else keeps the model from storing it again."""
         self._refusals = 0
 
     def new_turn(self) -> None:
@@ -109,8 +119,14 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             entries = entries_of(command.file_text)
             if not entries:
                 raise EditError("there is no text to store", code="empty", hint="Give the file some text.")
-            self._write(place, list(additions(file.category, entries)), digest)
-            return f"File created successfully at: {place.path}"
+            new = [entry for entry in entries if (place, entry.text) not in self._put_away]
+            if new:
+                self._write(place, list(additions(file.category, new)), digest)
+            if self._file(place).entries:
+                return f"File created successfully at: {place.path}"
+            self._put_away |= {(place, entry.text) for entry in new}
+            done = "Stored" if new else "That was stored before, and not again,"
+            return f"{done} in {place.path}. You may write there and not read, so it will not be shown to you."
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that the file holds once."""
@@ -123,11 +139,16 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
                     f"old_str stands in {place.path} {count} times, so nothing was replaced",
                     hint="Give a text that stands there exactly once; view the file to see what it says.",
                 )
-            self._change(place, file, file.text.replace(command.old_str, command.new_str), digest)
+            before = block_before(file, file.text.index(command.old_str))
+            new_text = file.text.replace(command.old_str, command.new_str)
+            self._change(place, operations_for(file, new_text, block_of=before), digest)
             return f"The memory file has been edited. {self._after(place)}"
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert lines behind a line of the file as it was last shown."""
+        """Insert lines behind a line of the file as it was last shown.
+
+        Between two lines of one entry they edit it; everywhere else they are entries of their own.
+        """
         with self._as_tool_errors():
             place = self._file_place(command.path)
             _, file, digest = self._existing(place)
@@ -144,8 +165,12 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
                     code="bad_arguments",
                     hint=f"insert_line is 0 to {len(lines)}.",
                 )
-            lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
-            self._change(place, file, "\n".join(lines) + "\n", digest)
+            if entry_across(file, command.insert_line) is None:
+                operations = list(additions(file.category, entries_of(command.insert_text)))
+            else:
+                lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
+                operations = operations_for(file, "\n".join(lines) + "\n")
+            self._change(place, operations, digest)
             return f"The file {place.path} has been edited. {self._after(place)}"
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
@@ -271,8 +296,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    def _change(self, place: Place, file: CategoryFile, new_text: str, digest: str) -> None:
-        operations = operations_for(file, new_text)
+    def _change(self, place: Place, operations: list[Operation], digest: str) -> None:
         if not operations:
             raise EditError("this changes no fact", code="bad_arguments", hint="View the file to see what it says.")
         self._write(place, operations, digest)
@@ -322,8 +346,14 @@ def _bad(message: str) -> EditError:
 
 
 def _range(view_range: list[int] | None, count: int) -> tuple[int, int]:
-    """The first and the last line to show; -1 is the end."""
+    """The first and the last line to show; -1 is the end. Raises ``EditError`` (``bad_arguments``) for no lines."""
     if view_range is None:
         return 1, count
     first, last = view_range
+    if first > count or (last != -1 and last < max(1, first)):
+        raise EditError(
+            f"there are no lines {first} to {'the end' if last == -1 else last}",
+            code="bad_arguments",
+            hint=f"The file has lines 1 to {count}.",
+        )
     return max(1, first), count if last == -1 else min(last, count)

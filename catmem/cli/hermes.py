@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -176,6 +177,7 @@ def sync(  # noqa: PLR0913 - one parameter an option
     changes, and it needs no provider.
     """
     from catmem.cli.hermes_shown import say_all, show_file, show_plan, show_refused
+    from catmem.cli.seed_shown import next_steps
     from catmem.hermes.setup_homes import all_homes, find_home
     from catmem.hermes.sync import apply_sync, plan_sync
     from catmem.service.clock import today
@@ -204,7 +206,7 @@ def sync(  # noqa: PLR0913 - one parameter an option
             for file in result.files:
                 show_file(file.plan, file.revision, workspace, file.notes)
             show_refused(result.refused, workspace)
-            say_all(result.notes)
+            say_all([*result.notes, *next_steps(file.plan for file in result.files)])
     if as_json:
         emit_json({"dry_run": dry_run, "syncs": shown})
     elif dry_run:
@@ -235,16 +237,17 @@ def _workspace(root_folder: str | None, home: Home) -> Workspace:
     if (home.root / CONFIG_NAME).is_file():
         return Workspace.open(home.root, search=False)
     if find_root(".") is None:
-        raise _no_root(str(home.root))
+        raise _no_root(str(home.root), home)
     return Workspace.open(".")
 
 
-def _no_root(folder: str) -> ConfigError:
+def _no_root(folder: str, home: Home | None = None) -> ConfigError:
+    over = "" if home is None else f" {quote(shown_path(home.root))}"
     return ConfigError(
         "there is no catmem.yaml here",
         code="no_root",
         path=folder,
-        hint="Name a root with --root DIR, or make one over Hermes Agent's own files: catmem init --from-hermes",
+        hint=f"Name a root with --root DIR, or make one over Hermes Agent's own files: catmem init --from-hermes{over}",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from catmem.cli.output import columns, emit, print_error, printable, say, shown_path
+from catmem.cli.seed_shown import conflict_lines, next_steps
 from catmem.cli.written import text_diff
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def show_statuses(found: Sequence[HomeStatus]) -> None:
     """A row for each home, then what is wrong."""
     rows: list[tuple[str, ...]] = [("profile", "catmem", "root", "as", "own tool")]
     for each in found:
-        state = "on" if each.active else "installed, not on" if each.installed else "-"
+        state = _ACTIVE[each.loads] if each.active else "installed, not on" if each.installed else "-"
         if each.provider not in {"", "catmem"}:
             state += f" (provider {each.provider})"
         root = "-" if each.root is None else shown_path(each.root)
@@ -59,6 +60,11 @@ def show_statuses(found: Sequence[HomeStatus]) -> None:
         )
     emit(columns(rows))
     say_all(f"{each.name}: {problem}" for each in found for problem in each.problems)
+    if any(each.active and each.loads is None for each in found):
+        say("installed; check with 'hermes memory status': whether its Python can load catmem cannot be known here")
+
+
+_ACTIVE = {True: "on", False: "cannot be loaded", None: "installed"}
 
 
 def show_plan(plan: SeedPlan) -> None:
@@ -67,11 +73,13 @@ def show_plan(plan: SeedPlan) -> None:
     for each in plan.files:
         if each.changes:
             emit(text_diff(each.before, each.after, f"a/{each.target}", f"b/{each.target}"))
-        else:
+        elif not each.conflicts:
             emit(printable(f"{each.target}: in sync\n"))
+        emit(conflict_lines(each))
     for refusal in plan.refused:
         say(printable(f"{refusal.target}: refused"))
         print_error(refusal.error, as_json=False)
+    say_all(next_steps(plan.files))
 
 
 def show_file(plan: FilePlan, revision: str | None, workspace: Workspace, notes: Sequence[str]) -> None:
@@ -89,7 +97,7 @@ def show_file(plan: FilePlan, revision: str | None, workspace: Workspace, notes:
         }
         said = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "written"
         said += f" (revision {revision})"
-    emit(printable(f"{where}: {said}\n"))
+    emit(printable(f"{where}: {said}\n") + conflict_lines(plan))
     say_all(f"{where}: {note}" for note in notes)
 
 

@@ -79,7 +79,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     import twice changes nothing. What has no place here is listed.
     """
     from catmem.importers import read
-    from catmem.importers.bringing import carry_out, plan_import
+    from catmem.importers.bringing import carry_out, plan_import, remarks_on
 
     workspace = open_with_store(root_folder)
     plan = plan_import(workspace, profile, read(source, path), target=target, categories=categories)
@@ -94,7 +94,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
             emit(printable(f"added {len(each.entries):,} to {each.entity} (revision {each.revision})\n"))
     if not written:
         emit("nothing new; nothing written\n")
-    for line in _remarks(plan):
+    for line in (*remarks_on(written), *_remarks(plan)):
         say(printable(line))
     if dry_run and written:
         shown = sum(len(each.entries) for each in written)
@@ -104,6 +104,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 def _told(source: str, path: str, plan: ImportPlan, written: Sequence[Written], *, dry_run: bool) -> dict[str, object]:
+    from catmem.importers.bringing import remarks_on
+
     return {
         "from": source,
         "path": path,
@@ -120,7 +122,7 @@ def _told(source: str, path: str, plan: ImportPlan, written: Sequence[Written], 
         ],
         "entries": [each.to_dict() for each in plan.entries],
         "left_out": [each.to_dict() for each in plan.left_out],
-        "notes": list(plan.notes),
+        "notes": [*remarks_on(written), *plan.notes],
     }
 
 

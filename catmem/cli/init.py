@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option
-from catmem.cli.output import emit, emit_json, printable, say, shown_path
+from catmem.cli.output import emit, emit_json, print_error, printable, say, shown_path
 
 if TYPE_CHECKING:
     from catmem.service.setup import Made
     from catmem.service.setup_git import GitSetup
+
+_SKIPPED = 2
 
 
 @click.command(
@@ -72,14 +74,19 @@ def _init_from_hermes(named: str | None, *, as_json: bool) -> None:
     from catmem.hermes.setup_homes import find_home
     from catmem.hermes.setup_root import make_root_over
 
-    made = make_root_over(find_home(named))
+    made, skipped = make_root_over(find_home(named, option="catmem init --from-hermes DIR"))
     if as_json:
-        emit_json({"root": str(made.root), "written": list(made.written), "kept": list(made.kept)})
-        return
+        said = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
+        emit_json({**said, "skipped": list(skipped)})
+        raise SystemExit(_SKIPPED if skipped else 0)
     where = printable(shown_path(made.root))
     emit("".join(f"wrote {where}/{name}\n" for name in made.written) if made.written else "nothing to do\n")
     if made.written:
         emit("\nNext: name in the profiles what each may read, then catmem hermes install --all --dry-run\n")
+    for name, error in skipped.items():
+        say(printable(f"{name}: skipped; mend this and run it again"))
+        print_error(error, as_json=False)
+    raise SystemExit(_SKIPPED if skipped else 0)
 
 
 def _say_next(made: Made, where: str, *, example: bool) -> None:

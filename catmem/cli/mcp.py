@@ -87,7 +87,13 @@ def _serve_http(workspace: Workspace, profile: str, host: str, port: int, *, as_
     from catmem.mcp.server import make_server
 
     server = make_server(workspace, profile)
-    with listen(host, port) as listening:
+    try:
+        listening = listen(host, port)
+    except ConfigError as error:
+        if error.code == "cannot_listen" and not _is_literal(host):
+            error.hint = "Use --host 127.0.0.1, ::1 or localhost: it is served on this machine alone."
+        raise
+    with listening:
         url = url_of(listening)
 
         def ready() -> None:
@@ -97,6 +103,17 @@ def _serve_http(workspace: Workspace, profile: str, host: str, port: int, *, as_
                 say(printable(f"The memory of {profile} is served at {url}. Ctrl-C ends it."))
 
         serve_http(server, listening, ready)
+
+
+def _is_literal(host: str) -> bool:
+    """Whether it is an address in numbers, and not a name that leads somewhere."""
+    import ipaddress
+
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host == "localhost"
+    return True
 
 
 @contextmanager

@@ -9,14 +9,13 @@ import click
 
 from catmem.cli.options import as_of_option, dry_run_option, format_option, open_with_store, root_option, target_option
 from catmem.cli.output import columns, emit, emit_json, first_line, print_error, printable, say, shown_path
+from catmem.cli.seed_shown import conflict_lines
 from catmem.cli.written import text_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
 
-    from catmem.model.merge import Conflict
-    from catmem.model.version import Version
     from catmem.policy.seed import FilePlan, Resolve, State
     from catmem.service.seed_plan import Refusal, SeededFile, SeedPlan, SeedResult
     from catmem.service.workspace import Workspace
@@ -189,12 +188,12 @@ def _diff(plan: FilePlan) -> str:
     text = ""
     if plan.changes:
         text = text_diff(plan.before, plan.after, f"a/{plan.target}", f"b/{plan.target}")
-    return text + _conflicts(plan)
+    return text + conflict_lines(plan)
 
 
 def _line(plan: FilePlan) -> str:
     """One file in a line, with its conflicts."""
-    return printable(f"{plan.target}: {_said(plan)}\n") + _conflicts(plan)
+    return printable(f"{plan.target}: {_said(plan)}\n") + conflict_lines(plan)
 
 
 def _status(plan: FilePlan) -> str:
@@ -204,7 +203,7 @@ def _status(plan: FilePlan) -> str:
     rows: list[tuple[str, ...]] = [
         ("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found
     ]
-    return printable(f"{plan.target} from {plan.source}: {_said(plan)}\n") + columns(rows) + _conflicts(plan)
+    return printable(f"{plan.target} from {plan.source}: {_said(plan)}\n") + columns(rows) + conflict_lines(plan)
 
 
 _WORDS: dict[State, str] = {
@@ -230,40 +229,6 @@ def _said(plan: FilePlan) -> str:
     kinds = Counter(str(each.withheld).partition(" ")[0].rstrip(":") for each in plan.withheld)
     parts += [f"{count} {kind} left out" for kind, count in sorted(kinds.items())]
     return ", ".join(parts)
-
-
-def _conflicts(plan: FilePlan) -> str:
-    """The conflicts of one file, with both sides."""
-    return "".join(
-        printable(f"  {plan.target}: conflict in {_named(conflict)}: {_REASONS[conflict.reason]}\n")
-        + columns(
-            [
-                ("   ", side, "(not there)" if version is None else first_line(_text(version, conflict.reason), _WIDTH))
-                for side, version in (("target", conflict.ours), ("source", conflict.theirs))
-            ]
-        )
-        for conflict in plan.conflicts
-    )
-
-
-_REASONS = {
-    "body": "both sides reworded it",
-    "removed": "one side changed what the other removed",
-    "tags": "both sides changed one tag",
-    "category": "it stands in two categories",
-    "title": "two titles",
-}
-
-
-def _named(conflict: Conflict) -> str:
-    version = conflict.ours or conflict.theirs
-    return "" if version is None else version.category
-
-
-def _text(version: Version, reason: str) -> str:
-    if reason == "category":
-        return f"{version.category}: {version.body}"
-    return version.text if reason == "tags" else version.body
 
 
 # --- results --------------------------------------------------------------------------------------------------------
@@ -297,7 +262,7 @@ def _show_results(results: Sequence[SeedResult], *, as_json: bool) -> None:
 
 def _result(each: SeededFile) -> str:
     revision = "" if each.revision is None else f" (revision {each.revision})"
-    return printable(f"{each.plan.target}: {_said(each.plan)}{revision}\n") + _conflicts(each.plan)
+    return printable(f"{each.plan.target}: {_said(each.plan)}{revision}\n") + conflict_lines(each.plan)
 
 
 def _say_refused(refused: Iterable[Refusal]) -> None:

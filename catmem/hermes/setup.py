@@ -21,7 +21,7 @@ from catmem.errors import ConfigError, UnreadableError
 from catmem.hermes.plugin_files import FILES, FOLDER, MARK
 from catmem.hermes.setup_config import Was, with_memory, without_memory
 from catmem.hermes.setup_homes import read_config, refuse_other_version
-from catmem.hermes.setup_settings import Settings, read_settings, settings_path
+from catmem.hermes.setup_settings import Settings, read_settings, refuse_link, settings_path
 from catmem.reading import read_bounded
 from catmem.service.rewrite import rewrite_file
 from catmem.service.stores import FILE_NAMES
@@ -30,7 +30,7 @@ from catmem.text import DEFAULT_LIMITS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from catmem.hermes.setup_homes import Home
+    from catmem.hermes.setup_homes import HermesConfig, Home
 
 RECORD = "before.json"
 BACKUP = "config.yaml.before"
@@ -78,7 +78,7 @@ def plan_install(
     ``folder`` is where the profile keeps its files, if that is not where Hermes Agent does. With ``keep_tool`` Hermes
     Agent's own memory tool goes on, and so does its showing the whole ``USER.md``.
     Raises ``ConfigError`` (``hermes_no_config``, ``hermes_config``, ``hermes_version``, ``hermes_by_hand``,
-    ``hermes_in_the_way``) and ``UnreadableError``.
+    ``hermes_in_the_way``) and ``UnreadableError``, among others for settings that are a link (``symlink``).
     """
     config = read_config(home)
     if config is None:
@@ -90,24 +90,28 @@ def plan_install(
         )
     if not any_version:
         refuse_other_version(home, config)
-    _refuse_other_plugin(home)
+    record, now = _read_record(home), bytes_digest(config.text.encode())
+    _refuse_other_plugin(home, now if record is None else record["backup"])
+    refuse_link(home)
     wanted = KEEP_TOOL if keep_tool else SWITCH_OVER
     after, was = with_memory(config.text, wanted, home.config)
     writes: dict[Path, bytes] = {home.path / FOLDER / name: text.encode() for name, text in FILES.items()}
     writes[settings_path(home)] = settings.to_text(home).encode()
-    record = _read_record(home)
     if record is None:
         record = {
             "version": _RECORD_VERSION,
-            "memory": {key: old.text for key, old in was.items()},
-            "had_section": "memory" in config.data,
             "had_plugins": (home.path / "plugins").is_dir(),
             "settings": _text(settings_path(home)),
+            "backup": now,
         }
-        record["digest"] = bytes_digest(config.text.encode())
         writes[home.path / FOLDER / BACKUP] = config.text.encode()
-    if record["digest"] == bytes_digest(config.text.encode()):
-        # Else somebody changed the file since the backup was made, and those bytes are not to come back.
+    if now == record["backup"]:
+        record["memory"] = {key: old.text for key, old in was.items()}
+        record["had_section"] = "memory" in config.data
+        record["digest"] = now
+    elif now != record["digest"]:
+        record = _changed_since(record, config, was)
+    if record["digest"] is not None:
         record["digest"] = bytes_digest(after.encode())
     record["set"] = wanted
     writes[home.path / FOLDER / RECORD] = (json.dumps(record, indent=2) + "\n").encode()
@@ -121,7 +125,8 @@ def plan_install(
 def plan_uninstall(home: Home) -> Step:
     """What would take the provider out of a home again. Nothing is written.
 
-    Raises ``ConfigError`` (``hermes_not_installed``, ``hermes_config``, ``hermes_by_hand``) and ``UnreadableError``.
+    Raises ``ConfigError`` (``hermes_not_installed``, ``hermes_config``, ``hermes_by_hand``, ``hermes_in_the_way``) and
+    ``UnreadableError``.
     """
     folder, config = home.path / FOLDER, read_config(home)
     record = _read_record(home)
@@ -132,7 +137,8 @@ def plan_uninstall(home: Home) -> Step:
             path=home.path,
             hint="Nothing was changed. 'catmem hermes status --all' shows where it is.",
         )
-    _refuse_other_plugin(home)
+    _refuse_other_plugin(home, record["backup"])
+    refuse_link(home)
     ours = {folder / name for name in (*FILES, RECORD, BACKUP)} | {settings_path(home)}
     ours |= set((folder / "__pycache__").glob("*.pyc"))
     folders = [folder / "__pycache__", folder]
@@ -151,8 +157,9 @@ def plan_uninstall(home: Home) -> Step:
     if record["settings"] is not None:
         ours.discard(settings_path(home))
         writes = {settings_path(home): record["settings"].encode()}
-    removes = tuple(sorted(path for path in ours if os.path.lexists(path)))
-    return Step(home, "uninstalled", writes, removes, tuple(folders), before, after, tuple(notes))
+    # The record goes last: without it nobody would know what the rest is.
+    removes = sorted((path for path in ours if os.path.lexists(path)), key=lambda path: (path.name == RECORD, path))
+    return Step(home, "uninstalled", writes, tuple(removes), tuple(folders), before, after, tuple(notes))
 
 
 def apply_step(step: Step) -> None:
@@ -207,15 +214,37 @@ def _has_text(path: Path) -> bool:
     return path.is_file() and bool(read_bounded(path, DEFAULT_LIMITS.file_bytes).strip())
 
 
-def _refuse_other_plugin(home: Home) -> None:
-    path = home.path / FOLDER / "__init__.py"
-    if (home.path / FOLDER).is_symlink() or (os.path.lexists(path) and not installed(home)):
-        raise ConfigError(
-            "a plugin called catmem is there already, and catmem did not write it",
-            code="hermes_in_the_way",
-            path=path.parent,
-            hint="Nothing was changed. Move it away first.",
-        )
+def _changed_since(record: dict[str, Any], config: HermesConfig, was: dict[str, Was]) -> dict[str, Any]:
+    """The record where somebody edited ``config.yaml`` since it was made.
+
+    The bytes of the backup are not to come back, and a key that somebody has set since goes back to that.
+    """
+    since = {key: old.text for key, old in was.items() if not _says(config.memory.get(key), record["set"].get(key))}
+    had_section = record["had_section"] and "memory" in config.data
+    return {**record, "memory": {**record["memory"], **since}, "had_section": had_section, "digest": None}
+
+
+def _refuse_other_plugin(home: Home, backup: str) -> None:
+    """Refuse files that catmem would write over or remove and did not write; ``backup`` is the digest of its copy."""
+    folder = home.path / FOLDER
+    if folder.is_symlink():
+        raise _in_the_way(folder)
+    for name in FILES:
+        path = folder / name
+        if os.path.lexists(path) and MARK not in read_bounded(path, _SIZE).decode(errors="replace"):
+            raise _in_the_way(path)
+    path = folder / BACKUP
+    if os.path.lexists(path) and bytes_digest(read_bounded(path, _SIZE)) != backup:
+        raise _in_the_way(path)
+
+
+def _in_the_way(path: Path) -> ConfigError:
+    return ConfigError(
+        "is in the way: the plugin called catmem goes there, and catmem did not write this",
+        code="hermes_in_the_way",
+        path=path,
+        hint="Nothing was changed. Move it away first.",
+    )
 
 
 def _read_record(home: Home) -> dict[str, Any] | None:
@@ -225,7 +254,7 @@ def _read_record(home: Home) -> dict[str, Any] | None:
     try:
         record = json.loads(read_bounded(path, _SIZE))
         whole = record["version"] == _RECORD_VERSION and isinstance(record["memory"], dict)
-        whole = whole and {"had_section", "had_plugins", "settings", "set", "digest"} <= set(record)
+        whole = whole and {"had_section", "had_plugins", "settings", "set", "digest", "backup"} <= set(record)
     except (ValueError, KeyError, TypeError):
         whole = False
     if not whole:

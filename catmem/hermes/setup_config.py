@@ -7,6 +7,7 @@ parser names, and then parsed again; it counts only if the whole file says what 
 from __future__ import annotations
 
 import copy
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
@@ -15,11 +16,12 @@ from catmem.errors import ConfigError
 from catmem.hermes.setup_homes import parse_config
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 SECTION = "memory"
 _INDENT = "  "
+_COMMENT_LINES = re.compile(r"(?:[ \t]+#[^\n]*(?:\n|\Z))*")
 
 
 class Was(NamedTuple):
@@ -141,7 +143,7 @@ class _Memory(NamedTuple):
         return [*edits, _Edit(place, place, "".join(lines))]
 
     def remove(self, key: str, text: str) -> _Edit:
-        """The edit that takes out one key: its whole line, or its part of a mapping in braces."""
+        """The edit that takes out one key: its line, but for a comment, or its part of a mapping in braces."""
         start, end = self.keys[key].start_mark.index, self.values[key].end_mark.index
         if isinstance(self.value, yaml.MappingNode) and self.value.flow_style:
             rest = text[end:]
@@ -149,15 +151,19 @@ class _Memory(NamedTuple):
                 end += rest.index(",") + 1
                 end += len(text[end:]) - len(text[end:].lstrip(" "))
             return _Edit(start, end, "")
-        return _Edit(start - self.keys[key].start_mark.column, _line_end(text, end), "")
+        column = self.keys[key].start_mark.column
+        start, end = start - column, _line_end(text, end)
+        return _Edit(start, end, _comments(text, start, end, [self.keys[key], self.values[key]], " " * column))
 
     def remove_section(self, text: str) -> list[_Edit]:
-        """The edit that takes out the whole section."""
+        """The edit that takes out the whole section. Comments in it are a person's: they stay, at the left edge."""
         if self.key is None or self.value is None:
             return []
         last = max([self.value.start_mark.index, *(value.end_mark.index for value in self.values.values())])
         start = self.key.start_mark.index - self.key.start_mark.column
-        return [_Edit(start, _line_end(text, last), "")]
+        behind = _COMMENT_LINES.match(text, _line_end(text, last))
+        end = len(text) if behind is None else behind.end()
+        return [_Edit(start, end, _comments(text, start, end, [*self.keys.values(), *self.values.values()], ""))]
 
     def _end(self, text: str) -> int:
         """Where a new section goes: behind everything, but before a line that ends the document."""
@@ -188,6 +194,16 @@ def _replaced(value: yaml.Node, text: str, said: str) -> _Edit:
     if start == end and not text[:start].endswith(" "):
         said = f" {said}"
     return _Edit(start, end, said)
+
+
+def _comments(text: str, start: int, end: int, nodes: Iterable[yaml.Node], indent: str) -> str:
+    """The comments between two places, each as a line of its own. What ``nodes`` say may hold a ``#`` as well."""
+    rest = list(text[start:end])
+    for each in nodes:
+        for place in range(max(each.start_mark.index, start), min(each.end_mark.index, end)):
+            rest[place - start] = " "
+    lines = (line.partition("#") for line in "".join(rest).splitlines(keepends=True))
+    return "".join(f"{indent}#{comment}" for _, sign, comment in lines if sign)
 
 
 def _text_of(value: yaml.Node | None, text: str) -> str | None:

@@ -6,6 +6,7 @@ needs Hermes Agent to be installed, and nothing here writes.
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,8 +70,13 @@ class HermesConfig:
         return bool(self.memory.get(key, True))
 
     def limit(self, target: str) -> int:
-        """How many characters Hermes Agent allows its own file of that target."""
+        """How many characters Hermes Agent allows its own file of that target.
+
+        A fraction has no say over a number of characters. Where there is no limit (``.inf``), the usual one counts.
+        """
         said = self.memory.get(f"{target}_char_limit")
+        if isinstance(said, float) and math.isfinite(said):
+            said = int(said)
         return said if isinstance(said, int) and said > 0 else LIMITS[target]
 
 
@@ -82,9 +88,10 @@ def home_at(path: str | Path) -> Home:
     return Home(DEFAULT, folder, folder)
 
 
-def find_home(named: str | None = None) -> Home:
+def find_home(named: str | None = None, *, option: str = "--home DIR") -> Home:
     """The home in the folder ``named``; else that of ``HERMES_HOME``; else ``~/.hermes``.
 
+    ``option`` is how a person names the folder, for the hint of an error.
     Raises ``UnreadableError`` (``missing``) if there is no such folder, and ``ConfigError`` (``not_hermes``) for a
     folder that is not a home of Hermes Agent.
     """
@@ -94,14 +101,14 @@ def find_home(named: str | None = None) -> Home:
             "there is no home of Hermes Agent here",
             code="missing",
             path=home.path,
-            hint="Name it with --home DIR, or set HERMES_HOME; Hermes Agent makes it when it first runs.",
+            hint=f"Name it with {option}, or set HERMES_HOME; Hermes Agent makes it when it first runs.",
         )
     if not any(os.path.lexists(home.path / sign) for sign in _SIGNS):
         raise ConfigError(
             "this is no home of Hermes Agent: it has neither config.yaml nor memories",
             code="not_hermes",
             path=home.path,
-            hint="Name the right folder with --home DIR.",
+            hint=f"Name the right folder with {option}.",
         )
     return home
 

@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.errors import UnreadableError
+from catmem.errors import CatmemError, UnreadableError
 from catmem.hermes.setup_homes import DEFAULT, LIMITS, HermesConfig, all_homes, read_config
 from catmem.reading import read_bounded
 from catmem.service.setup import Made, WouldOverwriteError
@@ -44,17 +44,33 @@ include_uncategorized: true
 """
 
 
-def make_root_over(home: Home) -> Made:
+class MadeOver(NamedTuple):
+    """What was made, and why there is no profile for some of the homes, by name."""
+
+    made: Made
+    skipped: dict[str, CatmemError]
+
+
+def make_root_over(home: Home) -> MadeOver:
     """Write a ``catmem.yaml`` and the profiles into the folder of all homes; files that are there stay as they are.
 
-    Raises ``WouldOverwriteError`` for a ``catmem.yaml`` with other content, ``ConfigError`` (``hermes_config``) and
-    ``UnreadableError``.
+    A named profile of Hermes Agent whose configuration cannot be read is skipped. Raises ``ConfigError``
+    (``hermes_config``) and ``UnreadableError`` for that of the default one, which has the limits of the root, and
+    ``WouldOverwriteError`` for a ``catmem.yaml`` with other content.
     """
     homes = all_homes(home)
-    limits = {name: _limits(each) for name, each in homes.items()}
+    limits: dict[str, dict[str, int]] = {}
+    skipped: dict[str, CatmemError] = {}
+    for name, each in homes.items():
+        try:
+            limits[name] = _limits(each)
+        except CatmemError as error:
+            if name == DEFAULT:
+                raise
+            skipped[name] = error
     texts = {
         "catmem.yaml": _CONFIG.format(profiles=PROFILES, **limits[DEFAULT]),
-        **{f"{PROFILES}/{name}.yaml": _profile(name, limits) for name in homes},
+        **{f"{PROFILES}/{name}.yaml": _profile(name, limits) for name in limits},
     }
     there = [name for name in texts if os.path.lexists(home.root / name)]
     # A profile that is there may have been edited since; the root itself has to be the one that this makes.
@@ -82,7 +98,7 @@ def make_root_over(home: Home) -> Made:
             path=error.filename or home.root,
             hint="What was written before stays; running it again goes on.",
         ) from error
-    return Made(home.root, tuple(written), tuple(there))
+    return MadeOver(Made(home.root, tuple(written), tuple(there)), skipped)
 
 
 def _profile(name: str, limits: dict[str, dict[str, int]]) -> str:

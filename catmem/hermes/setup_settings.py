@@ -100,8 +100,21 @@ def parse_settings(data: bytes, home: Home) -> Settings:
     return Settings(Path(os.path.normpath(home.path / expand_user(root))), profile, refresh)
 
 
+def refuse_link(home: Home) -> None:
+    """Raise ``UnreadableError`` (``symlink``) if the settings are a link: the file may be that of another home."""
+    path = settings_path(home)
+    if path.is_symlink():
+        raise UnreadableError(
+            "is a symbolic link, and the settings of a home are not written through links",
+            code="symlink",
+            path=path,
+            hint="Nothing was changed. Put the file itself there, or move the link away.",
+        )
+
+
 def write_settings(home: Home, settings: Settings) -> None:
-    """Write the settings of a home, whole or not at all. Raises ``UnreadableError`` (``not_writable``)."""
+    """Write the settings of a home, whole or not at all. Raises ``UnreadableError`` (``symlink``, ``not_writable``)."""
+    refuse_link(home)
     path = settings_path(home)
     temporary = path.with_name(f".{FILE_NAME}.{os.getpid()}")
     try:

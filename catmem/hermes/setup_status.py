@@ -9,10 +9,12 @@ from catmem.errors import CatmemError
 from catmem.hermes.provider import shown_by_hermes, unfiltered
 from catmem.hermes.setup import installed
 from catmem.hermes.setup_homes import HermesConfig, read_config
+from catmem.hermes.setup_python import can_import, hermes_python
 from catmem.hermes.setup_settings import read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from catmem.hermes.setup_homes import Home
 
@@ -22,6 +24,7 @@ class HomeStatus:
     """One home. ``provider`` is the one that its ``config.yaml`` names; ``own_tool`` is Hermes Agent's memory tool.
 
     ``shown_by_hermes`` are the targets whose whole file Hermes Agent shows itself, so that catmem leaves them out.
+    ``loads`` says whether the Python of Hermes Agent can import catmem; ``None``: that Python is not known here.
     ``problems`` say what keeps the provider from working, or its filter from holding.
     """
 
@@ -33,11 +36,12 @@ class HomeStatus:
     profile: str | None = None
     own_tool: bool = True
     shown_by_hermes: tuple[str, ...] = ()
+    loads: bool | None = None
     problems: tuple[str, ...] = field(default=())
 
     @property
     def active(self) -> bool:
-        """Whether Hermes Agent loads catmem here."""
+        """Whether the plugin is here and the configuration names it."""
         return self.installed and self.provider == "catmem"
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,6 +51,7 @@ class HomeStatus:
             "home": self.home,
             "installed": self.installed,
             "active": self.active,
+            "loads": self.loads,
             "provider": self.provider,
             "root": self.root,
             "profile": self.profile,
@@ -58,10 +63,12 @@ class HomeStatus:
 
 def statuses(homes: Iterable[Home]) -> list[HomeStatus]:
     """How catmem stands in each of these homes. Raises nothing for what is wrong in one of them: its row says so."""
-    return [_status(home) for home in homes]
+    python = hermes_python()
+    loads = None if python is None else can_import(python)
+    return [_status(home, python, loads=loads) for home in homes]
 
 
-def _status(home: Home) -> HomeStatus:
+def _status(home: Home, python: Path | None, *, loads: bool | None) -> HomeStatus:
     from catmem.service.workspace import Workspace
 
     problems: list[str] = []
@@ -74,6 +81,11 @@ def _status(home: Home) -> HomeStatus:
     active = config.provider == "catmem"
     if active and not is_there:
         problems.append("config.yaml names catmem, and its plugin is not here: run 'catmem hermes install'")
+    if active and loads is False:
+        problems.append(
+            "Hermes Agent cannot load it: its Python cannot import catmem. Install it with: "
+            f"{python} -m pip install catmem"
+        )
     root = profile = None
     twice: tuple[str, ...] = ()
     if is_there or active:
@@ -98,5 +110,6 @@ def _status(home: Home) -> HomeStatus:
         profile=profile,
         own_tool=config.shows("user") or config.shows("memory"),
         shown_by_hermes=twice,
+        loads=loads if is_there or active else None,
         problems=tuple(problems),
     )

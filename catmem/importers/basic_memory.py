@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # A box of a task list and a link are no categories; basic-memory passes over them too.
 _OBSERVATION = re.compile(r"[-*+] +\[(?![ xX-]\])([^\[\]()]+)\](?![(\[]) +(\S.*)")
 _RELATION = re.compile(r"[-*+] +.*\[\[[^\]]+\]\].*")
+_HEADING = re.compile(r"#{1,6}(?:[ \t].*)?")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
@@ -31,8 +32,11 @@ def read(path: Path) -> Imported:
 
 
 def _note(file: File, left_out: list[LeftOut]) -> list[ImportedEntry]:
-    fields, text = front_matter(file.text)
-    created = day_of(fields.pop("created", ""))
+    fields, text, lost = front_matter(file.text)
+    left_out += [LeftOut(file.name, *each) for each in lost]
+    created = day_of(fields.get("created", ""))
+    if created:
+        del fields["created"]
     tags: dict[str, str | list[str]] = {"created": created} if created else {}
     tags["source"] = source_tag("basic-memory", file.name)
     left_out += [LeftOut(file.name, key, value, "a field of the whole note") for key, value in fields.items() if value]
@@ -48,6 +52,8 @@ def _note(file: File, left_out: list[LeftOut]) -> list[ImportedEntry]:
             entries.append(ImportedEntry(found[2], place, found[1].strip(), tags))
         elif not in_code and _RELATION.fullmatch(line.strip()):
             left_out.append(LeftOut(place, "relation", line.strip(), "an entry stands for itself"))
-        elif line.strip() and not line.startswith("#"):
+        elif not in_code and _HEADING.fullmatch(line.rstrip()):
+            left_out.append(LeftOut(place, "heading", line.strip(), "it is no observation"))
+        elif line.strip():
             left_out.append(LeftOut(place, "text", line.strip(), "it is no observation"))
     return entries

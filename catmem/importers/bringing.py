@@ -92,10 +92,12 @@ def plan_import(
 
     ``target`` is where all of it goes, by default where the other program has it, else ``user``. ``categories`` gives a
     category to a kind (``ANY`` to the others); by default a kind goes to the category of its name, and to
-    ``__uncategorized__`` where the root declares none. Raises ``UnknownNameError`` and ``UnreadableError``.
+    ``__uncategorized__`` where the root declares none. Raises ``UnknownNameError``, for a kind that nothing is of too,
+    and ``UnreadableError``.
     """
     workspace.profile(profile)
     placing = _Placing(workspace.config, categories or {}, today())
+    _refuse_unknown_kinds(placing.categories, imported)
     left_out = list(imported.left_out)
     fitting: list[ImportedEntry] = []
     for entry in imported.entries:
@@ -143,6 +145,12 @@ def carry_out(workspace: Workspace, plan: ImportPlan, *, dry_run: bool = False) 
             written.append(_write(workspace, plan.profile, target, part, expected, dry_run=False))
             expected = written[-1].digest
     return written
+
+
+def remarks_on(written: Sequence[Written]) -> list[str]:
+    """What the writes say of what will not be seen, each thing once."""
+    warnings = [f"warning: {warning}" for each in written for warning in each.warnings]
+    return list(dict.fromkeys([*warnings, *(note for each in written for note in each.notes)]))
 
 
 def _write(  # noqa: PLR0913 - what to write where, on what, and whether
@@ -246,6 +254,15 @@ def _body(entry: ImportedEntry) -> str:
     return unify_newlines(entry.body).strip()
 
 
+def _refuse_unknown_kinds(categories: Mapping[str, str], imported: Imported) -> None:
+    kinds = {entry.kind for entry in imported.entries if entry.kind}
+    for kind in categories:
+        if kind != ANY and kind not in kinds:
+            raise UnknownNameError(
+                f"nothing there is of the kind {shown(kind)}", hint=suggestion(kind, kinds, "kinds that are there")
+            )
+
+
 def _unfit(entry: ImportedEntry) -> str | None:
     """Why an entry cannot be stored at all."""
     body = _body(entry)
@@ -277,7 +294,7 @@ def _notes(placed: Sequence[Placed], placing: _Placing) -> Iterator[str]:
     for kind, count in lost.items():
         yield (
             f"no category is called {shown(str(kind))}: {_counted(count)} of that kind in __uncategorized__; "
-            f"--map '{kind}=CATEGORY' puts them elsewhere"
+            f"--map '{kind}=CATEGORY' puts them elsewhere before they are written, and 'catmem move' afterwards"
         )
     without_date = sum(not {"created", "verified_date"} & set(each.tags) for each in new)
     if without_date:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from catmem.importers.files import File, markdown_files, read_text, refuse_missing
@@ -9,10 +10,12 @@ from catmem.importers.frontmatter import front_matter
 from catmem.importers.imported import Imported, ImportedEntry, LeftOut, dated, source_tag
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 INDEX = "MEMORY.md"
 _DATES = {"created": "created", "last_verified": "verified_date"}
+_LINK = re.compile(r"[-*+] +\[[^\]]*\]\(([^)]+\.md)\).*")
 
 
 def read(path: Path) -> Imported:
@@ -24,13 +27,30 @@ def read(path: Path) -> Imported:
     else:
         inner = path / ".cheetahclaws" / "memory"
         files = list(markdown_files(inner if inner.is_dir() else path, left_out))
-    # The index says what the files say, and is written anew from them.
-    return Imported([entry_of("cheetahclaws", file) for file in files if file.name != INDEX], left_out)
+    memories = [file for file in files if file.name != INDEX]
+    left_out += [each for file in files if file.name == INDEX for each in _of_no_file(file, memories)]
+    return Imported([entry_of("cheetahclaws", file, left_out) for file in memories], left_out)
 
 
-def entry_of(program: str, file: File) -> ImportedEntry:
-    """The entry of one file; without text its description or its name is the text."""
-    found, content = front_matter(file.text)
+def _of_no_file(index: File, memories: Sequence[File]) -> Iterator[LeftOut]:
+    """The lines of the index that lead to none of the files.
+
+    The others say what the files say, and are written anew from them.
+    """
+    names = {file.name for file in memories}
+    for number, line in enumerate(index.text.split("\n"), 1):
+        link = _LINK.fullmatch(line.strip())
+        if line.strip() and not (link and link[1].removeprefix("./") in names):
+            yield LeftOut(f"{index.name}:{number}", "text", line.strip(), "it is in the index, and in no file")
+
+
+def entry_of(program: str, file: File, left_out: list[LeftOut]) -> ImportedEntry:
+    """The entry of one file; without text its description or its name is the text.
+
+    What stands in front of the file and is no field goes to ``left_out``.
+    """
+    found, content, lost = front_matter(file.text)
+    left_out += [LeftOut(file.name, *each) for each in lost]
     fields = {key: value for key, value in found.items() if value}
     kind = fields.pop("type", None)
     tags, rest = dated(fields, _DATES)

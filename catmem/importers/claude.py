@@ -47,8 +47,8 @@ def read(path: Path) -> Imported:
         files = list(markdown_files(inner if inner.is_dir() else path, left_out, below=True))
     entries: list[ImportedEntry] = []
     for file in files:
-        if front_matter(file.text)[0]:
-            entries.append(entry_of("claude", file))
+        if front_matter(file.text).fields:
+            entries.append(entry_of("claude", file, left_out))
         elif PurePosixPath(file.name).name in {INDEX, "CLAUDE.md"}:
             entries += _index(file, left_out)
         else:
@@ -61,8 +61,7 @@ def _topic(file: File, left_out: list[LeftOut]) -> Iterator[ImportedEntry]:
     for part in _parts(file.text):
         text = "\n".join(part.lines).strip()
         if not text:
-            if part.level:
-                left_out.append(LeftOut(f"{file.name}:{part.line}", "heading", part.title, "no text stands below it"))
+            left_out += _lone(file, part)
             continue
         # A level-1 heading is mostly the title of the whole file.
         heading = f"### {part.title}\n" if part.level >= _SECTION else ""
@@ -73,17 +72,30 @@ def _topic(file: File, left_out: list[LeftOut]) -> Iterator[ImportedEntry]:
 
 def _index(file: File, left_out: list[LeftOut]) -> Iterator[ImportedEntry]:
     kind: str | None = None
+    section: _Part | None = None  # until an entry has its title
     for part in _parts(file.text):
+        used = False
         if part.level == 1:
             left_out.append(LeftOut(f"{file.name}:{part.line}", "heading", part.title, "it is the title of the file"))
         elif part.level == _SECTION:
-            kind = part.title
+            left_out += _lone(file, section)
+            kind, section = part.title, part
         for line, text in _bullets(part):
             if _LINK.fullmatch(text):
                 left_out.append(LeftOut(f"{file.name}:{line}", "link", text, "it leads to a topic file"))
             else:
+                section, used = None, True
                 inner = f"### {part.title}\n" if part.level > _SECTION else ""
                 yield _entry(file, line, inner + _BULLET.sub("", text, count=1), kind)
+        if part.level > _SECTION and not used:
+            left_out += _lone(file, part)
+    left_out += _lone(file, section)
+
+
+def _lone(file: File, part: _Part | None) -> Iterator[LeftOut]:
+    """What to say of a heading below which no entry stands; nothing for no heading."""
+    if part is not None and part.level:
+        yield LeftOut(f"{file.name}:{part.line}", "heading", part.title, "no text stands below it")
 
 
 def _entry(file: File, line: int, text: str, kind: str | None) -> ImportedEntry:

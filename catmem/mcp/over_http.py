@@ -13,17 +13,22 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from catmem.errors import ConfigError
-from catmem.mcp.conversations import MOST_SESSIONS
+from catmem.mcp.conversations import MOST_SESSIONS, QUIET_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from anyio.abc import TaskStatus
     from mcp.server.lowlevel import Server
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 PATH = "/mcp"
 _LARGEST_REQUEST = 1 << 20
 """Bytes; a call of the memory tool has at most a quarter of that."""
+_IDLE_SECONDS = 30 * 60.0
+"""A session without a request for so long ends. While more than half of the sessions are open, ``QUIET_SECONDS`` do."""
+_MOMENT = 0.001
 _SECONDS_TO_END = 2
 """How long open streams may take to end when the server is stopped."""
 
@@ -72,16 +77,49 @@ def serve_http(server: Server[Any], listening: socket.socket, ready: Callable[[]
     security = TransportSecuritySettings(
         allowed_hosts=sorted(hosts), allowed_origins=sorted(f"http://{host}" for host in hosts)
     )
+    config = uvicorn.Config(
+        application(server, security),
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        timeout_graceful_shutdown=_SECONDS_TO_END,
+    )
+    anyio.run(_serve, _HttpServer(config, ready), listening)
+
+
+def application(server: Server[Any], security: TransportSecuritySettings) -> ASGIApp:
+    """What answers the requests. Clients that went away without a word keep no others out."""
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         transport_security=security,
         max_request_body_size=_LARGEST_REQUEST,
+        session_idle_timeout=_IDLE_SECONDS,
         max_sessions=MOST_SESSIONS,
     )
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=_SECONDS_TO_END
-    )
-    anyio.run(_serve, _HttpServer(config, ready), listening)
+
+    async def with_room(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not any(name == b"mcp-session-id" for name, _ in scope["headers"]):
+            await _make_room(server.session_manager)
+        await app(scope, receive, send)
+
+    return with_room
+
+
+async def _make_room(manager: StreamableHTTPSessionManager) -> None:
+    """End the sessions that were quiet for a minute, if more than half are open. Their clients may begin new ones."""
+    sessions = manager._server_instances  # noqa: SLF001 - the SDK tells of them in no other way
+    if len(sessions) <= MOST_SESSIONS // 2:
+        return
+    latest = anyio.current_time() + _IDLE_SECONDS - QUIET_SECONDS
+    ended: list[str] = []
+    for name, transport in sessions.items():
+        # While a request is served, or a stream is open, the deadline is infinite.
+        if transport.idle_scope is not None and transport.idle_scope.deadline <= latest:
+            transport.idle_scope.cancel()
+            ended.append(name)
+    with anyio.move_on_after(_SECONDS_TO_END):
+        while not sessions.keys().isdisjoint(ended):
+            await anyio.sleep(_MOMENT)
 
 
 class _HttpServer(uvicorn.Server):

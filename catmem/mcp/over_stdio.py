@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import anyio
 from mcp.server.stdio import stdio_server
-from mcp_types import JSONRPCError, JSONRPCResponse
+from mcp_types import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -49,7 +58,7 @@ async def _serve(server: Server[Any], output: _Output) -> None:
     owed = _Owed()
     async with anyio.create_task_group() as tasks:
         await tasks.start(_stop_on_signal, tasks.cancel_scope)
-        ends = cast("anyio.AsyncFile[str]", _lines(owed)), cast("anyio.AsyncFile[str]", output)
+        ends = cast("anyio.AsyncFile[str]", _lines(owed, output)), cast("anyio.AsyncFile[str]", output)
         async with stdio_server(*ends) as (reading, writing):
             await server.run(reading, _Answers(writing, owed), server.create_initialization_options())
         tasks.cancel_scope.cancel()
@@ -70,19 +79,18 @@ class _Owed:
         self._open: set[str | int] = set()
         self._answered = anyio.Event()
 
-    def take(self, line: str) -> None:
-        """Look at a line of the input, which may be anything."""
+    def take(self, line: str) -> str | None:
+        """Look at a line of the input, which may be anything. What to answer if the SDK would quietly drop it."""
         try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            return
-        if not isinstance(message, dict):
-            return
-        asked, method = message.get("id"), message.get("method")
-        if isinstance(method, str) and isinstance(asked, str | int) and method != _UNANSWERED:
-            self._open.add(asked)
-        elif method == "notifications/cancelled" and isinstance(message.get("params"), dict):
-            self.settle(message["params"].get("requestId"))
+            # In the way in which the SDK reads it a moment later.
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            return _refusal(line)
+        if isinstance(message, JSONRPCRequest) and message.method != _UNANSWERED:
+            self._open.add(message.id)
+        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+            self.settle((message.params or {}).get("requestId"))
+        return None
 
     def settle(self, asked: object) -> None:
         """A request was answered, or nobody waits for its answer any more."""
@@ -96,6 +104,34 @@ class _Owed:
             while self._open:
                 self._answered = anyio.Event()
                 await self._answered.wait()
+
+
+def _refusal(line: str) -> str | None:
+    """The answer to a request that is not as the protocol has it; ``None`` for what waits for no answer."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict):
+        return None
+    asked, method = message.get("id"), message.get("method")
+    if not isinstance(method, str) or not isinstance(asked, str | int) or isinstance(asked, bool):
+        return None
+    if not isinstance(message.get("params"), dict | None):
+        error = {"code": INVALID_PARAMS, "message": "params must be an object"}
+    elif _has_half_a_character(line):
+        error = {"code": PARSE_ERROR, "message": "a text has half of a character (a lone surrogate)"}
+    else:
+        error = {"code": INVALID_REQUEST, "message": "this is no request of JSON-RPC 2.0"}
+    return json.dumps({"jsonrpc": "2.0", "id": asked, "error": error}) + "\n"
+
+
+def _has_half_a_character(line: str) -> bool:
+    try:
+        json.dumps(json.loads(line), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 class _Answers:
@@ -122,20 +158,28 @@ class _Answers:
         await self.aclose()
 
 
-async def _lines(owed: _Owed) -> AsyncIterator[str]:
-    """The lines of standard input; after the last, the end comes when all is answered."""
+async def _lines(owed: _Owed, output: _Output) -> AsyncIterator[str]:
+    """The lines of standard input; after the last, the end comes when all is answered.
+
+    What the SDK would quietly drop is answered here.
+    """
     pending: list[bytes] = []
     while chunk := await _read():
         *whole, rest = chunk.split(b"\n")
         for end in whole:
             line = b"".join([*pending, end]).decode(errors="replace")
             pending.clear()
-            owed.take(line)
-            yield line
+            refusal = owed.take(line)
+            if refusal is None:
+                yield line
+            else:
+                await output.write(refusal)
         pending.append(rest)
     last = b"".join(pending).decode(errors="replace")
-    if last:
-        owed.take(last)
+    refusal = owed.take(last)
+    if refusal is not None:
+        await output.write(refusal)
+    elif last:
         yield last
     await owed.settled()
 
@@ -152,14 +196,16 @@ class _Output:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._one_at_a_time = anyio.Lock()
 
     async def write(self, text: str) -> None:
         """Write it all, in parts that a pipe with any room takes at once."""
         data = text.encode(errors="replace")
-        for start in range(0, len(data), select.PIPE_BUF):
-            if not _is_ready(self._descriptor, select.POLLOUT):
-                await anyio.wait_writable(self._descriptor)
-            _write_whole(self._descriptor, data[start : start + select.PIPE_BUF])
+        async with self._one_at_a_time:
+            for start in range(0, len(data), select.PIPE_BUF):
+                if not _is_ready(self._descriptor, select.POLLOUT):
+                    await anyio.wait_writable(self._descriptor)
+                _write_whole(self._descriptor, data[start : start + select.PIPE_BUF])
 
     async def flush(self) -> None:
         """Nothing is held back."""

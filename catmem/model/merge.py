@@ -116,6 +116,7 @@ class Merging:
         self._resolve_base()
         self.resolve_additions()
         self.drop_repeated()
+        self._keep_last()
         first = self._place_arrivals()
         return spliced(self.near, self.slots, first, self._titles(), self._title())
 
@@ -223,6 +224,18 @@ class Merging:
                 seen[version.body] += 1
                 if seen[version.body] > max(near[version.body], far[version.body]):
                     versions.remove(version)
+
+    def _keep_last(self) -> None:
+        """Keep a text that each side has still, where one took out one of two places and the other the other."""
+        left = {version.body for slot in self.slots for version in slot.versions}
+        left |= {version.body for versions in self.arrivals.values() for version in versions}
+        far = {entry.body for entry in self.far.entries}
+        base = {entry.body for entry in self.base.entries}
+        for slot in self.slots:
+            body = slot.entry.body
+            if not slot.versions and body in far and body in base and body not in left:
+                slot.versions = [Version.of(slot.entry)]
+                left.add(body)
 
     def _place_arrivals(self) -> dict[str, list[Version]]:
         """Put each arrival behind its neighbour of the far side; what has none there comes first in its category."""

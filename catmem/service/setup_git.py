@@ -25,7 +25,7 @@ ATTRIBUTES = ".gitattributes"
 CONFIG = {
     "merge.catmem.name": "catmem: memory files, entry by entry",
     "merge.catmem.driver": "catmem merge-driver %O %A %B %P",
-    "diff.catmem.textconv": "catmem diff --git",
+    "diff.catmem.textconv": "catmem diff --git --",
     "diff.catmem.xfuncname": "^## .*$",
 }
 """What the repository's configuration is given; the last lets git name the section above each change."""

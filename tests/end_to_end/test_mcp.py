@@ -21,6 +21,8 @@ from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 
 import catmem.cli.mcp
+from catmem.mcp import over_stdio
+from catmem.mcp.over_stdio import _Owed
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import error_of, process, run, write_root
 
@@ -229,6 +231,34 @@ def test_what_is_no_message_is_no_end_and_stdout_holds_messages_only(root):
     assert server.returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("params", "code"),
+    [
+        (b"[]", -32602),
+        (b'"x"', -32602),
+        (rb'{"name": "memory_add", "arguments": {"content": "\ud800"}}', -32700),
+    ],
+)
+def test_a_request_that_is_not_as_the_protocol_has_it_is_answered_and_not_waited_for(root, params, code):
+    bad = b'{"jsonrpc":"2.0","id":"bad","method":"tools/call","params":' + params + b"}"
+    for lines in (bad + b"\n" + PING, PING + bad):
+        with started(root) as server:
+            out, noise = server.communicate(lines, timeout=SECONDS)
+        answers = {answer["id"]: answer for answer in map(json.loads, out.splitlines())}
+        assert answers["bad"]["error"]["code"] == code
+        assert answers[1]["result"] == {}
+        assert (server.returncode, noise) == (0, b"")
+
+
+def test_a_request_that_is_refused_does_not_delay_the_end(monkeypatch):
+    owed = _Owed()
+    monkeypatch.setattr(over_stdio, "_LAST_ANSWERS_SECONDS", 3600)
+    assert owed.take('{"jsonrpc":"2.0","id":3,"method":"ping","params":[]}')
+    assert owed.take('{"jsonrpc":"2.0","id":3,"method":"ping","params":{"a":"\\ud800"}}')
+    assert owed.take("nonsense") is None
+    anyio.run(owed.settled)
+
+
 def test_what_others_print_does_not_reach_the_client(root, tmp_path):
     noisy = tmp_path / "noisy"
     noisy.mkdir()
@@ -310,6 +340,13 @@ def asked(url, headers):
 def test_any_other_address_is_refused(root):
     error = error_of("mcp", "-p", "neo", "--root", root, "--transport", "http", "--host", "0.0.0.0")  # noqa: S104
     assert error["code"] == "not_loopback"
+
+
+def test_a_name_that_leads_nowhere_is_told_which_hosts_there_are(root):
+    error = error_of("mcp", "-p", "neo", "--root", root, "--transport", "http", "--host", "nowhere.invalid")
+    assert error["code"] == "cannot_listen"
+    assert "127.0.0.1, ::1 or localhost" in error["hint"]
+    assert "--port" not in error["hint"]
 
 
 def test_an_unknown_profile_is_told_before_it_serves(root):

@@ -99,6 +99,38 @@ def test_without_text_the_description_is_the_text(tmp_path):
     assert (entry.body, entry.fields) == ("It rains.", {"name": "A"})
 
 
+@pytest.mark.parametrize("source", ["cheetahclaws", "claude", "basic-memory"])
+@pytest.mark.parametrize(
+    ("front", "lost"),
+    [
+        ("First Key: a\ntopic: b", [("text", "First Key: a")]),
+        ("topic: b\nOdd Key: a", [("text", "Odd Key: a")]),
+        ("topic: b\n# a comment", [("text", "# a comment")]),
+        ("topic: a\ntopic: b", [("topic", "a")]),
+        ("topic: b\nmeta:\n  topic: a", [("topic", "a")]),
+        ("meta:\n  topic: a\ntopic: b", [("topic", "a")]),
+    ],
+)
+def test_what_stands_in_front_and_is_no_field_is_left_out(tmp_path, source, front, lost):
+    imported = read(source, put(tmp_path / "a.md", f"---\n{front}\n---\n- [fact] Text.\n"))
+    (entry,) = imported.entries
+    fields = dict(entry.fields) or dict(left_out(imported)[len(lost) :])
+    assert fields["topic"] == "b"
+    assert left_out(imported)[: len(lost)] == lost
+
+
+def test_lines_of_the_index_that_lead_to_no_file_are_left_out(tmp_path):
+    put(tmp_path / "a.md", "Text.\n")
+    index = put(tmp_path / "MEMORY.md", "# Index\n- [A](a.md) - text\n- [B](b.md) - gone\nOnly here.\n")
+    imported = read("cheetahclaws", tmp_path)
+    assert [entry.body for entry in imported.entries] == ["Text."]
+    lines = [("text", "# Index"), ("text", "- [B](b.md) - gone"), ("text", "Only here.")]
+    assert left_out(imported) == lines
+    alone = read("cheetahclaws", index)
+    assert alone.entries == []
+    assert left_out(alone) == [lines[0], ("text", "- [A](a.md) - text"), *lines[1:]]
+
+
 def cheetahclaws_python():
     named = os.environ.get("CATMEM_CHEETAHCLAWS_PYTHON", str(HERE.parents[1] / ".venv-cheetahclaws" / "bin" / "python"))
     if not Path(named).exists():
@@ -204,6 +236,28 @@ def test_rows_that_are_no_text_are_left_out(tmp_path):
     imported = read("docker-agent", docker_agent(tmp_path / "memory.db", rows))
     assert told(imported) == [(None, "Good.", {"source": "docker-agent/3"})]
     assert [each.place for each in imported.left_out] == ["memories.id=1", "memories.id=2"]
+
+
+def test_what_other_columns_say_and_what_is_no_text_is_left_out(tmp_path):
+    file = docker_agent(tmp_path / "memory.db", [("1", b"\xff", "Good.", b"caf\xe9")])
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("ALTER TABLE memories ADD COLUMN note TEXT DEFAULT 'told'")
+    imported = read("docker-agent", file)
+    assert told(imported) == [(None, "Good.", {"source": "docker-agent/1"})]
+    assert left_out(imported) == [("created_at", "\ufffd"), ("category", "caf\ufffd"), ("note", "told")]
+
+
+def test_a_copied_database_with_its_log_is_read_and_nothing_put_beside_it(tmp_path):
+    file, copy = docker_agent(tmp_path / "memory.db", wal=True), tmp_path / "copy" / "memory.db"
+    copy.parent.mkdir()
+    with closing(sqlite3.connect(file)) as other, other:
+        other.execute("INSERT INTO memories VALUES ('4', '2026-05-04', 'In the log.', '')")
+        other.commit()
+        for name in ("memory.db", "memory.db-wal"):
+            shutil.copy(tmp_path / name, copy.parent)
+    before = {path.name: path.read_bytes() for path in copy.parent.iterdir()}
+    assert "In the log." in [entry.body for entry in read("docker-agent", copy).entries]
+    assert {path.name: path.read_bytes() for path in copy.parent.iterdir()} == before
 
 
 def test_a_locked_database(tmp_path, monkeypatch):
@@ -316,6 +370,15 @@ def test_claude():
     assert [what for what, _ in left_out(imported)] == ["heading", "link", "link", "heading", "heading"]
 
 
+def test_a_heading_below_which_nothing_stands_is_left_out(tmp_path):
+    index = "## Alone\n## Above\n### Inner\n- fact\n### Empty\n## Links\n- [x](y.md)\n## Last\n"
+    imported = read("claude", put(tmp_path / "MEMORY.md", index))
+    assert [(entry.kind, entry.body) for entry in imported.entries] == [("Above", "### Inner\nfact")]
+    assert sorted(left_out(imported)) == [
+        ("heading", "Alone"), ("heading", "Empty"), ("heading", "Last"), ("heading", "Links"), ("link", "- [x](y.md)"),
+    ]  # fmt: skip
+
+
 def test_the_folder_of_a_project(tmp_path):
     shutil.copytree(SAMPLES / "claude", tmp_path / "memory")
     assert told(read("claude", tmp_path)) == told(read("claude", SAMPLES / "claude"))
@@ -337,10 +400,27 @@ def test_basic_memory():
         ("type", "note"),
         ("permalink", "people/ada"),
         ("tags", "people, finance"),
+        ("heading", "# Ada"),
+        ("heading", "## Observations"),
         ("text", "- [ ] call her"),
         ("text", "- [link](https://example.org) is no observation"),
+        ("heading", "## Relations"),
         ("relation", "- works_with [[Grace]]"),
         ("relation", "- part of the [[Lyon Office]] (finance)"),
+    ]
+
+
+def test_of_a_note_text_with_a_mark_in_front_and_a_bad_date_are_left_out(tmp_path):
+    note = "---\ncreated: yesterday\n---\n#todo buy milk\n####### seven\n```\n# in code\n```\n- [fact] one\n"
+    imported = read("basic-memory", put(tmp_path / "n.md", note))
+    assert [entry.body for entry in imported.entries] == ["one"]
+    assert left_out(imported) == [
+        ("created", "yesterday"),
+        ("text", "#todo buy milk"),
+        ("text", "####### seven"),
+        ("text", "```"),
+        ("text", "# in code"),
+        ("text", "```"),
     ]
 
 

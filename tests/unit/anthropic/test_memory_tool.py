@@ -167,7 +167,9 @@ def test_a_new_file_is_a_category_with_entries(tool, workspace):
 def test_a_drop_takes_entries_and_shows_none(tool, workspace):
     said = do(tool, "create", path="/memories/user/inbox.md", file_text="For review.")
     assert "A drop" not in said
-    assert ("inbox", "For review.") in stands(workspace)
+    assert "will not be shown" in said
+    assert "stored before" in do(tool, "create", path="/memories/user/inbox.md", file_text="For review.")
+    assert [body for category, body in stands(workspace) if category == "inbox"] == ["A drop.", "For review."]
 
 
 def test_replacing_text_keeps_the_tags(tool, workspace):
@@ -182,13 +184,61 @@ def test_text_without_its_tag_block_keeps_the_tags(tool, workspace):
     assert (entry.body, entry.tags) == ("Bolt is the vendor.", {"verified_date": "2026-05-01"})
 
 
-def test_inserted_lines_are_part_of_the_entry_or_entries_of_their_own(tool, workspace):
-    do(tool, "insert", path=FINANCE, insert_line=3, insert_text="Late ones cost 2 %.\n§\nTravel: cost centre 410.\n")
-    assert [body for category, body in stands(workspace) if category == "finance"] == [
-        "Acme is the vendor.",
-        "Invoices are due on the 15th.\nLate ones cost 2 %.",
-        "Travel: cost centre 410.",
+TAGGED = "[verified_date: 2026-05-01] Acme is the vendor."
+
+
+def finance(workspace):
+    return [
+        (entry.body, entry.tags.get("verified_date")) for entry in workspace.read("neo").document.by_category["finance"]
     ]
+
+
+@pytest.mark.parametrize("line", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    "text", ["Travel: cost centre 410.", "Travel: cost centre 410.\n§\n", "§\nTravel: cost centre 410."]
+)
+def test_lines_inserted_between_entries_are_an_entry_of_their_own(tool, workspace, line, text):
+    do(tool, "insert", path=FINANCE, insert_line=line, insert_text=text)
+    assert finance(workspace) == [
+        ("Acme is the vendor.", "2026-05-01"),
+        ("Invoices are due on the 15th.", None),
+        ("Travel: cost centre 410.", None),
+    ]
+
+
+def test_lines_inserted_within_an_entry_are_part_of_it(tool, workspace):
+    do(tool, "str_replace", path=FINANCE, old_str="the vendor.", new_str="the vendor.\nIt bills monthly.")
+    do(tool, "insert", path=FINANCE, insert_line=2, insert_text="Since 2020.\n")
+    assert finance(workspace)[0] == ("Acme is the vendor.\nSince 2020.\nIt bills monthly.", "2026-05-01")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Acme is the vendor.", "Travel: 410.\n§\nAcme is the vendor."),
+        ("Acme is the vendor.", "Acme is the vendor.\n§\nTravel: 410."),
+        ("the vendor.\n§\nInvoices", "the vendor.\n§\nTravel: 410.\n§\nInvoices"),
+        (TAGGED, f"Travel: 410.\n§\n{TAGGED}"),
+    ],
+)
+def test_a_new_entry_beside_another_gets_none_of_its_tags(tool, workspace, old, new):
+    do(tool, "str_replace", path=FINANCE, old_str=old, new_str=new)
+    assert finance(workspace) == [
+        ("Acme is the vendor.", "2026-05-01"),
+        ("Invoices are due on the 15th.", None),
+        ("Travel: 410.", None),
+    ]
+
+
+def test_a_new_entry_elsewhere_is_not_the_one_that_went(tool, workspace):
+    whole = f"{TAGGED}\n§\nInvoices are due on the 15th."
+    do(tool, "str_replace", path=FINANCE, old_str=whole, new_str="Invoices are due on the 15th.\n§\nTravel: 410.")
+    assert finance(workspace) == [("Invoices are due on the 15th.", None), ("Travel: 410.", None)]
+
+
+def test_a_tag_block_does_not_become_text(tool, tmp_path):
+    assert "a line §" in refused(tool, "str_replace", path=FINANCE, old_str=TAGGED, new_str=f"Travel: 410.\n{TAGGED}")
+    assert (tmp_path / "homes" / "neo" / "USER.md").read_text() == USER
 
 
 def test_removing_text_removes_entries(tool, workspace):
@@ -231,6 +281,9 @@ def test_renaming_a_file_moves_its_entries(tool, workspace):
         ("str_replace", {"path": "/memories/user/secret.md", "old_str": "1234", "new_str": "x"}, "does not exist"),
         ("insert", {"path": FINANCE, "insert_line": 9, "insert_text": "x"}, "no line 9"),
         ("insert", {"path": FINANCE, "insert_line": -1, "insert_text": "x"}, "no line -1"),
+        ("insert", {"path": FINANCE, "insert_line": 0, "insert_text": " \n"}, "changes no fact"),
+        ("view", {"path": FINANCE, "view_range": [4, 9]}, "lines 1 to 3"),
+        ("view", {"path": FINANCE, "view_range": [3, 2]}, "lines 1 to 3"),
         ("delete", {"path": "/memories/user/style.md"}, "may not write"),
         ("delete", {"path": "/memories/user/secret.md"}, "does not exist"),
         ("delete", {"path": "/memories/user"}, "is a folder"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import venv
 
 import pytest
 from click.testing import CliRunner
@@ -14,8 +16,12 @@ from tests.unit.hermes.homes import CONFIG, make_homes, snapshot
 
 @pytest.fixture
 def hermes(tmp_path, monkeypatch):
-    """A home of Hermes Agent in ``~/.hermes`` with one named profile; the working folder is above it."""
+    """A home of Hermes Agent in ``~/.hermes`` with one named profile; the working folder is above it.
+
+    Its program, ``hermes``, is not on the PATH.
+    """
     make_homes(tmp_path / ".hermes", "coder")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("HERMES_HOME", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -75,11 +81,60 @@ def test_install_status_and_uninstall(rooted):
     shown = run("hermes", "status", "--all").stdout.splitlines()
     assert [line.split() for line in shown] == [
         ["profile", "catmem", "root", "as", "own", "tool"],
-        ["default", "on", ".hermes", "default", "off"],
-        ["coder", "on", ".hermes", "coder", "off"],
+        ["default", "installed", ".hermes", "default", "off"],
+        ["coder", "installed", ".hermes", "coder", "off"],
     ]
     run("hermes", "uninstall", "--all", "--yes")
     assert snapshot(rooted) == before
+
+
+def put_program(tmp_path, first_line):
+    put(tmp_path / "bin" / "hermes", f"{first_line}\n")
+    (tmp_path / "bin" / "hermes").chmod(0o755)
+
+
+def test_it_is_on_where_the_python_of_hermes_can_load_it(rooted, tmp_path):
+    run("hermes", "install", "--yes")
+    put_program(tmp_path, f"#!{sys.executable}")
+    assert run("hermes", "status").stdout.splitlines()[1].split()[:2] == ["default", "on"]
+
+
+def test_it_is_a_problem_where_the_python_of_hermes_cannot_load_it(rooted, tmp_path):
+    run("hermes", "install", "--yes")
+    venv.create(tmp_path / "env", symlinks=True)
+    put_program(tmp_path, f"#!{tmp_path}/env/bin/python")
+    done = run("hermes", "status", status=1)
+    assert "cannot be loaded" in done.stdout
+    assert "env/bin/python -m pip install catmem" in done.stderr
+
+
+@pytest.mark.parametrize("first_line", ["#!/bin/sh", "#!/nowhere/bin/python", "echo", "#!"])
+def test_where_the_python_of_hermes_is_not_known_it_says_how_to_check(rooted, tmp_path, first_line):
+    run("hermes", "install", "--yes")
+    put_program(tmp_path, first_line)
+    done = run("hermes", "status")
+    assert done.stdout.splitlines()[1].split()[:2] == ["default", "installed"]
+    assert "check with 'hermes memory status'" in done.stderr
+
+
+def test_a_broken_profile_of_hermes_does_not_block_the_others(hermes):
+    (hermes / "profiles" / "aide" / "memories").mkdir(parents=True)
+    config = hermes / "profiles" / "aide" / "config.yaml"
+    put(config, "memory: [")
+    done = run("init", "--from-hermes", status=2)
+    assert "wrote .hermes/catmem-profiles/coder.yaml\n" in done.stdout
+    assert "aide: skipped" in done.stderr
+    assert "error[hermes_config]" in done.stderr
+    assert not (hermes / "catmem-profiles" / "aide.yaml").exists()
+    assert json.loads(run("init", "--from-hermes", "--format", "json", status=2).stdout)["skipped"] == ["aide"]
+    put(config, CONFIG)
+    assert "wrote .hermes/catmem-profiles/aide.yaml\n" in run("init", "--from-hermes").stdout
+
+
+def test_hints_name_what_the_command_has(hermes):
+    assert "catmem init --from-hermes DIR" in run("init", "--from-hermes", "nope", status=2).stderr
+    said = run("hermes", "install", "--home", str(hermes), status=2).stderr
+    assert "catmem init --from-hermes .hermes" in said
 
 
 def test_one_profile_alone(rooted, monkeypatch):
@@ -199,3 +254,21 @@ def test_a_sync_over_the_limit_says_which_file_and_why(rooted):
     assert ".hermes/profiles/coder/memories/USER.md: refused" in said
     assert "error[over_budget]" in said
     assert not (rooted / "profiles" / "coder" / "memories" / "USER.md").exists()
+
+
+@pytest.mark.parametrize("side", ["target", "source"])
+def test_a_conflict_is_shown_with_both_sides_and_the_next_step(rooted, side):
+    put(rooted / "memories" / "USER.md", "## Tastes\nTea with milk at four.\n")
+    put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
+    run("hermes", "sync", "--all")
+    put(rooted / "memories" / "USER.md", "## Tastes\nTea with milk at five.\n")
+    file = rooted / "profiles" / "coder" / "memories" / "USER.md"
+    put(file, file.read_text(encoding="utf-8").replace("four", "six"))
+    for more in (["--dry-run"], []):
+        done = run("hermes", "sync", "--all", *more, status=3)
+        assert "conflict in tastes: both sides reworded it" in done.stdout
+        assert all(said in done.stdout for said in ("Tea with milk at six.", "Tea with milk at five."))
+        assert "in sync" not in done.stdout
+        assert "catmem seed default coder --resolve target" in done.stderr
+    run("seed", "default", "coder", "--resolve", side, "--root", str(rooted))
+    assert "in sync" in run("hermes", "sync", "--all", "--dry-run").stdout

@@ -11,7 +11,7 @@ from catmem.hermes.plugin_files import FILES
 from catmem.hermes.setup import apply_step, installed, plan_install, plan_uninstall
 from catmem.hermes.setup_homes import read_config
 from catmem.hermes.setup_root import make_root_over
-from catmem.hermes.setup_settings import Settings, read_settings
+from catmem.hermes.setup_settings import Settings, read_settings, write_settings
 from catmem.hermes.setup_status import statuses
 from tests.golden.case import put
 from tests.unit.hermes.homes import CONFIG, make_homes, snapshot
@@ -103,6 +103,38 @@ def test_another_provider_that_somebody_chose_since_stays(home):
     assert read_config(home).shows("user")
 
 
+def test_another_provider_that_somebody_chose_between_two_installs_comes_back(home):
+    install(home)
+    text = home.config.read_text(encoding="utf-8")
+    put(home.config, text.replace("provider: catmem", "provider: mem0"))
+    step = plan_install(home, settings(home))
+    assert "mem0 is switched off; uninstall switches it on again" in step.notes[0]
+    apply_step(step)
+    assert not plan_install(home, settings(home)).changes
+    install(home, keep_tool=True)
+    apply_step(plan_uninstall(home))
+    assert home.config.read_text(encoding="utf-8") == CONFIG.replace("''", "mem0")
+
+
+def test_a_section_that_somebody_took_out_between_two_installs_stays_out(home):
+    install(home)
+    put(home.config, "model: small\n")
+    install(home)
+    apply_step(plan_uninstall(home))
+    assert home.config.read_text(encoding="utf-8") == "model: small\n"
+
+
+def test_a_configuration_that_somebody_put_back_counts_as_the_first(home):
+    install(home)
+    put(home.config, "memory: {provider: mem0}\n")
+    install(home)
+    put(home.config, CONFIG)
+    install(home)
+    step = plan_uninstall(home)
+    apply_step(step)
+    assert (step.notes, home.config.read_text(encoding="utf-8")) == ((), CONFIG)
+
+
 def test_the_provider_before_is_named_and_comes_back(home):
     put(home.config, "memory: {provider: mem0}\n")
     step = plan_install(home, settings(home))
@@ -173,6 +205,58 @@ def test_a_plugin_of_that_name_by_somebody_else_is_left_alone(home):
     with pytest.raises(CatmemError) as caught:
         plan_uninstall(home)
     assert caught.value.code == "hermes_not_installed"
+
+
+@pytest.mark.parametrize("name", ["plugin.yaml", "config.yaml.before"])
+def test_a_file_by_somebody_else_in_the_folder_of_the_plugin_is_left_alone(home, name):
+    path = home.path / "plugins" / "catmem" / name
+    put(path, "name: mine\n")
+    before = snapshot(home.path)
+    with pytest.raises(CatmemError) as caught:
+        plan_install(home, settings(home))
+    assert (caught.value.code, caught.value.path) == ("hermes_in_the_way", str(path))
+    path.unlink()
+    install(home)
+    put(path, before[str(path.relative_to(home.path))].decode())
+    for plan in (plan_uninstall, lambda home: plan_install(home, settings(home))):
+        with pytest.raises(CatmemError) as caught:
+            plan(home)
+        assert (caught.value.code, caught.value.path) == ("hermes_in_the_way", str(path))
+
+
+@pytest.mark.parametrize("gone", ["before.json", "plugin.yaml", "__init__.py"])
+def test_an_install_that_broke_off_is_taken_up_again(home, gone):
+    install(home)
+    put(home.config, CONFIG)
+    (home.path / "plugins" / "catmem" / gone).unlink()
+    install(home)
+    apply_step(plan_uninstall(home))
+    assert home.config.read_text(encoding="utf-8") == CONFIG
+
+
+def test_uninstalling_removes_the_record_last(home):
+    install(home)
+    assert plan_uninstall(home).removes[-1].name == "before.json"
+
+
+def test_settings_that_are_a_link_are_neither_written_through_nor_replaced(home, tmp_path):
+    path, mine = home.path / "catmem.json", tmp_path / "mine.json"
+    put(mine, '{"version": 1, "root": ".", "profile": "old"}')
+    path.symlink_to(mine)
+    before = snapshot(tmp_path)
+    for write in (install, lambda home: write_settings(home, settings(home))):
+        with pytest.raises(CatmemError) as caught:
+            write(home)
+        assert (caught.value.code, caught.value.path) == ("symlink", str(path))
+    assert path.is_symlink()
+    assert snapshot(tmp_path) == before
+    path.unlink()
+    install(home)
+    path.unlink()
+    path.symlink_to(mine)
+    with pytest.raises(CatmemError) as caught:
+        plan_uninstall(home)
+    assert caught.value.code == "symlink"
 
 
 def test_a_record_that_is_not_whole_is_left_to_a_person(home):
@@ -295,19 +379,19 @@ def test_without_settings_a_root_over_the_homes_counts(homes):
 
 def test_a_root_over_the_homes_changes_nothing_of_hermes(homes, tmp_path):
     before = snapshot(tmp_path)
-    made = make_root_over(homes["coder"])
+    made = make_root_over(homes["coder"]).made
     after = snapshot(tmp_path)
     assert {name: after[name] for name in before} == before
     assert set(after) - set(before) == {f"hermes/{name}" for name in made.written}
     assert set(made.written) == {"catmem.yaml", "catmem-profiles/default.yaml", "catmem-profiles/coder.yaml"}
-    assert make_root_over(homes["coder"]).written == ()
+    assert make_root_over(homes["coder"]).made.written == ()
 
 
 def test_an_edited_profile_is_kept_and_a_new_one_is_made(homes):
     make_root_over(homes["default"])
     put(homes["default"].path / "catmem-profiles" / "coder.yaml", "user_memory_categories: [a]\n")
     (homes["default"].path / "profiles" / "aide").mkdir()
-    assert make_root_over(homes["default"]).written == ("catmem-profiles/aide.yaml",)
+    assert make_root_over(homes["default"]).made.written == ("catmem-profiles/aide.yaml",)
 
 
 def test_another_root_is_not_written_over(homes):

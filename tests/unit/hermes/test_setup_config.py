@@ -91,6 +91,41 @@ def test_what_a_person_added_meanwhile_stays():
     assert back == "model: large  # better\nmemory:\n  user_char_limit: 900   # mine\n"
 
 
+COMMENTED = {
+    "in a section that goes": (
+        "model: small\n",
+        "model: small\nmemory:  # theirs\n  # ask\n  memory_enabled: false\n  # keep\n  provider: catmem  # side\n  # last\n",
+        "model: small\n# theirs\n# ask\n# keep\n# side\n# last\n",
+    ),
+    "in a section with another behind it": (
+        "",
+        "memory:\n  memory_enabled: false\n  # on\n  provider: catmem # side\nother: '#'\n",
+        "# on\n# side\nother: '#'\n",
+    ),
+    "behind a text of several lines": (
+        "text: |\n  # no comment\n",
+        "text: |\n  # no comment\nmemory:\n  # on\n  memory_enabled: false\n  provider: catmem\n  # last",
+        "text: |\n  # no comment\n# on\n# last",
+    ),
+    "in a section that stays": (
+        "memory:\n  limit: 9  # nine\n",
+        "memory:\n  # on\n  memory_enabled: false # why\n  provider: catmem   # who\n  limit: 9  # nine\n",
+        "memory:\n  # on\n  # why\n  # who\n  limit: 9  # nine\n",
+    ),
+    "with lines that end in CRLF": (
+        "model: small\r\n",
+        "model: small\r\nmemory:\r\n  # on\r\n  memory_enabled: false # why\r\n  provider: catmem\r\n",
+        "model: small\r\n# on\r\n# why\r\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "edited", "expected"), COMMENTED.values(), ids=list(COMMENTED))
+def test_comments_that_a_person_wrote_into_the_section_stay(before, edited, expected):
+    _, was = with_memory(before, WANTED, PATH)
+    assert without_memory(edited, was, PATH, had_section="memory" in before) == expected
+
+
 BY_HAND = {
     "the whole file in braces": "{model: small}\n",
     "an anchor that another section uses": "memory: &m\n  provider: x\nother: *m\n",

@@ -62,6 +62,10 @@ def test_a_profile_that_there_is_not_is_refused_with_the_nearest(tmp_path):
         ("memory:\n", ("", True, True, 1375)),
         ("memory: {provider: mem0, memory_enabled: false, user_char_limit: 900}", ("mem0", True, False, 900)),
         ("memory: {user_profile_enabled: false, user_char_limit: many}", ("", False, True, 1375)),
+        ("memory: {user_char_limit: 500.0}", ("", True, True, 500)),
+        ("memory: {user_char_limit: 500.9}", ("", True, True, 500)),
+        ("memory: {user_char_limit: .inf}", ("", True, True, 1375)),
+        ("memory: {user_char_limit: .nan}", ("", True, True, 1375)),
     ],
 )
 def test_what_a_configuration_says_of_memory(tmp_path, text, said):

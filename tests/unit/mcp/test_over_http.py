@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
+import anyio
 import pytest
+from mcp.server.transport_security import TransportSecuritySettings
 
 from catmem.errors import ConfigError
-from catmem.mcp.over_http import listen, url_of
+from catmem.mcp import over_http
+from catmem.mcp.over_http import PATH, application, listen, url_of
+from catmem.mcp.server import make_server
+from catmem.service.workspace import Workspace
+from tests.end_to_end.terminal import write_root
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
@@ -34,3 +42,47 @@ def test_a_name_that_leads_nowhere_is_an_error(host):
     with pytest.raises(ConfigError) as caught:
         listen(host, 0)
     assert caught.value.code == "cannot_listen"
+
+
+CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": CLIENT}
+PING = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+
+
+async def ask(app, said, session=None):
+    """The status of the answer to a request, and its session."""
+    headers = {"host": "localhost", "content-type": "application/json"}
+    headers |= {"accept": "application/json, text/event-stream"} | ({"mcp-session-id": session} if session else {})
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http"}
+    scope |= {"path": PATH, "raw_path": PATH.encode(), "query_string": b"", "root_path": "", "headers": raw}
+    parts = [{"type": "http.request", "body": json.dumps(said).encode()}]
+    answers = []
+
+    async def receive():
+        return parts.pop() if parts else await anyio.sleep_forever()
+
+    async def send(part):
+        answers.append(part)
+
+    await app(scope, receive, send)
+    got = {name.lower(): value.decode() for name, value in answers[0]["headers"]}
+    return answers[0]["status"], got.get(b"mcp-session-id")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("quiet_seconds", "last", "first"), [(0.0, 200, 404), (60.0, 503, 200)])
+async def test_sessions_that_were_quiet_end_where_many_are_open(tmp_path, monkeypatch, quiet_seconds, last, first):
+    monkeypatch.setattr(over_http, "MOST_SESSIONS", 4)
+    monkeypatch.setattr(over_http, "QUIET_SECONDS", quiet_seconds)
+    write_root(tmp_path)
+    server = make_server(Workspace.open(tmp_path, search=False), "neo")
+    app = application(server, TransportSecuritySettings(allowed_hosts=["localhost"]))
+    async with server.session_manager.run():
+        opened = [await ask(app, HELLO) for _ in range(3)]
+        assert [status for status, _ in opened] == [200, 200, 200]
+        # More than half are open, and a client that has a session uses it on.
+        assert (await ask(app, PING, opened[0][1]))[0] == 200
+        statuses = [(await ask(app, HELLO))[0] for _ in range(2)]
+        assert statuses == [200, last]
+        assert (await ask(app, PING, opened[0][1]))[0] == first

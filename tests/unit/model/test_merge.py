@@ -135,3 +135,12 @@ def test_titles_of_flat_files_and_a_carriage_return_of_its_own():
         "## indented",
         ":\r\n §",
     ]
+
+
+def test_of_a_text_in_two_places_one_stays_where_each_side_took_out_another():
+    base = "## A\nsame words\n§\nq\n\n## B\nsame words\n§\nr\n"
+    ours = "## A\nq\n\n## B\nsame words\n§\nr\n"
+    theirs = "## A\nsame words\n§\nq\n\n## B\nr\n"
+    for merged in (merge(base, ours, theirs), merge(base, theirs, ours)):
+        assert [entry.body for entry in parse(merged.text).entries].count("same words") == 1
+        assert merged.conflicts == ()

@@ -36,6 +36,7 @@ class CategoryFile:
     """A category's entries, and the text that stands for them."""
 
     category: str
+    """Its name, as whoever asked for it wrote it."""
     entries: tuple[Entry, ...]
     document: Document
     """The text of the file, read as one without sections: its entries are ``entries``, one by one."""
@@ -82,7 +83,7 @@ def operations_for(file: CategoryFile, new_text: str, *, block_of: int | None = 
     is withheld and for one that makes a tag block a part of a text, and ``TooLargeError``.
     """
     old, new = file.document.entries, _read(new_text).entries
-    _refuse_parts_of_withheld(file, new)
+    _refuse_withheld_in_texts(file, new)
     _refuse_blocks_in_texts(old, new)
     pairs = _pairs(old, new)
     operations: list[Operation] = []
@@ -169,15 +170,31 @@ def _gaps(count: int, paired: Mapping[int, int]) -> dict[int, list[int]]:
     return gaps
 
 
-def _refuse_parts_of_withheld(file: CategoryFile, new: Sequence[Entry]) -> None:
+def refuse_part_of_withheld(file: CategoryFile, start: int, end: int) -> None:
+    """Raise ``EditError`` if the characters from ``start`` to ``end`` are a part of a withheld line, or have one."""
+    for entry in file.document.entries:
+        if entry.text in file.withheld:
+            first = file.text.index(entry.text, entry.start)
+            last = first + len(entry.text)
+            if start < last and end > first and not (start <= first and end >= last):
+                raise _withheld()
+
+
+def _refuse_withheld_in_texts(file: CategoryFile, new: Sequence[Entry]) -> None:
+    there = {entry.text for entry in file.document.entries}
     whole = {entry.text for entry in new}
     for line in file.withheld:
-        if line not in whole and any(line in entry.text for entry in new):
-            raise EditError(
-                "an entry whose text is withheld can be removed or replaced whole, and not be changed in part",
-                code="bad_arguments",
-                hint="Leave its line as it is, or replace the whole line.",
-            )
+        mark = line.rpartition(" (id ")[0]
+        if line not in whole and any(mark in text for text in whole - there):
+            raise _withheld()
+
+
+def _withheld() -> EditError:
+    return EditError(
+        "an entry whose text is withheld can be removed or replaced whole, and not be changed in part",
+        code="bad_arguments",
+        hint="Leave its line as it is, or replace the whole line.",
+    )
 
 
 def _refuse_blocks_in_texts(old: Sequence[Entry], new: Sequence[Entry]) -> None:

@@ -22,11 +22,18 @@ class Place(NamedTuple):
 
     target: str | None = None
     category: str | None = None
+    alias: str | None = None
+    """The other name of the category that was typed, if one was."""
+
+    @property
+    def name(self) -> str:
+        """The category's name as it was typed: answers do not tell which category another name is of."""
+        return self.alias or self.category or ""
 
     @property
     def path(self) -> str:
         """The path, as answers write it."""
-        parts = [ROOT, *([self.target] if self.target else []), *([f"{self.category}.md"] if self.category else [])]
+        parts = [ROOT, *([self.target] if self.target else []), *([f"{self.name}.md"] if self.name else [])]
         return "/".join(parts)
 
 
@@ -49,4 +56,5 @@ def place_of(path: str, aliases: Mapping[str, str]) -> Place:
             code="bad_arguments",
             hint=f"Did you mean {ROOT}/{target}/{slug}.md?" if slug else "Use small letters, digits and -.",
         )
-    return Place(target, aliases.get(name, name))
+    category = aliases.get(name, name)
+    return Place(target, category, None if category == name else name)

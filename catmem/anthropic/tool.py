@@ -19,6 +19,7 @@ from catmem.anthropic.files import (
     entries_of,
     entry_across,
     operations_for,
+    refuse_part_of_withheld,
 )
 from catmem.anthropic.paths import ROOT, Place, place_of
 from catmem.errors import CatmemError, EditError, NoMatchError
@@ -81,9 +82,9 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._workspace = workspace
         self._profile = workspace.profile(profile).name
-        self._viewed: dict[str, str] = {}
+        self._viewed: dict[tuple[str | None, str | None], str] = {}
         """The text of each file as the model last saw it."""
-        self._put_away: set[tuple[Place, str]] = set()
+        self._put_away: set[tuple[str | None, str | None, str]] = set()
         """What was stored where the profile does not see it: nothing else keeps the model from storing it again."""
         self._refusals = 0
 
@@ -119,12 +120,12 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             entries = entries_of(command.file_text)
             if not entries:
                 raise EditError("there is no text to store", code="empty", hint="Give the file some text.")
-            new = [entry for entry in entries if (place, entry.text) not in self._put_away]
+            new = [entry for entry in entries if (*place[:2], entry.text) not in self._put_away]
             if new:
                 self._write(place, list(additions(file.category, new)), digest)
             if self._file(place).entries:
                 return f"File created successfully at: {place.path}"
-            self._put_away |= {(place, entry.text) for entry in new}
+            self._put_away |= {(*place[:2], entry.text) for entry in new}
             done = "Stored" if new else "That was stored before, and not again,"
             return f"{done} in {place.path}. You may write there and not read, so it will not be shown to you."
 
@@ -139,7 +140,9 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
                     f"old_str stands in {place.path} {count} times, so nothing was replaced",
                     hint="Give a text that stands there exactly once; view the file to see what it says.",
                 )
-            before = block_before(file, file.text.index(command.old_str))
+            start = file.text.index(command.old_str)
+            refuse_part_of_withheld(file, start, start + len(command.old_str))
+            before = block_before(file, start)
             new_text = file.text.replace(command.old_str, command.new_str)
             self._change(place, operations_for(file, new_text, block_of=before), digest)
             return f"The memory file has been edited. {self._after(place)}"
@@ -152,7 +155,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         with self._as_tool_errors():
             place = self._file_place(command.path)
             _, file, digest = self._existing(place)
-            if self._viewed.get(place.path, file.text) != file.text:
+            if self._viewed.get(place[:2], file.text) != file.text:
                 raise EditError(
                     f"{place.path} was changed since you viewed it, so its lines are others now",
                     code="bad_arguments",
@@ -196,7 +199,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             if self._now(new)[1].entries:
                 raise EditError(f"{new.path} already exists", code="bad_arguments", hint="Choose another name.")
             moves = [
-                Operation("move", old_text=entry.id, category=file.category, to_category=new.category)
+                Operation("move", old_text=entry.id, category=file.category, to_category=new.name)
                 for entry in file.entries
             ]
             self._write(old, moves, digest)
@@ -227,9 +230,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         profile = workspace.profile(self._profile)
         reading = workspace.read(self._profile, place.target or TARGETS[0])
         view = visible(reading.document, place.target or TARGETS[0], profile, workspace.config.taxonomy)
-        category = place.category or ""
-        entries = [entry for entry in view.entries if entry.category == category]
-        return profile, category_file(category, entries), reading.digest
+        entries = [entry for entry in view.entries if entry.category == place.category]
+        return profile, category_file(place.name, entries), reading.digest
 
     def _file(self, place: Place) -> CategoryFile:
         return self._now(place)[1]
@@ -275,7 +277,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
     def _shown(self, place: Place, file: CategoryFile, view_range: list[int] | None = None) -> str:
         if not file.entries:
             raise self._missing(place)
-        self._viewed[place.path] = file.text
+        self._viewed[place[:2]] = file.text
         lines = file.text.rstrip("\n").split("\n")
         first, last = _range(view_range, len(lines))
         said: list[str] = []

@@ -118,7 +118,7 @@ async def _make_room(manager: StreamableHTTPSessionManager) -> None:
             transport.idle_scope.cancel()
             ended.append(name)
     with anyio.move_on_after(_SECONDS_TO_END):
-        while not sessions.keys().isdisjoint(ended):
+        while not sessions.keys().isdisjoint(ended):  # noqa: ASYNC110 - the SDK has no event for it
             await anyio.sleep(_MOMENT)
 
 

@@ -21,8 +21,6 @@ from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 
 import catmem.cli.mcp
-from catmem.mcp import over_stdio
-from catmem.mcp.over_stdio import _Owed
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import error_of, process, run, write_root
 
@@ -248,15 +246,6 @@ def test_a_request_that_is_not_as_the_protocol_has_it_is_answered_and_not_waited
         assert answers["bad"]["error"]["code"] == code
         assert answers[1]["result"] == {}
         assert (server.returncode, noise) == (0, b"")
-
-
-def test_a_request_that_is_refused_does_not_delay_the_end(monkeypatch):
-    owed = _Owed()
-    monkeypatch.setattr(over_stdio, "_LAST_ANSWERS_SECONDS", 3600)
-    assert owed.take('{"jsonrpc":"2.0","id":3,"method":"ping","params":[]}')
-    assert owed.take('{"jsonrpc":"2.0","id":3,"method":"ping","params":{"a":"\\ud800"}}')
-    assert owed.take("nonsense") is None
-    anyio.run(owed.settled)
 
 
 def test_what_others_print_does_not_reach_the_client(root, tmp_path):

@@ -27,7 +27,7 @@ taxonomy:
   categories:
     finance: {title: Finance, aliases: [money]}
     style: {title: Style}
-    secret: {title: Secret}
+    secret: {title: Secret, aliases: [hush]}
     inbox: {title: Inbox}
 """
 PROFILE = """\
@@ -114,7 +114,7 @@ def test_a_file_holds_the_entries_of_a_category(tool):
     shown = do(tool, "view", path=FINANCE)
     assert lines(shown) == ["[verified_date: 2026-05-01] Acme is the vendor.", "§", "Invoices are due on the 15th."]
     assert lines(do(tool, "view", path=FINANCE, view_range=[3, -1])) == ["Invoices are due on the 15th."]
-    assert do(tool, "view", path="/memories/user/money.md") == shown
+    assert do(tool, "view", path="/memories/user/money.md") == shown.replace("finance.md", "money.md")
 
 
 def test_what_is_hidden_is_not_there_in_the_same_words(tool):
@@ -123,6 +123,61 @@ def test_what_is_hidden_is_not_there_in_the_same_words(tool):
     assert refused(tool, "view", path="/memories/user/inbox.md").startswith(
         "The path /memories/user/inbox.md does not exist"
     )
+
+
+COMMANDS = {
+    "view": {},
+    "create": {"file_text": "x"},
+    "str_replace": {"old_str": "a", "new_str": "b"},
+    "insert": {"insert_line": 0, "insert_text": "x"},
+    "delete": {},
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_another_name_of_a_hidden_category_does_not_tell_its_own(tool, command):
+    said = refused(tool, command, path="/memories/user/hush.md", **COMMANDS[command])
+    assert "secret" not in said.lower()
+    tool.new_turn()
+    assert said.replace("hush", "zzzz") == refused(tool, command, path="/memories/user/zzzz.md", **COMMANDS[command])
+
+
+def test_nor_does_moving_something_there(tool):
+    said = refused(tool, "rename", old_path=FINANCE, new_path="/memories/user/hush.md")
+    assert "secret" not in said.lower()
+
+
+def test_another_name_is_the_same_file(tool, workspace):
+    do(tool, "view", path="/memories/user/money.md")
+    workspace.add("neo", "Paid by card.", category="finance")
+    line = {"insert_line": 0, "insert_text": "x"}
+    assert "/memories/user/finance.md was changed" in refused(tool, "insert", path=FINANCE, **line)
+    do(tool, "view", path=FINANCE)
+    done = do(tool, "insert", path="/memories/user/money.md", **line)
+    assert done.startswith("The file /memories/user/money.md has been edited.")
+    assert "finance.md" not in done
+    do(tool, "str_replace", path="/memories/user/money.md", old_str="Acme is", new_str="Bolt is")
+    do(tool, "rename", old_path="/memories/user/money.md", new_path="/memories/user/inbox.md")
+    assert "Bolt is the vendor." in [body for category, body in stands(workspace) if category == "inbox"]
+
+
+@pytest.mark.parametrize(
+    ("cut", "new"),
+    [
+        (slice(None, 4), "x"),
+        (slice(-3, None), ""),
+        (slice(1, -1), ""),
+        (slice(None, -1), "Paid by card."),
+        (slice(None), "Not {} but this"),
+    ],
+)
+def test_a_part_of_what_is_withheld_is_not_replaced(tool, workspace, cut, new):
+    workspace.add("neo", HOSTILE, category="finance")
+    line = lines(do(tool, "view", path=FINANCE))[-1]
+    new = new.format(line.partition(" (id")[0])
+    before = stands(workspace)
+    assert "withheld" in refused(tool, "str_replace", path=FINANCE, old_str=line[cut], new_str=new)
+    assert stands(workspace) == before
 
 
 def test_hostile_text_is_withheld(tool, workspace):

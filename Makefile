@@ -44,7 +44,7 @@ demo: $(VENV)/.installed
 	run catmem prompt trinity --explain
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto
 
 torture: $(VENV)/.dev
 	@$(BIN)/python -m tests.torture

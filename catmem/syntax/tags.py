@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff"
 # YAML looks no further than 1,024 characters for the colon behind a key.
 _KEY = r"[a-z][a-z0-9_-]{0,1023}+"
-_QUOTED = rf'"(?:[^"\\{_CONTROL}]|\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}}))*+"'
+# Groups are repeated within `(?>...)`: Python 3.11 before 3.11.5 matches `(?:...)*+` wrongly (CPython's gh-106052).
+_QUOTED = rf'"(?>(?:[^"\\{_CONTROL}]|\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}}))*)"'
 
 
 def _plain(forbidden: str) -> str:
@@ -31,18 +32,18 @@ def _plain(forbidden: str) -> str:
     follows_colon = rf"(?=[^ {forbidden}{_CONTROL}])"
     character = rf"(?:[^ :#{forbidden}{_CONTROL}]|:{follows_colon})"
     first = rf"(?:[^ :#?,'&*!|>%@`\-{forbidden}{_CONTROL}]|-{follows_colon})"
-    in_word = rf"(?:{character}|#)*+"
-    return rf"{first}{in_word}(?:\ ++{character}{in_word})*+"
+    in_word = rf"(?>(?:{character}|#)*)"
+    return rf"{first}{in_word}(?>(?:\ ++{character}{in_word})*)"
 
 
 _FLOW_PLAIN = _plain(r"\[\]{}\"?,")
 _BLOCK_PLAIN = _plain(r"\[\]{}\"")
 _FLOW_ITEM = f"(?:{_QUOTED}|{_FLOW_PLAIN})"
-_LIST = rf"\[\ *+{_FLOW_ITEM}\ *+(?:,\ *+{_FLOW_ITEM}\ *+)*+\]"
-_PAIR = rf"{_KEY}:\ ++(?:{_QUOTED}|{_LIST}|{_FLOW_PLAIN})?+\ *+"
+_LIST = rf"\[\ *+{_FLOW_ITEM}\ *+(?>(?:,\ *+{_FLOW_ITEM}\ *+)*)\]"
+_PAIR = rf"{_KEY}:\ ++(?>(?:{_QUOTED}|{_LIST}|{_FLOW_PLAIN})?)\ *+"
 
-_GROUP = re.compile(rf"\[{_PAIR}(?:,\ *+{_PAIR})*+\]")
-_PAIRS = re.compile(rf"({_KEY}):\ ++({_QUOTED}|{_LIST}|{_FLOW_PLAIN})?+\ *+(?:,\ *+)?")
+_GROUP = re.compile(rf"\[{_PAIR}(?>(?:,\ *+{_PAIR})*)\]")
+_PAIRS = re.compile(rf"({_KEY}):\ ++(?>({_QUOTED}|{_LIST}|{_FLOW_PLAIN})?)\ *+(?:,\ *+)?")
 _ITEMS = re.compile(_FLOW_ITEM)
 _FLOW_PLAIN_VALUE = re.compile(_FLOW_PLAIN)
 _KEY_PATTERN = re.compile(_KEY)
@@ -51,7 +52,7 @@ _MARKER = re.compile(r"[-*+] ")
 _BLANKS = (" ", "\t")
 _ENDS_GROUP = ("", "\n", *_BLANKS)
 _FENCE = re.compile(r"---[ \t]*+(?:\n|\Z)")
-_BLOCK_PAIR = re.compile(rf"({_KEY}):(?:\ ++({_QUOTED}|{_LIST}|{_BLOCK_PLAIN})?+\ *+)?(?:\n|\Z)")
+_BLOCK_PAIR = re.compile(rf"({_KEY}):(?:\ ++(?>({_QUOTED}|{_LIST}|{_BLOCK_PLAIN})?)\ *+)?(?:\n|\Z)")
 _BLOCK_ITEM = re.compile(rf"(\ *+)-\ ++({_QUOTED}|{_BLOCK_PLAIN})\ *+(?:\n|\Z)")
 
 # What reading takes one backslash from, and what looks so much like tags that a body may not begin with it.

@@ -31,7 +31,7 @@ DATES = ("verified_date", "created", "expires")
 """The tags that hold a day."""
 
 # Letters and digits, with what joins them in names, numbers and addresses between: don't, 3.11, 10.0.0.1, e-mail.
-_WORD = re.compile(r"[^\W_]++(?:[.'\u2019:@/-][^\W_]++)*+")
+_WORD = re.compile(r"[^\W_]++(?>(?:[.'\u2019:@/-][^\W_]++)*)")
 _MARK = re.compile(r"(?:\A|(?<=\n))[ \t]{0,8}<!--[ \t]{0,8}catmem:[^\n>]{0,256}-->[ \t]{0,8}(?=\n|\Z)")
 _DIGIT = re.compile(r"\d")
 # Scripts that put no blanks between words: Thai to Myanmar, Khmer, kana, Han.

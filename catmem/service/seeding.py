@@ -122,7 +122,10 @@ def seed_order(workspace: Workspace, profiles: Mapping[str, Profile] | None = No
     """
     profiles = workspace.profiles() if profiles is None else profiles
     known = _remembered(workspace, profiles)
-    seeded = {target.partition("/")[0] for target, _ in SeedFile(workspace.root).read()[1].records}
+    # The lock of a large fleet takes long to read, so it is asked only where its answer counts.
+    asked = any(profile.tier >= EPHEMERAL_TIER for profile in profiles.values())
+    records = SeedFile(workspace.root).read()[1].records if asked else {}
+    seeded = {target.partition("/")[0] for target, _ in records}
     sources: dict[str, list[str]] = {}
     depth: dict[str, int] = {}
     for profile in profiles.values():

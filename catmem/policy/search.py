@@ -148,7 +148,7 @@ def _pattern(words: tuple[str, ...], is_phrase: bool, accents: bool) -> re.Patte
     last = words[-1]
     if not is_run(last):
         prefix = len(last) >= _SHORTEST_PREFIX and not is_phrase
-        parts.append(f"(?P<more>{_LETTER})?+" if prefix else f"(?!{_LETTER})")
+        parts.append(f"(?>(?P<more>{_LETTER})?)" if prefix else f"(?!{_LETTER})")
     return re.compile("".join(parts))
 
 

@@ -32,7 +32,7 @@ _AGAIN_LIMIT = 0.1
 
 _SEED = """
 import json, sys, time
-import catmem, catmem.service.seed_apply, catmem.store.files
+import catmem, catmem.service.seeding.applying, catmem.store.files.store
 workspace = catmem.Workspace.open(sys.argv[1], search=False)
 for run in range(2):
     began = time.perf_counter()

@@ -68,9 +68,9 @@ _HISTORY = """
 import json, statistics, sys, time
 from pathlib import Path
 from catmem.store.contract import Change
-from catmem.store.files import FileStore
-from catmem.store.folder import Place
-from catmem.store.system import System
+from catmem.store.files.store import FileStore
+from catmem.store.files.folder import Place
+from catmem.store.files.system import System
 folder, history, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 
 class Unsynced(System):
@@ -81,8 +81,8 @@ def locate(entity):
     return Place(folder, (), "USER.md")
 
 def generate():
-    from catmem.store.folder import Folder
-    from catmem.store.records import Draft
+    from catmem.store.files.folder import Folder
+    from catmem.store.files.records import Draft
     opened = Folder.open(Unsynced(), locate("x"), create=True)
     data = (folder / "USER.md").read_bytes()
     journal = opened.writable_journal

@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from catmem.policy.lint.document import lint
     from catmem.policy.profile import Profile, load_profile
     from catmem.policy.prompt import Prompt, build_prompt
-    from catmem.service.operation import Operation
-    from catmem.service.tool import memory_tool
+    from catmem.service.tool.tool import memory_tool
     from catmem.service.workspace import Workspace
-    from catmem.service.writing import Written
+    from catmem.service.writing.operation import Operation
+    from catmem.service.writing.writer import Written
 
 __version__ = "0.1.0"
 
@@ -82,10 +82,10 @@ _HOMES = {
     "catmem.policy.lint.document": ("lint",),
     "catmem.policy.profile": ("Profile", "load_profile"),
     "catmem.policy.prompt": ("Prompt", "build_prompt"),
-    "catmem.service.operation": ("Operation",),
-    "catmem.service.tool": ("memory_tool",),
+    "catmem.service.writing.operation": ("Operation",),
+    "catmem.service.tool.tool": ("memory_tool",),
     "catmem.service.workspace": ("Workspace",),
-    "catmem.service.writing": ("Written",),
+    "catmem.service.writing.writer": ("Written",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

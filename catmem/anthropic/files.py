@@ -18,8 +18,8 @@ from catmem.model.version import Version
 from catmem.policy.styles import blocked_line
 from catmem.policy.threats import BuiltinScanner
 from catmem.policy.threats.batch import scan_each
-from catmem.service.operation import Operation
 from catmem.service.showing import value_texts
+from catmem.service.writing.operation import Operation
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:

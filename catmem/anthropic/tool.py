@@ -27,7 +27,7 @@ from catmem.policy.access import visible
 from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.selector import is_pattern
-from catmem.service.operation import Operation
+from catmem.service.writing.operation import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
 
-    from catmem.service.writing import How
+    from catmem.service.writing.writer import How
 
 
 @click.command(

@@ -275,7 +275,7 @@ def _settings(workspace: Workspace, home: Home, name: str) -> Settings:
 
 def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
     from catmem.hermes.sync import hermes_profiles
-    from catmem.service.seeding import seed_order
+    from catmem.service.seeding.planning import seed_order
 
     found = hermes_profiles(workspace, homes)
     sources = [source for source, names in seed_order(workspace) if any(name in found for name in names)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from catmem.hermes.setup import Step
     from catmem.hermes.setup_status import HomeStatus
     from catmem.policy.seed import FilePlan
-    from catmem.service.seed_plan import Refusal, SeedPlan
+    from catmem.service.seeding.plan import Refusal, SeedPlan
     from catmem.service.workspace import Workspace
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from catmem.policy.lint.diagnostic import Diagnostic
     from catmem.policy.lint.fixing import Fixed
     from catmem.policy.lint.renderers.report import Format
-    from catmem.service.linting import Found, Linter
+    from catmem.service.linting.lint import Found, Linter
 
 _BASELINE = "catmem.lint.json"
 _LARGEST = 64 << 20
@@ -89,7 +89,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     PATHS are files or folders; without any, all that is below the root. Exit status: 0 if there are hints at most, 1
     with errors or warnings, 2 if the configuration is not right (all other files are looked at all the same).
     """
-    from catmem.service.linting import Linter
+    from catmem.service.linting.lint import Linter
 
     def opened() -> Linter:
         return Linter.open(

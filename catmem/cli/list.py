@@ -45,7 +45,7 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     With --format json also the revision and digest of each file, as --expected takes them.
     """
-    from catmem.service.terms import undeclared
+    from catmem.service.writing.terms import undeclared
 
     if as_json:
         _print_json(open_with_store(root_folder), profile, target, category, as_of)

@@ -89,7 +89,7 @@ def command(  # noqa: PLR0913 - one parameter an argument or option
 
 def _merged(base: Path, ours: Path, theirs: Path, name: str, root_folder: str | None) -> _Merged:
     from catmem.policy.seedlock import LOCK_NAME
-    from catmem.service.seedfile import LOCK_LIMIT
+    from catmem.service.seeding.lockfile import LOCK_LIMIT
     from catmem.text import DEFAULT_LIMITS
 
     if Path(name).name == LOCK_NAME:

@@ -10,7 +10,7 @@ from catmem.cli.options import how_options, open_with_store, text_argument, whos
 from catmem.cli.written import show_written
 
 if TYPE_CHECKING:
-    from catmem.service.writing import How
+    from catmem.service.writing.writer import How
 
 
 @click.command(epilog="Examples: catmem move -p trinity 'Silence is not approval' -c workflow-rules-finance")

@@ -10,7 +10,7 @@ from catmem.cli.options import how_options, narrow_option, open_with_store, text
 from catmem.cli.written import show_written
 
 if TYPE_CHECKING:
-    from catmem.service.writing import How
+    from catmem.service.writing.writer import How
 
 
 @click.command(epilog="Examples: catmem remove -p trinity 'Book travel to cost centre'")

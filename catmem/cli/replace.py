@@ -12,7 +12,7 @@ from catmem.cli.written import show_written
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from catmem.service.writing import How
+    from catmem.service.writing.writer import How
 
 
 @click.command(

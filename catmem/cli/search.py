@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.policy.search_snippet import Snippet
-    from catmem.service.searching import Found, Searched
+    from catmem.service.searching.search import Found, Searched
     from catmem.service.workspace import Workspace
 
 _LIMIT = 20
@@ -66,8 +66,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     QUERY is words, any of which is enough, and "quoted phrases", which an entry must have; - is stdin.
     """
-    from catmem.service.ages import notes_of
-    from catmem.service.searching import search
+    from catmem.service.ages.known import notes_of
+    from catmem.service.searching.search import search
 
     workspace = open_with_store(root_folder)
     filters: dict[str, Any] = {"target": target, "category": category, "tags": tags, "state": states or None}
@@ -119,8 +119,8 @@ def _say_nothing_found(
 ) -> None:
     """What was searched in vain, and what would find something."""
     from catmem.policy.schema import shown
-    from catmem.service.searching import search
-    from catmem.service.terms import undeclared
+    from catmem.service.searching.search import search
+    from catmem.service.writing.terms import undeclared
 
     where = f"{profile}/{filters['target']}" if "target" in filters else f"{profile}/user and {profile}/memory"
     say(printable(f"Nothing that {profile} sees in {where} fits {shown(query)}."))
@@ -141,7 +141,7 @@ def _say_nothing_found(
 
 
 def _print_json(workspace: Workspace, profile: str, query: str, found: Searched) -> None:
-    from catmem.service.usage import Usage, read_usage, usage_key
+    from catmem.service.searching.usage import Usage, read_usage, usage_key
 
     usage: dict[str, Usage] = {}
     for target in dict.fromkeys(each.target for each in found.found):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.policy.seed import FilePlan, Resolve, State
-    from catmem.service.seed_plan import Refusal, SeededFile, SeedPlan, SeedResult
+    from catmem.service.seeding.plan import Refusal, SeededFile, SeedPlan, SeedResult
     from catmem.service.workspace import Workspace
     from catmem.store.contract import OnDrift
 
@@ -94,7 +94,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         if as_json:
             emit_json({"source": source, "target": targets[0], **texts})
             return
-        from catmem.service.seeding import joined
+        from catmem.service.seeding.planning import joined
 
         emit(joined(workspace, texts.values()))
         if not any(texts.values()):
@@ -136,7 +136,7 @@ def _seeds(
     workspace: Workspace, source: str | None, targets: Sequence[str], *, everybody: bool
 ) -> Sequence[tuple[str, Sequence[str]]]:
     """The sources with their targets, in the order in which they are seeded."""
-    from catmem.service.seeding import seed_order
+    from catmem.service.seeding.planning import seed_order
 
     if not everybody:
         return [(str(source), targets)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Entry
     from catmem.service.workspace import Workspace
-    from catmem.service.writing import How, Written
+    from catmem.service.writing.writer import How, Written
 
 _WIDTH = 72
 

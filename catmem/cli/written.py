@@ -9,7 +9,7 @@ from catmem.cli.unified import unified_diff
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
-    from catmem.service.writing import How, Written
+    from catmem.service.writing.writer import How, Written
 
 
 def show_written(written: Written, done: str, how: How, *, as_json: bool) -> None:

@@ -23,10 +23,10 @@ from catmem.hermes.setup_homes import HermesConfig, home_at, read_config
 from catmem.hermes.setup_settings import Settings, parse_settings, read_settings, write_settings
 from catmem.policy.config import CONFIG_NAME
 from catmem.policy.prompt import TARGETS, build_prompt
-from catmem.service.answers import usage_dict
-from catmem.service.budget import Usage, size_of
 from catmem.service.clock import today
-from catmem.service.tool import TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.service.tool.answers import usage_dict
+from catmem.service.tool.tool import TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.service.writing.budget import Usage, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -20,8 +20,8 @@ from catmem.policy.config import NO_ROOT
 from catmem.reading import read_bounded
 from catmem.service.stores import merge_files
 from catmem.store.contract import Change
-from catmem.store.files import LOCK_TIMEOUT, FileStore
-from catmem.store.folder import HERMES_FOLDER, SIDECAR, Place
+from catmem.store.files.folder import HERMES_FOLDER, SIDECAR, Place
+from catmem.store.files.store import LOCK_TIMEOUT, FileStore
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.hermes.setup_homes import HermesConfig, read_config
 from catmem.model.layout import formatted, is_shared
-from catmem.service.budget import could_go, limit_of, over_budget, size_of
-from catmem.service.seed_plan import Refusal
-from catmem.service.seeding import seed_order
+from catmem.service.seeding.plan import Refusal
+from catmem.service.seeding.planning import seed_order
+from catmem.service.writing.budget import could_go, limit_of, over_budget, size_of
 from catmem.store.contract import Change
-from catmem.store.folder import HERMES_FOLDER
+from catmem.store.files.folder import HERMES_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from catmem.hermes.setup_homes import Home
     from catmem.policy.seed import FilePlan
-    from catmem.service.seed_plan import SeedPlan, SeedResult
+    from catmem.service.seeding.plan import SeedPlan, SeedResult
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Current, Snapshot
 

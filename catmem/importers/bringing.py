@@ -14,8 +14,8 @@ from catmem.importers.imported import LeftOut
 from catmem.policy.schema import shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
 from catmem.service.clock import today
-from catmem.service.operation import Operation
 from catmem.service.showing import findings_in
+from catmem.service.writing.operation import Operation
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.text import DEFAULT_LIMITS, unify_newlines
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from catmem.importers.imported import Imported, ImportedEntry
     from catmem.policy.config import Config
     from catmem.service.workspace import Workspace
-    from catmem.service.writing import Written
+    from catmem.service.writing.writer import Written
 
 ANY = "*"
 """In a map: every kind that is not named."""

@@ -28,7 +28,7 @@ from catmem.errors import CatmemError
 from catmem.mcp import resources
 from catmem.mcp.conversations import Conversations
 from catmem.mcp.tools import TOOLS, call_tool
-from catmem.service.tool import ToolSession
+from catmem.service.tool.tool import ToolSession
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -14,7 +14,7 @@ from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
 from catmem.policy.prompt import TARGETS
-from catmem.service.setup import WouldOverwriteError
+from catmem.service.setup.root import WouldOverwriteError
 from catmem.service.workspace import FILE_NAMES
 from catmem.syntax.slug import UNCATEGORIZED
 

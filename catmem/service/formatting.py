@@ -13,10 +13,10 @@ from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.model.layout import formatted, is_shared, repeated_entries
 from catmem.policy.config import find_root
 from catmem.reading import read_bounded
-from catmem.service.rewrite import rewrite_file
 from catmem.service.stores import FILE_NAMES, store_of_file
+from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
-from catmem.store.folder import SIDECAR
+from catmem.store.files.folder import SIDECAR
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:

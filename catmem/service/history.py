@@ -11,11 +11,11 @@ from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, ForbiddenError, StoreError, UnknownNameError
 from catmem.policy.rights import Rights
 from catmem.policy.schema import suggestion
-from catmem.service.budget import Usage, limit_of, size_of
-from catmem.service.expected import checked_expected
-from catmem.service.remarks import on_adoption
 from catmem.service.stores import FILE_NAMES
-from catmem.service.writing import Written
+from catmem.service.writing.budget import Usage, limit_of, size_of
+from catmem.service.writing.expected import checked_expected
+from catmem.service.writing.remarks import on_adoption
+from catmem.service.writing.writer import Written
 from catmem.store.contract import Change, sees, stale
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from catmem.policy.budget import limit_of, size_of
 from catmem.policy.migration import plan_migration
 from catmem.reading import read_bounded
 from catmem.service.formatting import is_in_store, memory_files
-from catmem.service.rewrite import rewrite_file
 from catmem.service.stores import FILE_NAMES, store_of_file
-from catmem.store.backups import backups, keep_backup
+from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
-from catmem.store.faults import store_error
-from catmem.store.folder import Folder
-from catmem.store.system import System
+from catmem.store.files.backups import backups, keep_backup
+from catmem.store.files.faults import store_error
+from catmem.store.files.folder import Folder
+from catmem.store.files.system import System
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import DEFAULT_LIMITS
 

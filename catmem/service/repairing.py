@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
-from catmem.service.budget import Usage, limit_of, size_of
 from catmem.service.history import entity_of
-from catmem.service.remarks import on_adoption
 from catmem.service.upkeep import file_store
-from catmem.service.writing import Written
+from catmem.service.writing.budget import Usage, limit_of, size_of
+from catmem.service.writing.remarks import on_adoption
+from catmem.service.writing.writer import Written
 from catmem.store.contract import Change
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from catmem.model.document import parse
 from catmem.model.merge import merge
 from catmem.policy.profile import memory_dir
 from catmem.store.contract import Merged
-from catmem.store.files import FileStore
-from catmem.store.folder import Place
+from catmem.store.files.folder import Place
+from catmem.store.files.store import FileStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -13,15 +13,15 @@ from catmem.policy.profile import memory_dir
 from catmem.service.history import all_entities
 from catmem.service.stores import FILE_NAMES
 from catmem.store.contract import Fault
-from catmem.store.files import FileStore
+from catmem.store.files.store import FileStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from catmem.service.workspace import Workspace
-    from catmem.store.doctor import Feature
-    from catmem.store.journal import Anchor as End
+    from catmem.store.files.doctor import Feature
+    from catmem.store.files.journal import Anchor as End
 
 
 def file_store(workspace: Workspace) -> FileStore:
@@ -222,9 +222,9 @@ def doctor(workspace: Workspace) -> DoctorReport:
 
 
 def _examined(folder: Path, records: int | None) -> FolderReport:
-    from catmem.store.doctor import examine, file_system
-    from catmem.store.folder import SIDECAR
-    from catmem.store.system import System
+    from catmem.store.files.doctor import examine, file_system
+    from catmem.store.files.folder import SIDECAR
+    from catmem.store.files.system import System
 
     if not os.path.lexists(folder):
         missing = f"there is no such folder yet; the first write makes it, for {' and '.join(FILE_NAMES.values())}"

@@ -22,8 +22,8 @@ from catmem.policy.rights import Rights
 from catmem.reading import read_bounded
 from catmem.service.clock import today
 from catmem.service.listing import ListedEntry, Notice, list_documents, notices
-from catmem.service.operation import Operation
 from catmem.service.session import Session
+from catmem.service.writing.operation import Operation
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from catmem.policy.seed import Resolve
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
-    from catmem.service.ages_history import FirstSeen
-    from catmem.service.searching import Found, Narrowing
-    from catmem.service.seed_plan import SeedPlan, SeedResult
-    from catmem.service.writing import How, Written
+    from catmem.service.ages.history import FirstSeen
+    from catmem.service.searching.search import Found, Narrowing
+    from catmem.service.seeding.plan import SeedPlan, SeedResult
+    from catmem.service.writing.writer import How, Written
     from catmem.store.contract import OnDrift, Store
 
 __all__ = ["FILE_NAMES", "ListedEntry", "Notice", "Reading", "Session", "Workspace"]
@@ -169,7 +169,7 @@ class Workspace:
         ``as_of``, ``source``. Changes nothing, and counts nothing as used. Raises ``QueryError`` and
         ``UnknownNameError``.
         """
-        from catmem.service.searching import search
+        from catmem.service.searching.search import search
 
         return search(self, name, query, **narrowing).found
 
@@ -360,7 +360,7 @@ class Workspace:
 
         Looks into both files, or that of ``target``, and makes one write a file. Raises ``NoMatchError`` for none.
         """
-        from catmem.service.verifying import verify_all
+        from catmem.service.reviewing.verifying import verify_all
 
         return verify_all(self, name, category=category, query=query, target=target, as_of=as_of, **how)
 
@@ -381,14 +381,14 @@ class Workspace:
         Each works on what the one before it made. Errors of one say by their ``key`` which it was. ``How`` tells what
         ``expected`` and the rest are.
         """
-        from catmem.service.terms import Terms
-        from catmem.service.writing import Writer
+        from catmem.service.writing.terms import Terms
+        from catmem.service.writing.writer import Writer
 
         acting = None if actor is None else self.profile(actor)
         rights = Rights(acting, _known_target(target), self.config.taxonomy)
         rights.refuse_other_owner(name)
         owner = self.profile(name)
-        from catmem.service.ages import known_since
+        from catmem.service.ages.known import known_since
 
         entity = f"{owner.name}/{target}"
         known = partial(known_since, self, owner.name, rights)
@@ -415,7 +415,7 @@ class Workspace:
         to ``user`` or ``memory``, ``resolve`` settles conflicts for one side, and ``every_entry`` tells also of entries
         in files that cannot change. Raises ``ConfigError`` and its kinds, ``ForbiddenError``, ``UnreadableError``.
         """
-        from catmem.service.seeding import plan_seed, seed_order
+        from catmem.service.seeding.planning import plan_seed, seed_order
 
         targets = [targets] if isinstance(targets, str) else targets
         profiles = self.profiles() if targets is None else None
@@ -442,7 +442,7 @@ class Workspace:
 
         For an agent that lives for one task: nothing is written. Raises as ``plan_seed`` does.
         """
-        from catmem.service.seeding import ephemeral
+        from catmem.service.seeding.planning import ephemeral
 
         return ephemeral(self, source, name, as_of=as_of or today(), actor=actor)
 
@@ -452,7 +452,7 @@ class Workspace:
         What goes wrong with one file stands in the result, and the others go on. Raises ``BusyError`` and
         ``UnreadableError``.
         """
-        from catmem.service.seed_apply import apply_seed
+        from catmem.service.seeding.applying import apply_seed
 
         return apply_seed(self, plan, on_drift=on_drift)
 

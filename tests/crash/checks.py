@@ -10,8 +10,8 @@ from tests.crash.scene import ENTITY
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from catmem.store.files import FileStore
-    from catmem.store.system import System
+    from catmem.store.files.store import FileStore
+    from catmem.store.files.system import System
     from tests.crash.scene import Scene
 
 

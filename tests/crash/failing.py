@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, StoreError
-from catmem.store.publication import Publication
+from catmem.store.files.publication import Publication
 from tests.crash.checks import Lost, check
 from tests.crash.outsiders import RenameOver
 from tests.crash.scene import ENTITY, Scene, line, small_segments
@@ -17,8 +17,8 @@ from tests.crash.watched import Call, Watched
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from catmem.store.files import FileStore
-    from catmem.store.system import System
+    from catmem.store.files.store import FileStore
+    from catmem.store.files.system import System
     from tests.crash.kills import Operation
 
 CHANGES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.store.system import Features, System
+from catmem.store.files.system import Features, System
 from tests.crash.kills import OPERATIONS
 from tests.crash.outsiders import KINDS
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from catmem.errors import BusyError, CatmemError, DriftError
 from catmem.store.contract import EXTERNAL
-from catmem.store.outside import merge_appended
-from catmem.store.publication import Publication
+from catmem.store.files.outside import merge_appended
+from catmem.store.files.publication import Publication
 from tests.crash.checks import Lost, check
 from tests.crash.outsiders import KINDS, Outsider
 from tests.crash.scene import ENTITY, Scene, line, merge_lines, trial_in
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.store.contract import Merge
-    from catmem.store.files import FileStore
-    from catmem.store.system import System
+    from catmem.store.files.store import FileStore
+    from catmem.store.files.system import System
 
 
 Spare: TypeAlias = "Callable[[Call, Outsider], bool]"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import DriftError
 from catmem.store.contract import Change
-from catmem.store.frames import walk
-from catmem.store.publication import Publication
+from catmem.store.files.frames import walk
+from catmem.store.files.publication import Publication
 from tests.crash.checks import check
 from tests.crash.interleavings import drifted, existing, fresh, late, removed, written_before
 from tests.crash.outsiders import KINDS, Outsider, RenameOver
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from catmem.store.files import FileStore
-    from catmem.store.system import System
+    from catmem.store.files.store import FileStore
+    from catmem.store.files.system import System
 
 
 class Killed(BaseException):

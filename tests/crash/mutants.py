@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
 
 from catmem.errors import BusyError, CatmemError, DriftError, StoreError
-from catmem.store.backups import keep_backup
 from catmem.store.contract import Change
-from catmem.store.publication import Foreign, Publication, Put
-from catmem.store.recovery import recover
-from catmem.store.system import System
-from catmem.store.whole import write_whole
+from catmem.store.files.backups import keep_backup
+from catmem.store.files.publication import Foreign, Publication, Put
+from catmem.store.files.recovery import recover
+from catmem.store.files.system import System
+from catmem.store.files.whole import write_whole
 from tests.crash.checks import Lost, check
 from tests.crash.disk import LONG_AGO
 from tests.crash.failing import FULL, Fault, fail_at
@@ -33,9 +33,9 @@ from tests.crash.watched import Call, Watched
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from catmem.store.folder import Folder
-    from catmem.store.records import Draft, Record
-    from catmem.store.sight import Sight
+    from catmem.store.files.folder import Folder
+    from catmem.store.files.records import Draft, Record
+    from catmem.store.files.sight import Sight
 
 
 # --- what is wrong --------------------------------------------------------------------------------------------------
@@ -387,9 +387,13 @@ def without_a_backup_nothing_is_written(folder: Path, protocol: Protocol) -> Non
     scene.path.write_bytes(damaged)
     os.utime(scene.path, (LONG_AGO, LONG_AGO))
     store = scene.store(_NoCopies(), protocol.publication)
-    put_off = patch("catmem.store.recovery.keep_backup", _put_off)
+    put_off = patch("catmem.store.files.recovery.keep_backup", _put_off)
     try:
-        with put_off if protocol.publication is BackupAfterWrite else patch("catmem.store.recovery.recover", recover):
+        with (
+            put_off
+            if protocol.publication is BackupAfterWrite
+            else patch("catmem.store.files.recovery.recover", recover)
+        ):
             scene.add(store, "ours")
     except StoreError:
         if scene.read() != damaged:

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from catmem.store.contract import Change, Merged
-from catmem.store.files import FileStore
-from catmem.store.folder import Place
-from catmem.store.journal import Journal
-from catmem.store.outside import merge_appended
-from catmem.store.publication import Publication
+from catmem.store.files.folder import Place
+from catmem.store.files.journal import Journal
+from catmem.store.files.outside import merge_appended
+from catmem.store.files.publication import Publication
+from catmem.store.files.store import FileStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from catmem.store.contract import Current, Merge, Snapshot
-    from catmem.store.system import System
+    from catmem.store.files.system import System
 
 ENTITY = "neo/user"
 FIRST = b"- first\n"
@@ -155,5 +155,5 @@ def small_segments(records: int = 4) -> Iterator[None]:
         def __init__(self, system: System, folder: int, where: Path) -> None:
             super().__init__(system, folder, where, segment_records=records)
 
-    with patch("catmem.store.folder.Journal", Small):
+    with patch("catmem.store.files.folder.Journal", Small):
         yield

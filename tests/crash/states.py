@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.store.contract import Change
-from catmem.store.publication import Publication
-from catmem.store.system import System
+from catmem.store.files.publication import Publication
+from catmem.store.files.system import System
 from tests.crash.checks import check
 from tests.crash.disk import ROOT, Disk, State
 from tests.crash.scene import ENTITY, Scene, line, small_segments

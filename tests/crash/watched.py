@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.store.system import System
+from catmem.store.files.system import System
 
 if TYPE_CHECKING:
     from collections.abc import Callable

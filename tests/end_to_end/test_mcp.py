@@ -253,7 +253,7 @@ def test_what_others_print_does_not_reach_the_client(root, tmp_path):
     noisy.mkdir()
     # A library that prints when a call comes in, as one may by accident.
     code = (
-        "import builtins, catmem.service.tool as tool\n"
+        "import builtins, catmem.service.tool.tool as tool\n"
         "real = tool.memory_tool\n"
         "def memory_tool(*a, **k):\n    print('NOISE'); return real(*a, **k)\n"
         "tool.memory_tool = memory_tool\n"

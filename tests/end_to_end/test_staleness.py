@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from catmem.service.clock import today
-from catmem.service.tool import memory_tool
+from catmem.service.tool.tool import memory_tool
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put

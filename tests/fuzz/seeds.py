@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from catmem.store.contract import Change
-from catmem.store.files import FileStore
-from catmem.store.folder import Place
+from catmem.store.files.folder import Place
+from catmem.store.files.store import FileStore
 
 ROOT = Path(__file__).parents[2]
 

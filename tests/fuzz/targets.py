@@ -6,8 +6,8 @@ from pathlib import Path
 
 import catmem
 from catmem.errors import CatmemError, DamagedError, EditError, NotUtf8Error, TooLargeError
-from catmem.store.records import MalformedError
-from catmem.store.segments import Segment, segment_name
+from catmem.store.files.records import MalformedError
+from catmem.store.files.segments import Segment, segment_name
 
 
 def parse(data: bytes) -> None:

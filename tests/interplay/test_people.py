@@ -11,9 +11,9 @@ import pytest
 
 from catmem.errors import DriftError, NoMatchError
 from catmem.store.contract import Change
-from catmem.store.files import FileStore
-from catmem.store.folder import Place
-from catmem.store.publication import Publication
+from catmem.store.files.folder import Place
+from catmem.store.files.publication import Publication
+from catmem.store.files.store import FileStore
 from tests.interplay.conftest import TEXT, backups, bodies, history, run
 
 TRUNCATE_AND_WRITE = "import sys; f = open(sys.argv[1], 'r+b'); f.truncate(); f.write(sys.argv[2].encode()); f.close()"

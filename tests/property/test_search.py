@@ -14,8 +14,8 @@ from catmem.policy.search_fold import fold
 from catmem.policy.search_index import Index
 from catmem.policy.search_snippet import WIDTH, snippet
 from catmem.policy.staleness import DATED_BY, read_date
-from catmem.service import searching
-from catmem.service.search_filters import STATES
+from catmem.service.searching import search as searching
+from catmem.service.searching.filters import STATES
 from tests.property.strategies import texts
 from tests.roots import make_root, put_bytes
 

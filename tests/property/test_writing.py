@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from catmem.errors import AmbiguousError, DriftError, EditError
 from catmem.model.layout import is_shared
-from catmem.service.operation import Operation
 from catmem.service.workspace import Workspace
+from catmem.service.writing.operation import Operation
 from catmem.store.memory import MemoryStore
 from tests.golden.case import put
 from tests.property.strategies import bodies, categories, stored_form, tag_sets, texts

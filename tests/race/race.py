@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem.store.contract import EXTERNAL
-from catmem.store.sight import LEASE_TRIES, LEASE_WAIT
+from catmem.store.files.sight import LEASE_TRIES, LEASE_WAIT
 from tests.race.judge import Evidence, Verdict, Write, judge
 from tests.store.stores import named
 

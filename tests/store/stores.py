@@ -49,8 +49,8 @@ def _memory(folder: Path) -> Store:
 
 
 def _files(folder: Path) -> Store:
-    from catmem.store.files import FileStore
-    from catmem.store.folder import Place
+    from catmem.store.files.folder import Place
+    from catmem.store.files.store import FileStore
 
     def locate(entity: str) -> Place:
         *parents, name = entity.split("/")

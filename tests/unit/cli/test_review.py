@@ -29,7 +29,7 @@ THREE = ["Likes tea.", "Prefers short answers.", "Two spaces."]
 def _that_day(monkeypatch):
     from datetime import date
 
-    for module in ("reviewing", "workspace"):
+    for module in ("reviewing.review", "workspace"):
         monkeypatch.setattr(f"catmem.service.{module}.today", lambda: date(2026, 11, 21))
 
 
@@ -247,7 +247,7 @@ def test_a_fact_that_would_act_on_the_terminal_is_written_out(place):
 
 
 def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_again(place, monkeypatch):
-    from catmem.service.reviewing import Review
+    from catmem.service.reviewing.review import Review
     from catmem.service.workspace import Workspace
 
     keep = Review.keep

@@ -6,11 +6,11 @@ import os
 from datetime import UTC, date, datetime, time
 from functools import partial
 
-from catmem.service.ages import freshness_of
+from catmem.service.ages.known import freshness_of
 from catmem.service.stores import locate, merge_files
 from catmem.service.workspace import Workspace
-from catmem.store.files import FileStore
-from catmem.store.system import System
+from catmem.store.files.store import FileStore
+from catmem.store.files.system import System
 from tests.golden.case import put
 
 LATER = date(2027, 6, 1)

@@ -6,14 +6,14 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from catmem.policy.seedlock import LOCK_NAME
-from catmem.service.seedfile import SeedFile
+from catmem.service.seeding.lockfile import SeedFile
 from tests.golden.case import put
 from tests.roots import make_root
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from catmem.service.seed_plan import SeedResult
+    from catmem.service.seeding.plan import SeedResult
     from catmem.service.workspace import Workspace
 
 DAY = date(2026, 11, 21)

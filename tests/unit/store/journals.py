@@ -8,15 +8,15 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from catmem.store.journal import Journal
-from catmem.store.records import Draft
-from catmem.store.system import System
+from catmem.store.files.journal import Journal
+from catmem.store.files.records import Draft
+from catmem.store.files.system import System
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from catmem.store.records import Record
+    from catmem.store.files.records import Record
 
 
 class Quick(System):

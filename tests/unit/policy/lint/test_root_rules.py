@@ -14,7 +14,7 @@ from catmem.policy.config import Config, load_config
 from catmem.policy.lint.facts import facts_of
 from catmem.policy.lint.linted import Context, LintedFile, LintedStore, RootFacts, StoreFault
 from catmem.policy.lint.rule import all_rules
-from catmem.service.lint_sources import Root
+from catmem.service.linting.sources import Root
 from tests.golden.case import put
 
 CASES = Path(__file__).parents[3] / "conformance" / "lint"

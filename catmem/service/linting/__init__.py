@@ -1,0 +1,1 @@
+"""Lint of a root on disk."""

@@ -1,0 +1,1 @@
+"""Going through what is stale or expired, and saying what still holds."""

@@ -1,0 +1,114 @@
+"""Which facts of a root are due for a review, and why: stale, expired, unverified for long, dated in the future."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from catmem.policy.staleness import DATED_BY, Freshness, is_ahead, read_date, stale_after_days
+from catmem.service.ages.known import freshness_of
+from catmem.service.searching.usage import usage_key, usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date
+
+    from catmem.model.document import Document, Entry
+    from catmem.policy.profile import Profile
+    from catmem.service.searching.usage import Use
+    from catmem.service.workspace import Workspace
+
+DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
+
+ONE_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A fact that somebody should look at. ``line`` counts from 1; ``entity`` is such as ``trinity/user``.
+
+    ``freshness`` is by the four clocks, ``stale_after`` in days. ``future`` are the tags that hold a date after the day
+    of the review, with that date. ``why`` says it in words. ``use`` is how agents used it, ``None`` if they never did.
+    """
+
+    entity: str
+    line: int
+    entry: Entry
+    freshness: Freshness
+    stale_after: int
+    future: tuple[tuple[str, date], ...]
+    why: str
+    use: Use | None = None
+
+    @property
+    def state(self) -> DueState:
+        """The state, ``future`` for a fact that is due for a date in the future alone."""
+        state = self.freshness.state
+        return state if self.freshness.overdue and state != "fresh" else "future"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Entity and id: what a round remembers of it."""
+        return self.entity, self.entry.id
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fact as JSON-ready data."""
+        day = self.freshness.day
+        return {
+            "entity": self.entity,
+            "line": self.line,
+            "id": self.entry.id,
+            "category": self.entry.category,
+            "state": self.state,
+            "basis": self.freshness.basis,
+            "date": None if day is None else day.isoformat(),
+            "stale_after": self.stale_after,
+            "why": self.why,
+            "used": None if self.use is None else self.use.to_dict(),
+            "tags": self.entry.tags,
+            "body": self.entry.body,
+        }
+
+
+def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
+    workspace: Workspace, profile: Profile, entity: str, document: Document, entries: Sequence[Entry], as_of: date
+) -> list[Due]:
+    """Those of some ``entries`` of ``document``, the text of ``entity``, that are due on a day, in file order."""
+    found: list[Due] = []
+    uses: Mapping[str, Use] | None = None
+    states = freshness_of(workspace, profile, entity, document, entries, as_of=as_of)
+    for entry, freshness in zip(entries, states, strict=True):
+        tags = entry.tags
+        days = [(key, read_date(tags.get(key))) for key in DATED_BY]
+        future = tuple((key, day) for key, day in days if day is not None and is_ahead(day, as_of))
+        if not (freshness.overdue or future):
+            continue
+        limit = stale_after_days(entry.category, tags, profile, workspace.config)
+        why = _why(freshness, limit, future, as_of)
+        uses = usage_of(workspace, entity) if uses is None else uses
+        use = uses.get(usage_key(entry))
+        found.append(Due(entity, document.line(entry.start), entry, freshness, limit, future, why, use))
+    return found
+
+
+def _why(freshness: Freshness, stale_after: int, future: Sequence[tuple[str, date]], as_of: date) -> str:
+    parts: list[str] = []
+    if freshness.overdue and freshness.day is not None:
+        ago = _days((as_of - freshness.day).days)
+        said = {
+            "verified_date": f"stale: verified {freshness.day}",
+            "created": f"stale: created {freshness.day}",
+            "expires": f"expired {freshness.day}",
+            "first_seen": f"unverified: first seen {freshness.day}",
+            "file_time": f"unverified: in a file of {freshness.day}",
+        }[freshness.basis or "first_seen"]
+        limit = "" if freshness.state == "expired" else f"; stale after {stale_after}"
+        parts.append(f"{said}, {ago} ago{limit}")
+    words = {"verified_date": "verified", "created": "created"}
+    parts += [f"dated in the future: {words[key]} {day}" for key, day in future]
+    return "; ".join(parts)
+
+
+def _days(count: int) -> str:
+    return f"{count:,} day{'' if count == 1 else 's'}"

@@ -1,0 +1,390 @@
+"""Walk the facts of a root that are due, one by one: what is next, what an answer does, and taking the last one back.
+
+::
+
+    review = Review.open(workspace)
+    while (due := review.next()) is not None:
+        review.keep(due)            # or edit, expire, remove, skip
+    review.finish()
+
+Each answer is one write, made at once, so a review can be stopped anywhere. It acts for a person: rights do not bound
+it. The dialogue is the command line's (``catmem review``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from catmem.errors import CatmemError, ConfigError, DriftError, EditError, NoMatchError, StaleError, UnreadableError
+from catmem.policy.profile import ORCHESTRATOR_TIER
+from catmem.policy.prompt import TARGETS
+from catmem.service.clock import today
+from catmem.service.history import restore
+from catmem.service.reviewing.due import ONE_DAY, Due, DueState, due_facts
+from catmem.service.reviewing.round import LastAnswer, Round
+from catmem.service.stores import locate
+from catmem.service.writing.operation import Operation
+from catmem.syntax.slug import slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import date
+
+    from catmem.policy.profile import Profile
+    from catmem.service.workspace import Workspace
+    from catmem.service.writing.writer import Written
+    from catmem.store.contract import Revision
+
+__all__ = ["Answer", "Answered", "ChangedError", "Due", "DueState", "Review", "Undone", "copies_of_seed"]
+
+Answer: TypeAlias = Literal["keep", "edit", "expire", "remove", "skip"]
+
+
+class ChangedError(DriftError):
+    """A fact that was changed by somebody else between being shown and being answered; nothing was written."""
+
+    code = "changed_meanwhile"
+
+
+class Answered(NamedTuple):
+    """What an answer did. ``revision`` is ``None`` where nothing was written; ``notes`` say what else there is."""
+
+    answer: Answer
+    entity: str
+    revision: str | None
+    notes: tuple[str, ...] = ()
+
+
+class Undone(NamedTuple):
+    """The answer that was taken back; ``revision`` is the new one that says what was there before."""
+
+    answer: str
+    entity: str
+    revision: str | None
+
+
+def copies_of_seed(workspace: Workspace) -> Mapping[tuple[str, str], frozenset[str]]:
+    """The facts, by entity and entry id, that are copies which follow their sources, and the entities of those."""
+    from catmem.service.seeding.copies import seeded_copies
+
+    return seeded_copies(workspace)
+
+
+@dataclass(slots=True)
+class Review:
+    """A round of questions. ``Review.open`` makes one; ``unreadable`` are the files that could not be looked at."""
+
+    workspace: Workspace
+    as_of: date
+    profiles: tuple[Profile, ...]
+    category: str | None
+    states: frozenset[str]
+    round: Round
+    unreadable: list[CatmemError] = field(default_factory=list)
+    _facts: dict[str, list[Due]] = field(default_factory=dict)
+    _texts: dict[str, bytes] = field(default_factory=dict)
+    _ids: dict[str, frozenset[str]] = field(default_factory=dict)
+    _copies: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+
+    @classmethod
+    def open(  # noqa: PLR0913 - what is asked about, by keyword
+        cls,
+        workspace: Workspace,
+        *,
+        profiles: Iterable[str] = (),
+        category: str | None = None,
+        states: Iterable[DueState] = (),
+        as_of: date | None = None,
+        restart: bool = False,
+    ) -> Review:
+        """Go on with the round of a root, or begin one; ``restart`` forgets what was passed over.
+
+        ``profiles`` are all by default, those of tier 1 first; ``category`` and ``states`` keep some facts only. Raises
+        ``ConfigError`` and ``UnknownNameError``.
+        """
+        if workspace.config.path is None and not workspace.profiles():
+            raise ConfigError(
+                "no catmem.yaml was found here or above, and no profiles",
+                code="no_root",
+                path=workspace.root,
+                hint="Go to the root or name it with --root; 'catmem init' makes one.",
+            )
+        named = [workspace.profile(name) for name in dict.fromkeys(profiles)]
+        chosen = named or [workspace.profile(name) for name in workspace.profiles()]
+        aliases = workspace.config.taxonomy.aliases
+        slug = None if category is None else slugify(category)
+        review = cls(
+            workspace,
+            as_of or today(),
+            tuple(sorted(chosen, key=lambda each: (each.tier != ORCHESTRATOR_TIER, each.name))),
+            None if slug is None else aliases.get(slug, slug),
+            frozenset(states),
+            Round.read(workspace.root),
+            _copies=copies_of_seed(workspace),
+        )
+        if restart:
+            review.round.begin_anew()
+        review._look_at_all()
+        return review
+
+    # --- what is due ----------------------------------------------------------------------------------------------
+
+    def due(self) -> list[Due]:
+        """The facts that are still to be asked about, in their order."""
+        return [due for profile in self.profiles for due in self._pending(profile)]
+
+    def next(self) -> Due | None:
+        """The next fact, as its file is now; ``None`` if there is none left."""
+        for profile in self.profiles:
+            while pending := self._pending(profile):
+                if not self._look_at(profile, pending[0].entity):
+                    return pending[0]
+        return None
+
+    @property
+    def copies(self) -> int:
+        """How many entries are copies that follow their source, and are not asked about."""
+        return len(self._copies)
+
+    @property
+    def passed_over(self) -> int:
+        """How many due facts are not asked about, since they were answered or skipped in this round already."""
+        facts = sum(len(each) for each in self._facts.values())
+        return facts - len(self.due())
+
+    def _pending(self, profile: Profile) -> list[Due]:
+        """What is due of one profile, the oldest first, without what was passed over."""
+        passed = Counter(self.round.passed)
+        pending: list[Due] = []
+        for target in TARGETS:
+            for due in self._facts.get(f"{profile.name}/{target}", ()):
+                if self._follows(due):
+                    continue
+                if passed[due.key] > 0:
+                    passed[due.key] -= 1
+                else:
+                    pending.append(due)
+        return sorted(pending, key=lambda due: due.freshness.day or self.as_of)
+
+    def _follows(self, due: Due) -> bool:
+        """Whether a fact is a copy that is answered at its source: it is due there too, or says something else by now.
+
+        A source that this review does not look at answers nothing, nor does one whose fact is a copy of this one.
+        """
+        for source in self._copies.get(due.key, ()):
+            if (source in self._ids and not self._comes_from(source, due)) and (
+                due.entry.id not in self._ids[source]
+                or any(each.entry.id == due.entry.id for each in self._facts.get(source, ()))
+            ):
+                return True
+        return False
+
+    def _comes_from(self, entity: str, due: Due) -> bool:
+        """Whether the same fact of ``entity`` is a copy of this one, straight or by way of others."""
+        above, seen = {entity}, {entity}
+        while above:
+            above = {each for one in above for each in self._copies.get((one, due.entry.id), ())} - seen
+            seen |= above
+        return due.entity in seen
+
+    def _look_at_all(self) -> None:
+        seen: set[object] = set()
+        for profile in self.profiles:
+            for target in TARGETS:
+                entity = f"{profile.name}/{target}"
+                try:
+                    path = locate(self.workspace.config, self.workspace.profile, entity).path
+                    if path not in seen:  # two profiles may keep their memory in one folder
+                        self._look_at(profile, entity)
+                    seen.add(path)
+                except CatmemError as error:
+                    self.unreadable.append(error)
+
+    def _look_at(self, profile: Profile, entity: str) -> bool:
+        """Read a file again; whether it has changed since the last time."""
+        data = self.workspace.store.peek(entity)
+        if self._texts.get(entity) == data:
+            return False
+        try:
+            document = self.workspace.parse(data)
+        except UnreadableError as error:
+            _, _, target = entity.partition("/")
+            error.path = str(self.workspace.path(profile.name, target))
+            raise
+        entries = [entry for entry in document.entries if self.category in {None, entry.category}]
+        found = due_facts(self.workspace, profile, entity, document, entries, self.as_of)
+        self._texts[entity] = data
+        self._ids[entity] = frozenset(entry.id for entry in document.entries)
+        self._facts[entity] = [due for due in found if not self.states or due.state in self.states]
+        return True
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it asks about all facts of the root."""
+        names = {profile.name for profile in self.profiles}
+        return self.category is None and not self.states and names == set(self.workspace.profiles())
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    @property
+    def day(self) -> date:
+        """The day that answers write: that of the review, or today if that is in the future."""
+        return min(self.as_of, today())
+
+    def keep(self, due: Due) -> Answered:
+        """The fact still holds: it is verified, and a date that says otherwise (``expires`` gone by) is dropped."""
+        tags, notes = self._corrections(due)
+        if tags:
+            operation = self._replace(due, None, {"verified_date": self.day.isoformat(), **tags})
+        else:
+            operation = Operation("verify", old_text=due.entry.id, category=due.entry.category, as_of=self.day)
+        return self._write("keep", due, operation, notes)
+
+    def edit(self, due: Due, content: str) -> Answered:
+        """The fact in new words, which are verified."""
+        if not content.strip():
+            raise EditError("there are no new words", code="empty", hint="Give the words, or remove the fact.")
+        tags, notes = self._corrections(due)
+        tags = {"verified_date": self.day.isoformat(), **tags}
+        return self._write("edit", due, self._replace(due, content, tags), notes)
+
+    def expire(self, due: Due) -> Answered:
+        """The fact no longer holds: it expired the day before. One that is expired already is left as it is."""
+        if due.freshness.state == "expired":
+            return self._pass("expire", due, ("it is expired already, and stays so",))
+        expires = (self.day - ONE_DAY).isoformat()
+        return self._write("expire", due, self._replace(due, None, {"expires": expires}), ())
+
+    def remove(self, due: Due) -> Answered:
+        """The fact goes out of the file; the history keeps it."""
+        operation = Operation("remove", old_text=due.entry.id, category=due.entry.category)
+        return self._write("remove", due, operation, ())
+
+    def skip(self, due: Due) -> Answered:
+        """Not now: it is asked about again in the next round."""
+        return self._pass("skip", due, ())
+
+    def undo(self) -> Undone:
+        """Take the last answer back, of this run or the one before it. Raises ``EditError`` (``no_undo``) if it cannot.
+
+        What it wrote is taken back only if nothing was written to the file since; else ``RefusedError`` says so.
+        """
+        last = self.round.last
+        if last is None:
+            raise EditError(
+                "there is no answer to take back",
+                code="no_undo",
+                hint="Only the last answer can be. 'catmem log' and 'catmem restore' go further back.",
+            )
+        revision: str | None = None
+        if last.revision is not None:
+            before = self._before(last)
+            try:
+                revision = restore(self.workspace, last.entity, before, expected=last.digest).revision
+            except (StaleError, DriftError) as error:
+                error.hint = (
+                    f"{last.entity} was written to since that answer (revision {last.revision}), so it was not taken "
+                    f"back. 'catmem diff {last.entity}' shows what came after."
+                )
+                raise
+        if last.passed is not None and self.round.passed[last.entity, last.passed] > 0:
+            self.round.passed[last.entity, last.passed] -= 1
+        self.round.last = None
+        self.round.write()
+        self._look_again(last.entity)
+        return Undone(last.answer, last.entity, revision)
+
+    def finish(self) -> None:
+        """End the round if nothing is left of it: what was passed over is asked about again in the next."""
+        if self.due():
+            return
+        before = self.round.passed.copy()
+        if self.is_whole:
+            self.round.passed.clear()
+        for due in (each for facts in self._facts.values() for each in facts):
+            self.round.passed.pop(due.key, None)
+        if self.round.passed != before:
+            self.round.write()
+
+    def _corrections(self, due: Due) -> tuple[dict[str, str | list[str] | None], tuple[str, ...]]:
+        """The tags that a fact which holds must not keep, and what to tell of them."""
+        tags: dict[str, str | list[str] | None] = {}
+        notes: list[str] = []
+        if due.freshness.state == "expired":
+            tags["expires"] = None
+            notes.append(f"its tag expires ({due.freshness.day}) was dropped")
+        for key, day in due.future:
+            tags[key] = self.day.isoformat()
+            if key == "created":
+                notes.append(f"its tag created ({day}) was in the future, and is {self.day} now")
+        return tags, tuple(notes)
+
+    @staticmethod
+    def _replace(due: Due, content: str | None, tags: dict[str, str | list[str] | None]) -> Operation:
+        return Operation("replace", content, due.entry.id, due.entry.category, tags=tags)
+
+    def _write(self, answer: Answer, due: Due, operation: Operation, notes: tuple[str, ...]) -> Answered:
+        """Make one write of an answer, and remember it."""
+        name, _, target = due.entity.partition("/")
+        try:
+            written = self.workspace.write(name, [operation], target=target)
+        except (NoMatchError, DriftError) as error:
+            if isinstance(error, DriftError) and error.code != "drift":
+                raise
+            self._look_again(due.entity)
+            raise ChangedError(
+                f"somebody changed this fact in {due.entity} meanwhile",
+                hint="Nothing was written. It is shown again if it is still due.",
+            ) from error
+        self._look_again(due.entity)
+        passed = self._passed_with(due.entity, written, answer)
+        self._remember(_last_answer(answer, due.entity, written, passed))
+        return Answered(answer, due.entity, written.revision, (*notes, *written.notes, *written.warnings))
+
+    def _passed_with(self, entity: str, written: Written, answer: Answer) -> str | None:
+        """Pass over what an answer made, if it is due all the same: expired now, or judged by a day far ahead."""
+        if answer == "remove" or not written.entries:
+            return None
+        key = entity, written.entries[0].id
+        if answer != "expire" and all(due.key != key for due in self._facts.get(entity, ())):
+            return None
+        self.round.passed[key] += 1
+        return key[1]
+
+    def _pass(self, answer: Answer, due: Due, notes: tuple[str, ...]) -> Answered:
+        self.round.passed[due.key] += 1
+        self._remember(LastAnswer(answer, due.entity, None, due.entry.id))
+        return Answered(answer, due.entity, None, notes)
+
+    def _remember(self, last: LastAnswer) -> None:
+        self.round.last = last
+        self.round.write()
+
+    def _look_again(self, entity: str) -> None:
+        name = entity.partition("/")[0]
+        profile = next((each for each in self.profiles if each.name == name), None)
+        if profile is not None:
+            self._look_at(profile, entity)
+
+    def _before(self, last: LastAnswer) -> str:
+        """The revision that an answer's write was made on. In a new history its number may be that of another one."""
+        found = next((each for each in self._log(last.entity) if each.revision == last.revision), None)
+        if found is None or not found.parents or found.digest != last.digest:
+            raise EditError(
+                f"revision {last.revision} of {last.entity} is not in the history any more",
+                code="no_undo",
+                hint=f"'catmem log {last.entity}' lists what there is.",
+            )
+        return found.parents[0]
+
+    def _log(self, entity: str) -> Iterator[Revision]:
+        return self.workspace.store.log(entity)
+
+
+def _last_answer(answer: Answer, entity: str, written: Written, passed: str | None) -> LastAnswer:
+    """What taking an answer back needs of its write, if it made one."""
+    if not written.changed:
+        return LastAnswer(answer, entity, None, passed)
+    return LastAnswer(answer, entity, written.revision, passed, written.digest)

@@ -1,0 +1,1 @@
+"""Search, and what is counted as used."""

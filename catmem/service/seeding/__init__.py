@@ -1,0 +1,1 @@
+"""Seeding: slices of one profile's memory, copied to others again and again."""

@@ -1,0 +1,169 @@
+"""Carrying out a seed: one guarded write for each file, then the lock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError, DriftError
+from catmem.policy.seed import FilePlan, plan_file
+from catmem.policy.seedlock import LOCK_NAME, Record
+from catmem.service.ages.history import CLOCKS, body_key
+from catmem.service.clock import today
+from catmem.service.seeding.lockfile import SeedFile
+from catmem.service.seeding.plan import Refusal, SeededFile, SeedResult
+from catmem.service.seeding.planning import refuse_too_long, replanned
+from catmem.service.writing.legible import legible
+from catmem.service.writing.remarks import on_adoption, on_title
+from catmem.store.contract import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from catmem.model.document import Document
+    from catmem.policy.seedlock import SeedLock
+    from catmem.service.seeding.plan import SeedPlan
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Current, OnDrift
+
+PERSON = "person"
+UNREAD = "\ufffd"
+"""What a file is taken to have held that could not be read: it is planned anew if it can be read by now."""
+_AT_ONCE = 8
+"""Files that are written at the same time."""
+
+
+def apply_seed(workspace: Workspace, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
+    """Carry out a plan: one guarded write for each file that changes, then the lock.
+
+    A target that changed since the plan was made gets the same slice, merged into what is there now. What goes wrong
+    with one file is noted in ``refused``. If another seed came between, or the source changed, the plan is made again
+    first. Raises
+    ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
+    """
+    file = SeedFile(workspace.root)
+    drift = on_drift or workspace.config.on_drift
+    if not is_due(plan):
+        return _Applying(workspace, plan, file, drift).run()
+    with file.held():
+        if file.data() != plan.basis.lock_data or _source_changed(workspace, plan):
+            plan = replanned(workspace, plan)
+        return _Applying(workspace, plan, file, drift).run()
+
+
+class _Applying:
+    """One plan being carried out."""
+
+    def __init__(self, workspace: Workspace, plan: SeedPlan, file: SeedFile, on_drift: OnDrift) -> None:
+        self.workspace = workspace
+        self.plan = plan
+        self.file = file
+        self.on_drift = on_drift
+        self.done: list[SeededFile] = []
+        self.refused: list[Refusal] = []
+
+    def run(self) -> SeedResult:
+        """Write file after file, and the lock in any case: what was done is on record also if this is interrupted."""
+        notes = list(self.plan.notes)
+        # Most of a write is waiting for the disk, which confirms several at once as fast as one.
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            try:
+                self._note(pool.map(self._seeded, self.plan.files))
+                self._note(pool.map(self._refused, self.plan.refused))
+            finally:
+                pool.shutdown(cancel_futures=True)
+                kept = self._write_lock()
+        if kept is not None:
+            notes.append(f"what was in {LOCK_NAME} is kept as {kept}")
+        return SeedResult(self.plan.source, tuple(self.done), tuple(self.refused), tuple(notes))
+
+    def _note(self, outcomes: Iterable[SeededFile | Refusal]) -> None:
+        for each in outcomes:
+            if isinstance(each, Refusal):
+                self.refused.append(each)
+            else:
+                self.done.append(each)
+
+    def _refused(self, each: Refusal) -> SeededFile | Refusal:
+        """Once more what could not be read: the store keeps a copy of it, or somebody has mended it meanwhile."""
+        if not isinstance(each.error, DriftError) or each.target not in self.plan.basis.parts:
+            return each
+        return self._seeded(FilePlan(each.target, self.plan.basis.parts[each.target].source, UNREAD, "", ()))
+
+    def _seeded(self, each: FilePlan) -> SeededFile | Refusal:
+        try:
+            return self._write(each) if each.changes else SeededFile(each, None)
+        except CatmemError as error:
+            return Refusal(each.target, error)
+
+    def _write(self, planned: FilePlan) -> SeededFile:
+        made = [planned]
+
+        def update(current: Current) -> bytes:
+            document = legible(self.workspace.parse, planned.target, current.data)
+            if document.text != planned.before:
+                made[0] = self._again(planned, document)
+            return made[0].after.encode()
+
+        basis = self.plan.basis
+        read = basis.read[planned.source]
+        note: dict[str, Any] = {
+            "source": planned.source,
+            "source_revision": read.revision,
+            "source_digest": read.digest,
+        }
+        keys = [body_key(each.version.body) for each in basis.parts[planned.target].slice] if basis.clocks else []
+        clocks = {key: basis.clocks[key] for key in keys if key in basis.clocks}
+        note |= {CLOCKS: clocks} if clocks else {}
+        change = Change(op="seed", agent=basis.asked.actor or PERSON, note=note, on_drift=self.on_drift)
+        snapshot = self.workspace.store.commit(planned.target, None, update, change)
+        wrote = snapshot.revision if made[0].changes else None
+        notes = () if snapshot.adopted is None else (on_adoption(snapshot.adopted),)
+        return SeededFile(made[0], wrote, (*notes, *self._on_title(made[0])))
+
+    def _on_title(self, plan: FilePlan) -> tuple[str, ...]:
+        """What to know of a flat file whose leading heading was an entry and is the title now."""
+        title = on_title(*(self.workspace.parse(text) for text in (plan.before, plan.after)))
+        return () if title is None else (title,)
+
+    def _again(self, planned: FilePlan, document: Document) -> FilePlan:
+        """The same slice for what is there now."""
+        basis = self.plan.basis
+        plan = plan_file(basis.parts[planned.target], document, resolve=basis.asked.resolve)
+        profile = self.workspace.profile(planned.target.partition("/")[0])
+        refuse_too_long(self.workspace, profile, plan, self.plan.as_of)
+        return plan
+
+    def _write_lock(self) -> str | None:
+        basis = self.plan.basis
+        records = [record for each in self.done if (record := self._record(each.plan, basis.lock)) is not None]
+        return self.file.write(basis.lock_data, basis.lock.put(records)) if records else None
+
+    def _record(self, plan: FilePlan, lock: SeedLock) -> Record | None:
+        """What is on record of a file from now on; ``None`` if that is there already."""
+        if not _is_news(plan, lock):
+            return None
+        read = self.plan.basis.read[plan.source]
+        return Record(plan.target, plan.source, read.revision, read.digest, min(self.plan.as_of, today()), plan.entries)
+
+
+def _source_changed(workspace: Workspace, plan: SeedPlan) -> bool:
+    """Whether a source is no longer what the plan was made of: something may have been taken out of it for good."""
+    return any(bytes_digest(workspace.store.peek(entity)) != read.digest for entity, read in plan.basis.read.items())
+
+
+def is_due(plan: SeedPlan) -> bool:
+    """Whether there is anything to write: a file, or what is on record of one."""
+    return plan.changes or any(_is_news(each, plan.basis.lock) for each in plan.files)
+
+
+def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
+    """Whether other entries count as seeded after a plan than the lock has on record."""
+    old = lock.records.get((plan.target, plan.source))
+    if old is None:
+        return bool(plan.entries)
+    return old.entries is not plan.entries and Counter(e.key for e in old.entries) != Counter(
+        e.key for e in plan.entries
+    )

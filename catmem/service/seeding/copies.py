@@ -1,0 +1,44 @@
+"""Which entries of a root are copies that a seed made, and that stand as they were seeded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catmem.errors import CatmemError
+from catmem.service.seeding.lockfile import SeedFile
+
+if TYPE_CHECKING:
+    from catmem.service.workspace import Workspace
+
+
+def seeded_copies(workspace: Workspace) -> dict[tuple[str, str], frozenset[str]]:
+    """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from.
+
+    The next seed brings them the source's edits. Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``) for
+    the lock.
+    """
+    known: dict[str, frozenset[str] | None] = {}
+    copies: dict[tuple[str, str], frozenset[str]] = {}
+    for record in SeedFile(workspace.root).read()[1].records.values():
+        # Nothing follows a source that cannot be read: there nobody would be asked.
+        if _ids(workspace, record.source, known) is None:
+            continue
+        there = _ids(workspace, record.target, known) or frozenset()
+        for each in record.entries:
+            if each.id in there:
+                key = record.target, each.id
+                copies[key] = copies.get(key, frozenset()) | {record.source}
+    return copies
+
+
+def _ids(workspace: Workspace, entity: str, known: dict[str, frozenset[str] | None]) -> frozenset[str] | None:
+    """The ids of the entries of an entity; ``None`` where it cannot be read."""
+    if entity not in known:
+        try:
+            workspace.profile(entity.partition("/")[0])
+            document = workspace.parse(workspace.store.peek(entity))
+        except CatmemError:
+            known[entity] = None
+        else:
+            known[entity] = frozenset(entry.id for entry in document.entries)
+    return known[entity]

@@ -1,0 +1,114 @@
+"""The file ``catmem.seed.lock`` of a root: read as it is, written by one seed at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from catmem.errors import BusyError, UnreadableError
+from catmem.policy.seedlock import LOCK_NAME, SeedLock, read_lock
+from catmem.reading import read_bounded
+from catmem.service.writing.rewrite import rewrite_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LOCK_LIMIT = 256 << 20
+"""Bytes of a lock, which has the texts of many files."""
+_PATIENCE = 60.0
+"""Seconds that a seed waits for another to end."""
+_PAUSE = 0.05
+
+
+class SeedFile:
+    """The lock file of the root ``root``, as bytes and as what they say."""
+
+    def __init__(self, root: Path) -> None:
+        """The file need not exist."""
+        self.path = root / LOCK_NAME
+        self.root = root
+
+    def read(self) -> tuple[bytes, SeedLock]:
+        """The bytes, none for a missing file, and the records in them.
+
+        Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``).
+        """
+        data = self.data()
+        return data, read_lock(data, path=str(self.path))
+
+    def data(self) -> bytes:
+        """The bytes alone."""
+        try:
+            # It is written as well, and a link would lead a write out of the root.
+            return read_bounded(self.path, LOCK_LIMIT, follow_symlink=False)
+        except UnreadableError as error:
+            if error.code == "missing" and not os.path.lexists(self.path):
+                return b""
+            raise
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other seeds of this root out. Raises ``BusyError`` (``locked``) and ``UnreadableError``."""
+        try:
+            folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise self._not_writable(error.strerror or str(error)) from error
+        try:
+            if not os.access(self.root, os.W_OK):
+                raise self._not_writable("its folder may not be written")
+            ends = time.monotonic() + _PATIENCE
+            while not _taken(folder):
+                if time.monotonic() > ends:
+                    raise BusyError(
+                        "another seed of this root is running",
+                        code="locked",
+                        path=self.path,
+                        hint="Nothing was seeded. Try again when it has ended.",
+                    )
+                time.sleep(_PAUSE)
+            yield
+        finally:
+            os.close(folder)
+
+    def write(self, old: bytes, lock: SeedLock) -> str | None:
+        """Put the records of ``lock`` in the place of the bytes ``old``; what was not whole is kept beside the file.
+
+        Returns the name of that copy. Raises ``UnreadableError`` (``not_writable``) and ``ChangedMeanwhileError``.
+        """
+        new = lock.to_text().encode()
+        if new == old:
+            return None
+        kept = None
+        try:
+            if lock.notes and old:
+                kept = f"{LOCK_NAME}.bak.{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%fZ')}"
+                with (self.root / kept).open("xb") as stream:
+                    stream.write(old)
+            if not os.path.lexists(self.path):
+                self.path.open("xb").close()  # an empty file says the same as none
+        except OSError as error:
+            raise self._not_writable(error.strerror or str(error)) from error
+        rewrite_file(self.path, old, new)
+        return kept
+
+    def _not_writable(self, why: str) -> UnreadableError:
+        return UnreadableError(
+            f"cannot be written: {why}",
+            code="not_writable",
+            path=self.path,
+            hint="A seed keeps there what it seeded. Check the rights of the folder and the space on the disk.",
+        )
+
+
+def _taken(folder: int) -> bool:
+    """Whether the lock of the open folder could be taken; it ends when the folder is closed."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,405 @@
+"""Seeding on disk: plans for several targets at once, and their writes, each guarded by the store.
+
+::
+
+    profiles, source's files, catmem.seed.lock, targets' files ── plan_seed ──> SeedPlan ── apply_seed ──> SeedResult
+
+A file is seeded whole or not at all. What goes wrong with one target (a budget, a file that no tool can read) is noted,
+and the others go on. The lock is written last: where a seed was stopped before that, the next finds what was done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import (
+    CatmemError,
+    ConfigError,
+    DriftError,
+    EditError,
+    ForbiddenError,
+    UnreadableError,
+)
+from catmem.model.compose import composed
+from catmem.model.version import Version
+from catmem.policy.budget import limit_of, size_of
+from catmem.policy.profile import check_profile, memory_dir
+from catmem.policy.rights import Rights
+from catmem.policy.seed import (
+    FilePlan,
+    Offer,
+    Offered,
+    Parts,
+    is_settled,
+    offer,
+    plan_file,
+    slice_text,
+    sliced,
+    withheld,
+)
+from catmem.policy.seedlock import LOCK_NAME
+from catmem.policy.staleness import DATED_BY
+from catmem.service.ages.known import clocks_of
+from catmem.service.seeding.lockfile import SeedFile
+from catmem.service.seeding.plan import Asked, Basis, Refusal, SeedPlan
+from catmem.service.writing.budget import could_go, over_budget
+from catmem.service.writing.legible import legible
+from catmem.text import DEFAULT_LIMITS, conflict_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date
+
+    from catmem.policy.profile import Profile
+    from catmem.policy.seed import Resolve
+    from catmem.policy.seedlock import Record
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Snapshot
+
+_NAMED = 5
+"""Files that a note names at most."""
+EPHEMERAL_TIER = 3
+"""Profiles of this tier and beyond live for one task: they get a slice as text, and files only when they are named."""
+
+
+def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
+    workspace: Workspace,
+    source: str,
+    targets: Sequence[str],
+    *,
+    target: str | None = None,
+    as_of: date,
+    resolve: Resolve | None = None,
+    actor: str | None = None,
+    every_entry: bool = False,
+    profiles: Mapping[str, Profile] | None = None,
+) -> SeedPlan:
+    """What seeding the profiles ``targets`` from ``source`` would do. Reads, and writes nothing.
+
+    ``target`` keeps to one of the two files. ``every_entry`` has the rows of files in which nothing can change, too.
+    ``profiles`` are those that the caller has read just now.
+    Raises for what concerns all of it: ``UnknownNameError``, ``ConfigError`` (``seed_target``, ``seed_cycle``,
+    ``outside_root``, ``lock_version``), ``ForbiddenError``, and ``UnreadableError`` for the source and the lock.
+    """
+    asked = Asked(source, tuple(dict.fromkeys(targets)), target, as_of, resolve, actor)
+    return _Planning(workspace, asked, every_entry=every_entry, profiles=profiles).plan()
+
+
+def replanned(workspace: Workspace, plan: SeedPlan) -> SeedPlan:
+    """The plan of the same request, from what is there now."""
+    return _Planning(workspace, plan.basis.asked, every_entry=False).plan()
+
+
+def ephemeral(workspace: Workspace, source: str, name: str, *, as_of: date, actor: str | None = None) -> dict[str, str]:
+    """The slices of ``source``'s files that the profile ``name`` is to have, as texts by target; nothing is written.
+
+    Raises as ``plan_seed`` does.
+    """
+    planning = _Planning(workspace, Asked(source, (name,), None, as_of, None, actor), every_entry=False)
+    profile = planning.profiles[name]
+    offers = {target: planning.offer(target)[0] for target in planning.only}
+    taxonomy = workspace.config.taxonomy
+    return {
+        target: slice_text(offered, sliced(offered, target, profile, taxonomy)) for target, offered in offers.items()
+    }
+
+
+def joined(workspace: Workspace, texts: Iterable[str]) -> str:
+    """Several slices as one memory file, each category once."""
+    documents = [workspace.parse(text) for text in texts if text]
+    if len(documents) < 2:  # noqa: PLR2004 - nothing to join
+        return "".join(document.text for document in documents)
+    titles = {section.category: section.title for document in reversed(documents) for section in document.sections}
+    versions = [Version.of(entry) for document in documents for entry in document.entries]
+    return composed(versions, titles, documents[0]).text
+
+
+def seed_order(workspace: Workspace, profiles: Mapping[str, Profile] | None = None) -> list[tuple[str, list[str]]]:
+    """Every source with the profiles that name it in ``seed_from``, each after what seeds it.
+
+    Left out are profiles that live for one task, unless they were seeded by name. Raises ``ConfigError``
+    (``seed_cycle``) and ``UnknownNameError``.
+    """
+    profiles = workspace.profiles() if profiles is None else profiles
+    known = _remembered(workspace, profiles)
+    # The lock of a large fleet takes long to read, so it is asked only where its answer counts.
+    asked = any(profile.tier >= EPHEMERAL_TIER for profile in profiles.values())
+    records = SeedFile(workspace.root).read()[1].records if asked else {}
+    seeded = {target.partition("/")[0] for target, _ in records}
+    sources: dict[str, list[str]] = {}
+    depth: dict[str, int] = {}
+    for profile in profiles.values():
+        chain = _chain(known, profile)
+        if profile.seed_from is not None and (profile.tier < EPHEMERAL_TIER or profile.name in seeded):
+            sources.setdefault(profile.seed_from, []).append(profile.name)
+            depth[profile.seed_from] = max(depth.get(profile.seed_from, 0), len(chain) - 2)
+    return sorted(sources.items(), key=lambda each: (depth[each[0]], each[0]))
+
+
+def refuse_bounded(workspace: Workspace, actor: str | None) -> None:
+    """Raise ``ForbiddenError`` for an actor that may not seed, before it is told of any other profile."""
+    acting = None if actor is None else workspace.profile(actor)
+    if not Rights(acting, "user", workspace.config.taxonomy).unbounded:
+        raise ForbiddenError(
+            f"{actor} may not seed the memory of other profiles",
+            hint="A person may do that, and a profile of tier 1.",
+        )
+
+
+def _remembered(workspace: Workspace, profiles: Mapping[str, Profile] | None) -> Callable[[str], Profile]:
+    """The profiles of a root by name, each looked for and checked once; ``profiles`` are at hand."""
+    checked: dict[str, Profile] = {}
+
+    def known(name: str) -> Profile:
+        if name not in checked:
+            found = profiles.get(name) if profiles else None
+            if found is None:
+                found = workspace.profile(name)
+            else:
+                check_profile(found, workspace.config)
+            checked[name] = found
+        return checked[name]
+
+    return known
+
+
+def _chain(known: Callable[[str], Profile], profile: Profile) -> list[str]:
+    """The profile, the one it is seeded from, and so on."""
+    chain = [profile.name]
+    while profile.seed_from is not None:
+        place = profile.places.get(("seed_from",))
+        at = {"path": place.path, "line": place.line, "column": place.column} if place else {"path": profile.path}
+        if profile.seed_from in chain:
+            circle = " -> ".join([*chain[chain.index(profile.seed_from) :], profile.seed_from])
+            message = f"the profiles are seeded from each other in a circle: {circle}"
+            hint = "Nothing was seeded. Remove one 'seed_from' of the circle."
+            raise ConfigError(message, code="seed_cycle", key="seed_from", hint=hint, **at)
+        chain.append(profile.seed_from)
+        try:
+            profile = known(profile.seed_from)
+        except ConfigError as error:
+            if error.code == "unknown_name" and place is not None:
+                error.path, error.line, error.column, error.key = place.path, place.line, place.column, "seed_from"
+            raise
+    return chain
+
+
+class _Planning:
+    """One plan in the making."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        asked: Asked,
+        *,
+        every_entry: bool,
+        profiles: Mapping[str, Profile] | None = None,
+    ) -> None:
+        self.workspace = workspace
+        self.asked = asked
+        self.every_entry = every_entry
+        self.known = _remembered(workspace, profiles)
+        refuse_bounded(workspace, asked.actor)
+        self.source = self.known(asked.source)
+        self.profiles = {name: self.known(name) for name in asked.targets}
+        self.only = ("user", "memory") if asked.only is None else (asked.only,)
+        self._refuse()
+        self.file = SeedFile(workspace.root)
+        self.lock = self.file.read()
+        self.records: dict[str, list[Record]] = {}
+        for record in self.lock[1].records.values():
+            self.records.setdefault(record.target, []).append(record)
+        self.read: dict[str, Snapshot] = {}
+        self.parts: dict[str, Parts] = {}
+
+    def _refuse(self) -> None:
+        """Raise for what makes the whole seed wrong."""
+        if not self.profiles:
+            raise ConfigError("no target is named", code="seed_target", hint="Name one or more profiles.")
+        if self.source.name in self.profiles:
+            raise ConfigError(
+                f"{self.source.name} cannot be seeded from itself",
+                code="seed_target",
+                hint="Nothing was seeded. Name other profiles as targets.",
+            )
+        config = self.workspace.config
+        homes = {memory_dir(self.source, config): self.source.name}
+        for profile in self.profiles.values():
+            _chain(self.known, profile)
+            other = homes.setdefault(memory_dir(profile, config), profile.name)
+            if other != profile.name:
+                raise ConfigError(
+                    f"{profile.name} keeps its memory in the same folder as {other}",
+                    code="seed_target",
+                    path=profile.path,
+                    hint="Nothing was seeded. Give it a memory_dir of its own.",
+                )
+
+    def plan(self) -> SeedPlan:
+        """The plan of all files."""
+        files: list[FilePlan] = []
+        refused: list[Refusal] = []
+        for target in self.only:
+            offered, snapshot = self.offer(target)
+            self._refuse_emptied(target, offered)
+            self.read[f"{self.source.name}/{target}"] = snapshot
+            for name, profile in self.profiles.items():
+                entity = f"{name}/{target}"
+                try:
+                    found = self._file(profile, target, offered)
+                except CatmemError as error:
+                    refused.append(Refusal(entity, error))
+                else:
+                    files += [] if found is None else [found]
+        order = list(self.asked.targets)
+        return SeedPlan(
+            source=self.source.name,
+            targets=self.asked.targets,
+            as_of=self.asked.as_of,
+            files=tuple(sorted(files, key=lambda each: order.index(each.target.partition("/")[0]))),
+            refused=tuple(refused),
+            notes=self._notes(files),
+            basis=Basis(self.asked, self.parts, *self.lock, self.read, self._clocks(files)),
+        )
+
+    def _clocks(self, files: Iterable[FilePlan]) -> dict[str, list[str]]:
+        """How old the entries without a date of their own are: a copy is as old as what it is a copy of."""
+        clocks: dict[str, list[str]] = {}
+        for source in {each.source for each in files if each.changes}:
+            offered = next(parts.offered for parts in self.parts.values() if parts.source == source)
+            undated = [entry for entry in offered.document.entries if not any(key in entry.tags for key in DATED_BY)]
+            clocks |= clocks_of(self.workspace, source, offered.document, undated) if undated else {}
+        return clocks
+
+    def offer(self, target: str) -> tuple[Offer, Snapshot]:
+        """What the source has to give of one of its files."""
+        workspace, entity = self.workspace, f"{self.source.name}/{target}"
+        reading = workspace.store.read(entity)
+        path = workspace.path(self.source.name, target)
+        try:
+            document = workspace.parse(reading.data)
+        except CatmemError as error:
+            error.path = str(path)
+            error.hint = f"Nothing was seeded. {error.hint}"
+            raise
+        conflict = conflict_at(document.text)
+        if conflict is not None:
+            raise UnreadableError(
+                "holds an unfinished merge of git",
+                code="unmerged",
+                path=path,
+                line=document.line(conflict),
+                hint="Nothing was seeded. Finish the merge: keep one version, and take the marker lines out.",
+            )
+
+        offered = offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.as_of)
+        return offered, reading
+
+    def _refuse_emptied(self, target: str, offered: Offer) -> None:
+        """Raise for a source without any entry from which something was seeded: most likely a loss."""
+        if offered.document.entries:
+            return
+        source = f"{self.source.name}/{target}"
+        seeded = [key for key, record in self.lock[1].records.items() if key[1] == source and record.entries]
+        if any(key[0].partition("/")[0] in self.profiles for key in seeded):
+            raise UnreadableError(
+                "is missing or empty, and entries were seeded from it",
+                code="source_empty",
+                path=self.workspace.path(self.source.name, target),
+                hint=f"Nothing was seeded, and nothing was removed. Bring it back: catmem log {source}, then catmem "
+                f"restore {source} REVISION. If it is meant, leave one entry in it, or remove catmem.seed.lock.",
+            )
+
+    def _file(self, profile: Profile, target: str, offered: Offer) -> FilePlan | None:
+        """The plan of one file; ``None`` if there is nothing to say of it."""
+        entity, source = f"{profile.name}/{target}", f"{self.source.name}/{target}"
+        record = self.lock[1].records.get((entity, source))
+        parts = Parts(
+            entity,
+            source,
+            offered,
+            self._slice(profile, target, offered),
+            None if record is None else record.entries,
+            self._held(entity, source),
+        )
+        self.parts[entity] = parts
+        if record is None and not parts.slice:
+            return None
+        data = self.workspace.bytes_of(profile, target)
+        if data and not self.every_entry and is_settled(parts):
+            _refuse_unfit(self.workspace, entity, data)
+            return FilePlan(entity, source, "", "", parts.base or (), withheld=withheld(parts.slice))
+        _refuse_unfit(self.workspace, entity, data)
+        plan = plan_file(parts, legible(self.workspace.parse, entity, data), resolve=self.asked.resolve)
+        refuse_too_long(self.workspace, profile, plan, self.asked.as_of)
+        return plan
+
+    def _slice(self, profile: Profile, target: str, offered: Offer) -> tuple[Offered, ...]:
+        return sliced(offered, target, profile, self.workspace.config.taxonomy)
+
+    def _held(self, entity: str, source: str) -> frozenset[tuple[str, str]]:
+        """What other sources seeded into the same file."""
+        others = (record for record in self.records.get(entity, ()) if record.source != source)
+        return frozenset(each.key for record in others for each in record.entries)
+
+    def _notes(self, files: Iterable[FilePlan]) -> tuple[str, ...]:
+        """What to know of the lock: what is not whole in it, and where a seed can only add."""
+        data, lock = self.lock
+        notes = [f"{LOCK_NAME} {note}" for note in lock.notes]
+        blind = [each.target for each in files if not each.is_known and each.before.strip()]
+        if blind and (lock.notes or not data):
+            named = ", ".join(blind[:_NAMED]) + (f" and {len(blind) - _NAMED} more" if len(blind) > _NAMED else "")
+            notes.append(
+                f"nothing is on record of an earlier seed of {named}: entries are added and none is taken away"
+            )
+        return tuple(notes)
+
+
+def _refuse_unfit(workspace: Workspace, entity: str, data: bytes) -> None:
+    """Raise ``DriftError`` for a target that is no text, or that git left in the middle of a merge.
+
+    A file in which nothing is to change is looked at no closer than that.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        legible(workspace.parse, entity, data)  # which says what is wrong, and where
+        raise
+    if conflict_at(text) is not None:
+        raise DriftError(
+            f"{entity} holds an unfinished merge of git",
+            code="unmerged",
+            hint="Nothing was written to it. Finish the merge (catmem lint shows the place), then seed again.",
+        )
+
+
+def refuse_too_long(workspace: Workspace, profile: Profile, plan: FilePlan, as_of: date) -> None:
+    """Raise ``OverBudgetError`` if a seed would put a file of ``profile`` over its limit, or further over it."""
+    target, config = plan.target.partition("/")[2], workspace.config
+    most, size = DEFAULT_LIMITS.file_bytes, len(plan.after.encode())
+    if size > most and plan.changes:
+        raise EditError(
+            f"{plan.target} would have {size:,} bytes, and catmem reads {most:,} at most",
+            code="too_large",
+            hint="Nothing was written to it. Remove or shorten entries there or in the source.",
+        )
+    limit = limit_of(profile, target, config)
+    before, after = size_of(plan.before), size_of(plan.after)
+    if limit is None or after <= max(limit, before):
+        return
+    document = workspace.parse(plan.after)
+    named = could_go(document.entries, profile, config, as_of, to_agent=False)
+    error = over_budget(plan.target, before, after, limit, _enough(named, after - limit))
+    error.hint = "Nothing was written to it. Remove or shorten entries there or in the source, or raise its limit."
+    raise error
+
+
+def _enough(named: Sequence[dict[str, Any]], over: int) -> list[dict[str, Any]]:
+    """The first entries that would have to go for the file to fit."""
+    chosen: list[dict[str, Any]] = []
+    for each in named:
+        if over <= 0:
+            break
+        chosen.append(each)
+        over -= each["size"]
+    return chosen

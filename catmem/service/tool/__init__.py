@@ -1,0 +1,1 @@
+"""The memory tool, for every door through which an agent comes in."""

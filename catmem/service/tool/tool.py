@@ -1,0 +1,280 @@
+"""The ``memory`` tool: one function for every door through which an agent comes in.
+
+The door binds it to one profile, which owns the files and acts on them. Arguments come from a model and may be wrong or
+hostile; every answer is JSON-ready data, and holds nothing of a category that the profile does not see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
+from catmem.policy.access import visible
+from catmem.policy.prompt import TARGETS
+from catmem.policy.rights import Rights
+from catmem.policy.schema import nearest
+from catmem.resources import schema
+from catmem.service.clock import today
+from catmem.service.tool.answers import MOST_ENTRIES, Sight, may_fit, shown_entries, shown_hits, usage_dict
+from catmem.service.tool.arguments import Call, read_arguments
+from catmem.service.writing.budget import Usage, limit_of, size_of
+from catmem.service.writing.expected import is_digest
+from catmem.syntax.slug import slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date
+
+    from catmem.policy.access import View
+    from catmem.service.searching.search import Hit, SearchedFile
+    from catmem.service.workspace import Workspace
+    from catmem.service.writing.writer import Written
+
+TOOL_SCHEMA: dict[str, Any] = {key: value for key, value in schema("tool").items() if not key.startswith("$")}
+"""JSON Schema of the arguments."""
+
+_PATIENCE = 3
+"""Refusals in a row after which the agent is told to stop."""
+
+_NAMED = 50
+"""Categories that a message names at most."""
+
+_NOTHING = "Nothing was found. Try other words, or list what is there."
+
+_STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
+
+
+@dataclass(slots=True)
+class ToolSession:
+    """What one conversation knows: which text of each target it last saw, and how often it was refused in a row.
+
+    A write is refused if the text is no longer the one last seen; the refusal shows what is there now, so the next call
+    works. The door calls ``new_turn`` when the user has spoken.
+    """
+
+    seen: dict[str, str] = field(default_factory=dict)
+    """The digest of each target's text as it was last shown."""
+    refusals: int = 0
+
+    def new_turn(self) -> None:
+        """Start counting refusals anew."""
+        self.refusals = 0
+
+
+def memory_tool(
+    workspace: Workspace, profile: str, arguments: object, *, session: ToolSession | None = None
+) -> dict[str, Any]:
+    """Do what a model asks of its memory, and answer as JSON-ready data with ``success``.
+
+    ``arguments`` fit ``TOOL_SCHEMA`` or are refused. Raises nothing for bad arguments, or for anything else that catmem
+    refuses.
+    """
+    door = _Door(workspace, profile, session or ToolSession())
+    call: Call | None = None
+    try:
+        call = read_arguments(arguments)
+        if call.query is not None:
+            return door.searched(call, call.query)
+        if call.action == "seed":
+            return door.seeded(call)
+        return door.listed(call) if call.action == "list" else door.written(call)
+    except CatmemError as error:
+        return door.refused(error, call, _target_of(arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class _Door:
+    """One call of the tool."""
+
+    workspace: Workspace
+    profile: str
+    session: ToolSession
+
+    def listed(self, call: Call) -> dict[str, Any]:
+        """What is on file, perhaps of one category."""
+        sight, view = self._sight(call.target, call.category, call.offset)
+        message = _counted(len(sight["entries"]), sight["total"], call.offset)
+        if call.category is not None and not sight["total"]:
+            message += _categories(call.category, view.categories)
+        return {"success": True, "action": "list", **sight, "message": message}
+
+    def searched(self, call: Call, query: str) -> dict[str, Any]:
+        """What a search finds, without what a prompt would withhold. What it shows counts as used."""
+        from catmem.service.searching.search import hits
+
+        workspace, day = self.workspace, today()
+        found, total, files = hits(
+            workspace,
+            self.profile,
+            query,
+            target=None if call.anywhere else call.target,
+            category=call.category,
+            state=None if call.state is None else {call.state},
+            offset=call.offset,
+            limit=MOST_ENTRIES,
+            as_of=day,
+            fit=may_fit,
+        )
+        told, cut = shown_hits(found, total, call.offset)
+        message = _counted(len(told), total, call.offset) if total else _NOTHING
+        if call.category is not None and not total:
+            targets = TARGETS if call.anywhere else (call.target,)
+            seen = [name for target in targets for name in workspace.view(self.profile, target).categories]
+            message += _categories(call.category, list(dict.fromkeys(seen)))
+        self._count_used(found[: len(told)], files, day)
+        return {"success": True, "action": "search", "entries": told, "total": total, **cut, "message": message}
+
+    def _count_used(self, found: Sequence[Hit], files: Mapping[str, SearchedFile], day: date) -> None:
+        """Count one use of each entry. Where that cannot be kept, the search has found what it found all the same."""
+        from catmem.service.searching.usage import count_used
+
+        for target in dict.fromkeys(each.target for each in found):
+            shown = [each.entry for each in found if each.target == target]
+            path, document = files[target]
+            count_used(self.workspace, f"{self.profile}/{target}", shown, document, day, path=path)
+
+    def seeded(self, call: Call) -> dict[str, Any]:
+        """What a seed from the profile's own files did, in numbers."""
+        from catmem.service.seeding.answer import seed_answer
+
+        answer = seed_answer(self.workspace, self.profile, call.targets, None if call.anywhere else call.target)
+        self.session.refusals = 0 if answer["success"] else self.session.refusals + 1
+        return answer
+
+    def written(self, call: Call) -> dict[str, Any]:
+        """What a write did."""
+        if call.expected is not None and is_digest(call.expected):
+            self._refuse_digest()
+        expected = call.expected or self.session.seen.get(call.target)
+        done = self.workspace.write(
+            self.profile,
+            call.operations,
+            target=call.target,
+            actor=self.profile,
+            expected=expected,
+            op_id=call.op_id,
+        )
+        # After a retry what is there now may be newer than what the first call made.
+        now = self.workspace.store.read(done.entity).digest if done.repeated else done.digest
+        self.session.seen[call.target] = now
+        self.session.refusals = 0
+        entries, cut = shown_entries(done.entries)
+        return {
+            "success": True,
+            "action": call.action,
+            "entity": done.entity,
+            "revision": done.revision,
+            "changed": done.changed,
+            "usage": usage_dict(done.usage),
+            "entries": entries,
+            **cut,
+            "message": _message(call, done),
+        }
+
+    def refused(self, error: CatmemError, call: Call | None, target: str) -> dict[str, Any]:
+        """Why nothing was done, what is on file now, and what to do next."""
+        answer: dict[str, Any] = {
+            "success": False,
+            "error": f"{error.key}: {error.message}" if error.key else error.message,
+            "reason": error.code,
+            "remediation": error.hint or "Look at what is on file, and try something else.",
+        }
+        if isinstance(error, RefusedError):
+            # Digests of a file that the profile does not see whole were taken out by the ``Writer``.
+            fields = {"expected": error.expected, "found": error.found, "drift_backup": error.drift_backup}
+            answer |= {name: value for name, value in fields.items() if value is not None}
+        if isinstance(error, AmbiguousError):
+            answer |= {"candidates": list(error.candidates), "places": list(error.places)}
+        if isinstance(error, OverBudgetError):
+            answer |= {"over_by": error.size - error.limit, "could_go": list(error.could_go)}
+        if call is None or call.action not in {"list", "search"}:
+            self.session.refusals += 1
+            if self.session.refusals >= _PATIENCE:
+                answer |= {"done": True, "remediation": _STOP.format(count=self.session.refusals)}
+        try:
+            answer |= self._sight(target)[0]
+        except CatmemError as unreadable:
+            # Unreadable is never empty: the answer is without entries, and says why.
+            answer["entries_error"] = unreadable.message
+        return answer
+
+    def _refuse_digest(self) -> None:
+        """Raise ``EditError`` for a digest from a profile that does not see the whole file: it may be a guess at it."""
+        workspace = self.workspace
+        if not Rights(workspace.profile(self.profile), "user", workspace.config.taxonomy).unbounded:
+            raise EditError(
+                "expected is a digest, and has to be a revision here",
+                code="bad_expected",
+                hint="Give the revision that an answer named, or leave expected out.",
+            )
+
+    def _sight(self, target: str, category: str | None = None, offset: int = 0) -> tuple[dict[str, Any], View]:
+        """What the profile sees of its file now, perhaps of one category; the session remembers that it was shown."""
+        workspace = self.workspace
+        profile = workspace.profile(self.profile)
+        reading = workspace.read(self.profile, target)
+        view = visible(reading.document, target, profile, workspace.config.taxonomy)
+        entries = view.entries
+        if category is not None:
+            slug = slugify(category)
+            wanted = workspace.config.taxonomy.aliases.get(slug, slug)
+            entries = tuple(entry for entry in entries if entry.category == wanted)
+        self.session.seen[target] = reading.digest
+        usage = Usage(size_of(reading.document.text), limit_of(profile, target, workspace.config))
+        told, cut = shown_entries(entries, Sight(profile, workspace.config, today()), offset)
+        sight = {
+            "entity": reading.entity,
+            "revision": reading.revision,
+            "usage": usage_dict(usage),
+            "entries": told,
+            "total": len(entries),
+            **cut,
+        }
+        return sight, view
+
+
+def _target_of(arguments: object) -> str:
+    """The target that a call speaks of, as far as its arguments make sense."""
+    target = arguments.get("target") if isinstance(arguments, dict) else None
+    return "memory" if target == "memory" else "user"
+
+
+def _counted(count: int, total: int, offset: int) -> str:
+    """How many entries of how many are shown, and how to see the rest."""
+    entries = "entry" if total == 1 else "entries"
+    if count == total:
+        return f"{total} {entries}."
+    start = f" from offset {offset}" if offset else ""
+    rest = f"; offset {offset + count} for the rest" if offset + count < total else ""
+    return f"{count} of {total} {entries}{start}{rest}."
+
+
+def _categories(named: str, seen: Sequence[str]) -> str:
+    """What to say of a category of which nothing is shown: in the same words whether it is there or not."""
+    if not seen:
+        return ""
+    near = nearest(slugify(named), seen)
+    meant = f" Did you mean {near!r}?" if near else ""
+    more = f" and {len(seen) - _NAMED} more" if len(seen) > _NAMED else ""
+    return f"{meant} Categories with entries that you see: {', '.join(seen[:_NAMED])}{more}."
+
+
+def _message(call: Call, done: Written) -> str:
+    """What was done, in a sentence."""
+    if not done.changed:
+        said = "Nothing was changed."
+    elif call.action == "operations":
+        said = f"{len(call.operations)} changes were made."
+    else:
+        said = f"{_DONE[call.action]} {done.entries[0].category}." if done.entries else f"{_DONE[call.action]}."
+    return " ".join([said, *(f"{note[:1].upper()}{note[1:]}." for note in done.notes)])
+
+
+_DONE = {
+    "add": "Added to",
+    "replace": "Replaced in",
+    "remove": "Removed from",
+    "move": "Moved to",
+    "verify": "Verified in",
+}

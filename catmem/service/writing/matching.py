@@ -1,0 +1,130 @@
+"""Which entry a caller means: the one that holds the text it gives, among those that it may act on."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.errors import AmbiguousError, EditError, NoMatchError
+from catmem.policy.schema import shown
+from catmem.service.showing import preview
+from catmem.service.writing.seen import says
+from catmem.text import unify_newlines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.model.document import Document, Entry
+
+_ID = re.compile(r"b2:[0-9a-f]{32}")
+_WORDS = re.compile(r"\w+")
+_NAMED = 8
+"""Entries that a message names at most."""
+_CANDIDATE = 200
+"""Characters of a candidate that are shown."""
+_NEAREST = 3
+_COMPARED = 20
+_COMPARED_CHARACTERS = 400
+_ALIKE = 0.4
+
+
+class Found(NamedTuple):
+    """The entry that is meant, and how many say the same (category, body and tags), itself counted."""
+
+    entry: Entry
+    alike: int
+
+
+def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks of them
+    document: Document, old_text: str, among: Sequence[Entry], in_sight: Sequence[Entry], *, entity: str, to_agent: bool
+) -> Found:
+    """The one entry of ``among`` whose body holds ``old_text``, or whose id it is.
+
+    Where several hold it, the one whose whole body it is, if there is one such; of several that say the same the first.
+    Raises ``EditError`` (``empty``), ``AmbiguousError`` and ``NoMatchError``, whose hint names the nearest of
+    ``in_sight``, the entries that the caller may be shown.
+    """
+    refuse_empty(old_text)
+    found = entries_holding(old_text, among)
+    whole = unify_newlines(old_text).strip()
+    exact = [entry for entry in found if entry.body == whole]
+    for meant in (found, exact):
+        if meant and all(says(entry) == says(meant[0]) for entry in meant[1:]):
+            return Found(meant[0], len(meant))
+    if found:
+        raise ambiguous(document, old_text, found, entity, to_agent=to_agent)
+    raise no_match(old_text, in_sight, entity, to_agent=to_agent)
+
+
+def no_match(wanted: str, in_sight: Sequence[Entry], entity: str, *, to_agent: bool) -> NoMatchError:
+    """The error for a text that no entry holds, with the nearest of those that may be shown."""
+    return NoMatchError(f"no entry of {entity} holds {shown(wanted)}", hint=_nearest(wanted, in_sight, to_agent))
+
+
+def refuse_empty(old_text: str) -> None:
+    """Raise ``EditError`` (``empty``) for a text that names no entry, since all hold it."""
+    if not old_text.strip():
+        raise EditError(
+            "old_text is empty, and every entry holds that",
+            code="empty",
+            hint="Give a piece of the entry's text that no other entry holds, or its id.",
+        )
+
+
+def entries_holding(wanted: str, among: Sequence[Entry]) -> list[Entry]:
+    """The entries whose body holds a text; those of an id, where it is one that an entry has."""
+    if _ID.fullmatch(wanted):
+        named = [entry for entry in among if entry.id == wanted]
+        if named:
+            return named
+    # A text that came through a shell or a model may have other newlines than the body, and one more at its end.
+    for text in dict.fromkeys((wanted, unify_newlines(wanted), unify_newlines(wanted).strip())):
+        found = [entry for entry in among if text in entry.body]
+        if found:
+            return found
+    return []
+
+
+def ambiguous(
+    document: Document, wanted: str, found: Sequence[Entry], entity: str, *, to_agent: bool
+) -> AmbiguousError:
+    """The error for a text that several entries hold, with what tells them apart."""
+    named = found[:_NAMED]
+    places = ", ".join(f"line {document.line(entry.start)} ({entry.category})" for entry in named)
+    more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
+    return AmbiguousError(
+        f"{len(found)} entries of {entity} hold {shown(wanted)}: {places}{more}",
+        [preview(entry, to_agent=to_agent, length=_CANDIDATE) for entry in named],
+        places=[{"line": document.line(entry.start), "category": entry.category, "id": entry.id} for entry in named],
+        hint="Give a longer piece of the text, the category, or the id of the entry.",
+    )
+
+
+def _nearest(wanted: str, in_sight: Sequence[Entry], to_agent: bool) -> str:  # noqa: FBT001 - private
+    """A hint that names the entries most like the text that none holds."""
+    near = nearest_entries(wanted, in_sight)
+    if not near:
+        return "List the entries to see what is there, and give a piece of the text of one."
+    quoted = "; ".join(f"{preview(entry, to_agent=to_agent)!r} ({entry.category})" for entry in near)
+    return f"The nearest: {quoted}. Give a piece of the text as it is there."
+
+
+def nearest_entries(wanted: str, entries: Sequence[Entry]) -> list[Entry]:
+    """Up to three entries most like a text: by common words first, and of the best of those by their letters."""
+    from difflib import SequenceMatcher
+
+    words = _words(wanted)
+    common = [(len(words & _words(entry.body)), -index, entry) for index, entry in enumerate(entries)]
+    sharing = sorted((row for row in common if row[0]), key=lambda row: row[:2], reverse=True)[:_COMPARED]
+    letters = SequenceMatcher(None, "", wanted[:_COMPARED_CHARACTERS].casefold(), autojunk=False)
+    rated: list[tuple[float, int, Entry]] = []
+    for shared, index, entry in sharing:
+        letters.set_seq1(entry.body[:_COMPARED_CHARACTERS].casefold())
+        rating = max(letters.ratio(), shared / len(words))
+        if rating >= _ALIKE:
+            rated.append((rating, index, entry))
+    return [entry for _, _, entry in sorted(rated, key=lambda row: row[:2], reverse=True)[:_NEAREST]]
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORDS.findall(text.casefold()))

@@ -1,0 +1,100 @@
+"""What to know of a change that is made all the same: it stands in the notes and warnings of the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catmem.policy.staleness import freshness, read_date
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.model.document import Document, Entry, TagValue
+    from catmem.service.writing.terms import Terms
+
+FIRST_REVISION = "1"
+
+
+def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue]) -> str:
+    """Why a text was not added again, to an entry with the tags ``old``; tags that were ``given`` need another verb."""
+    said = "is already there, so no second copy was made"
+    if any(old.get(key) != value for key, value in given.items()):
+        said += "; to give it these tags, use replace OLD --tag KEY=VALUE"
+    return said
+
+
+def on_verification(tags: Mapping[str, TagValue]) -> str | None:
+    """What to know of an entry whose words were changed, where its tags say that it was verified."""
+    day = read_date(tags.get("verified_date"))
+    return None if day is None else f"was changed, and its last verification ({day}) is older than these words"
+
+
+def on_alike(entry: Entry, count: int) -> str:
+    """What to know of an entry that was meant, where ``count`` entries say the same."""
+    return f"is in {entry.category} {count} times, word for word; the first of them was meant"
+
+
+def on_first_section(before: Document, after: Document, terms: Terms) -> str | None:
+    """What to know of a flat file's first section, where its owner no longer sees the entries before it."""
+    if before.scan.headers or not after.scan.headers:
+        return None
+    if all(entry.category != UNCATEGORIZED for entry in after.entries):
+        return None
+    if not _is_read(UNCATEGORIZED, before, terms) or _is_read(UNCATEGORIZED, after, terms):
+        return None
+    return (
+        "the entries before the first section have no category now, and are not shown to profiles without "
+        "include_uncategorized: true; move them to a category"
+    )
+
+
+def on_title(before: Document, after: Document) -> str | None:
+    """What to know of a flat file whose leading heading, an entry so far, is its title since it has a section."""
+    if before.scan.headers or not before.entries or before.title is not None or after.title is None:
+        return None
+    return (
+        f"the heading at the head of the file ({after.title[:60]!r}) is its title now, and no entry: if it is a fact, "
+        "add it without the #"
+    )
+
+
+def on_double(category: str) -> str:
+    """What to know of an entry whose words its category had already."""
+    return f"is in {category} twice now"
+
+
+def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:
+    """What to know of an entry that is expired today and is verified."""
+    found = freshness(tags, as_of=terms.today, stale_after=0)
+    if found.state != "expired":
+        return None
+    kept_out = terms.owner.prompt.expired == "drop"
+    effect = "stays out of prompts until its tag expires is changed" if kept_out else "prompts say so"
+    return f"expired on {found.day}, and {effect}"
+
+
+def on_unread(category: str, document: Document, terms: Terms) -> str | None:
+    """What a person should know who wrote into a category of which its owner's prompt has nothing."""
+    if terms.to_agent or _is_read(category, document, terms):
+        return None
+    where = "entries without a category" if category == UNCATEGORIZED else f"the category {category}"
+    return f"the profile {terms.owner.name} does not read {where} ({terms.target}), so this will not be in its prompt"
+
+
+def _is_read(category: str, document: Document, terms: Terms) -> bool:
+    """What ``policy.access.visible`` says of one category, without a look at every entry of a large file."""
+    selectors = terms.owner.selectors(terms.target, terms.config.taxonomy)
+    if selectors.position(category) is not None:
+        return True
+    if category != UNCATEGORIZED or selectors.takes_away(category):
+        return False
+    included = terms.owner.include_uncategorized
+    return not document.scan.headers if included is None else included
+
+
+def on_adoption(revision: str) -> str:
+    """What to know of a write before which the store took in what others had written, as that revision."""
+    if revision == FIRST_REVISION:
+        return "what the file held before is kept as revision 1 of its history"
+    return f"the file had been changed by other means; that is revision {revision} of its history"

@@ -1,0 +1,185 @@
+"""The terms of a write: whose file it is, who acts and when, and what follows from that for what is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from catmem.errors import EditError, UnknownNameError
+from catmem.policy.schema import nearest, shown, suggestion, tag_faults
+from catmem.policy.staleness import read_date, stale_after_days
+from catmem.policy.threats import RULES
+from catmem.service.showing import findings_in
+from catmem.service.writing.budget import limit_of
+from catmem.syntax.slug import slugify
+from catmem.text import unify_newlines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date
+
+    from catmem.model.document import Entry, TagValue
+    from catmem.policy.config import Config, Taxonomy
+    from catmem.policy.profile import Profile
+    from catmem.policy.rights import Rights
+
+_NAME_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Whose file it is, who acts on it, and on which day."""
+
+    entity: str
+    target: str
+    owner: Profile
+    rights: Rights
+    config: Config
+    today: date
+    known_since: Callable[[str], date | None] = field(default=lambda _: None, compare=False)
+    """The day that counts for words that the file had before; asked for an actor who may not verify."""
+
+    @property
+    def to_agent(self) -> bool:
+        """Whether answers go to a profile: then they leave out what its prompt would withhold."""
+        return self.rights.actor is not None
+
+    @property
+    def limit(self) -> int | None:
+        """How many characters the file may have."""
+        return limit_of(self.owner, self.target, self.config)
+
+    def category(self, name: str) -> str:
+        """The category that a slug, an alias or a title names. Raises ``EditError`` (``bad_category``)."""
+        slug = slugify(name)
+        if not slug:
+            raise EditError(
+                f"{shown(name)} is not a category",
+                code="bad_category",
+                hint="A category needs a letter or a number.",
+            )
+        return self.config.taxonomy.aliases.get(slug, slug)
+
+    def writable_category(self, name: str) -> str:
+        """The category of that name, if the actor may write to it and an entry may go there.
+
+        Raises ``ForbiddenError`` first, in the same words for what is declared and what is not; then
+        ``UnknownNameError`` (``unknown_category``).
+        """
+        category = self.category(name)
+        self.rights.refuse_unwritable(category, name)
+        taxonomy = self.config.taxonomy
+        declared = taxonomy.declared()
+        if category in declared or not (taxonomy.closed or taxonomy.card_titles):
+            return category
+        raise UnknownNameError(
+            f"the category {shown(name)} is not declared in catmem.yaml",
+            code="unknown_category",
+            hint=category_hint(category, taxonomy, "categories to write to", self.rights.may_write),
+        )
+
+    def title(self, category: str) -> str | None:
+        """The declared title of a category."""
+        declared = self.config.taxonomy.categories.get(category)
+        return declared.title if declared else None
+
+    def no_category(self, names: Iterable[str]) -> EditError:
+        """The refusal of an addition that names no category and needs one; ``names`` are those it may go to."""
+        listed = ", ".join(dict.fromkeys(names))
+        return EditError(
+            "an addition needs a category here",
+            code="no_category",
+            hint=f"Name one of {listed}." if listed else "There is none that may be written.",
+        )
+
+    def refuse_future(self, day: date | None, done: str) -> None:
+        """Raise ``EditError`` (``bad_date``) for a day after today on which something is said to be ``done``."""
+        if day is not None and day > self.today:
+            raise EditError(
+                f"{day} is in the future, and nobody can have {done} anything then",
+                code="bad_date",
+                hint=f"Today is {self.today}.",
+            )
+
+    def refuse_earlier(self, day: date | None, tags: Mapping[str, TagValue]) -> None:
+        """Raise ``EditError`` (``bad_date``) for a day before that on which an entry with these tags was verified."""
+        verified = read_date(tags.get("verified_date"))
+        if day is not None and verified is not None and day < verified:
+            raise EditError(
+                f"this entry was verified on {verified}, and {day} is before that",
+                code="bad_date",
+                hint="Give that day or a later one; if it is wrong itself, replace the tag verified_date.",
+            )
+
+    def check_domain(self, entry: Entry, tags: Mapping[str, TagValue]) -> None:
+        """Refuse an actor who may not verify a domain in which the entry would be stale later (``ForbiddenError``)."""
+        if tags.get("domain") == entry.tags.get("domain"):
+            return
+        before, after = (stale_after_days(entry.category, each, self.owner, self.config) for each in (entry.tags, tags))
+        if after > before:
+            self.rights.refuse_unverified("domain")
+
+    def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue] | None) -> None:
+        """Look at tags that are given over the ``old`` ones of an entry, ``None`` for a new entry.
+
+        What stays as it is is not looked at. Raises ``EditError`` (``bad_tag``, ``bad_date``), and ``ForbiddenError``
+        for an actor who may not verify and would set, change or remove what says how old a fact is: ``verified_date``
+        of any entry, ``created`` of one that is there, and an ``expires`` that it has.
+        """
+        given = {key: value for key, value in tags.items() if value is not None}
+        for key, message in tag_faults(given, self.config.tag_schemas):
+            raise EditError(
+                f"the tag {key[:_NAME_SHOWN]} does not fit: {message}",
+                code="bad_tag",
+                key=f"tags.{key[:_NAME_SHOWN]}",
+                hint="Give a value that fits its schema, or leave the tag out.",
+            )
+        changed = [key for key, value in tags.items() if value != (old or {}).get(key)]
+        for key in changed:
+            if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old))):
+                self.rights.refuse_unverified(key)
+        for key, done in (("verified_date", "verified"), ("created", "written")):
+            if key in changed:
+                self.refuse_future(read_date(tags[key]), done)
+
+    def check_threats(self, texts: Sequence[str]) -> str | None:
+        """Raise ``EditError`` (``threat``) for hostile text from a profile; a person may write it and is warned."""
+        found = findings_in(texts)
+        rules = sorted({finding.rule for finding in found})
+        if not rules:
+            return None
+        named = ", ".join(rules)
+        if not self.to_agent:
+            return f"a prompt will withhold this text: {named}"
+        hints = dict.fromkeys([*(RULES[rule] for rule in rules), *(finding.hint for finding in found)])
+        raise EditError(f"this text looks hostile, so it was not stored: {named}", code="threat", hint=" ".join(hints))
+
+
+def category_hint(
+    name: str, taxonomy: Taxonomy, what: str = "declared categories", may: Callable[[str], bool] = lambda _: True
+) -> str:
+    """A hint for a category that is not declared: the nearest name, or the categories themselves if they are few.
+
+    ``may`` picks those that count; an alias may be the nearest, and is not counted.
+    """
+    near = nearest(name, filter(may, taxonomy.declared()))
+    return f"Did you mean {near!r}?" if near else suggestion(name, filter(may, taxonomy.categories), what)
+
+
+def undeclared(category: str, taxonomy: Taxonomy) -> str | None:
+    """What to tell a person who names a category that a closed taxonomy does not declare; ``None`` if it does."""
+    slug = slugify(category)
+    if not taxonomy.closed or slug in taxonomy.declared():
+        return None
+    return f"The category {shown(category)} is not declared in catmem.yaml. {category_hint(slug, taxonomy)}"
+
+
+def body_of(content: str) -> str:
+    """The body that an edit will make of a content, which is given to the edit as it is.
+
+    Raises ``EditError`` (``empty``).
+    """
+    body = unify_newlines(content).strip()
+    if not body:
+        raise EditError("there is no text to store", code="empty", hint="Give the entry some text, or remove it.")
+    return body

@@ -1,0 +1,258 @@
+"""One commit on a locked folder: a leased look, who may go on, the caller's update, and a publication."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catmem.errors import BusyError, DriftError, RefusedError, UnknownRevisionError
+from catmem.store.contract import EXTERNAL, Change, Current, Revision, Snapshot, repeated, sees, stale
+from catmem.store.files.backups import keep_backup
+from catmem.store.files.outside import WATCHED, Outside
+from catmem.store.files.records import Draft
+from catmem.store.files.retired import reap
+from catmem.store.files.sight import look_at
+from catmem.store.memory import unknown_revision
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.store.contract import Update
+    from catmem.store.files.folder import Folder
+    from catmem.store.files.journal import Journal
+    from catmem.store.files.records import Record
+    from catmem.store.files.sight import Sight
+    from catmem.store.files.store import FileStore
+
+
+_OUTSIDERS = ("drift", "not_utf8")
+"""The codes of refusals because of what somebody else wrote. Another says that an update is not possible."""
+
+_TRIES = 40
+_REAP_EVERY = 128
+
+
+class Commit:
+    """One commit on a locked folder."""
+
+    def __init__(self, store: FileStore, folder: Folder, name: str, entity: str, change: Change) -> None:
+        """``store`` says how to publish and to merge; ``change`` what the caller says of its write."""
+        self.folder = folder
+        self.name = name
+        self.entity = entity
+        self.change = change
+        self.journal = folder.writable_journal
+        self.publication = store._publish(folder, name)  # noqa: SLF001 - this is the store's own other half
+        self.outside = Outside(self.publication, store._merge)  # noqa: SLF001
+        self.before: Record | None = None
+        """The record that the journal ended with before this commit found an outsider's text, if it found one."""
+        self.adopted: str | None = None
+        """The revision as which this commit recorded an outsider's text, if it found one."""
+        self.begun = False
+        """Whether its own write was begun."""
+        self.mine: Snapshot | None = None
+        """What this commit wrote, once it is in place."""
+
+    def run(self, expected: str | None, update: Update) -> Snapshot:
+        """Make the commit; see ``Store.commit``."""
+        op_id = self.change.op_id
+        first = op_id and (self.journal.operation(op_id, file=self.name) or self.journal.operation(op_id))
+        if first and repeated(revision_of(self.entity, first), self.change):
+            return recorded(self.journal, self.entity, self.name, first.revision)
+        self._refuse_unknown(expected)
+        for foreign in list(self.outside.late(self.journal.latest(WATCHED))):
+            head = self.journal.head(self.name)
+            if head is not None:
+                self.outside.take_in(foreign, head)
+                self.adopted = next((each.revision for each in self._records() if each.agent == EXTERNAL), None)
+        for _ in range(_TRIES):
+            done = self._attempt(expected, update)
+            if done is not None:
+                return done
+        raise BusyError(
+            "somebody keeps writing to this file",
+            path=self.folder.path / self.name,
+            hint="Nothing was written. Try again when they are done.",
+        )
+
+    def _attempt(self, expected: str | None, update: Update) -> Snapshot | None:
+        """One try; ``None`` if somebody came between the look and the commit point."""
+        head = self.journal.head(self.name)
+        sight = look_at(self.folder, self.name, self.journal.head_data(self.name))
+        try:
+            visible = self.outside.adopt(sight, head)
+            if visible is not None and visible is not head:
+                self.adopted = visible.revision
+                self.before = self.before or head
+            revision = visible.revision if visible else "0"
+            try:
+                base = self._base(expected, sight, visible)
+                data = update(Current(sight.data, revision, base))
+            except DriftError as refusal:
+                self._keep(refusal, sight, expected, revision)
+                raise
+            if data == sight.data:
+                return Snapshot(data, revision, sight.known_digest(), self.adopted)
+            self.begun = True
+            put = self.publication.put(sight, data, self._draft(revision))
+        finally:
+            sight.close()
+        if put is None:
+            self.begun = False
+            return None
+        mine = self.mine = Snapshot(data, put.record.revision, put.record.head, self.adopted)
+        if not put.foreign:
+            self._reap(put.record)
+            return mine
+        try:
+            last = self.outside.take_in_all(put.foreign, put.record)
+        except RefusedError:
+            # This write is in place. What the outsiders wrote is recorded, and the next write joins the two.
+            return mine
+        if "not_merged" in last.note:
+            raise DriftError(
+                f"somebody replaced the file at the very moment of this write, which is kept as revision "
+                f"{put.record.revision} and is not in the file",
+                expected=revision,
+                found=last.revision,
+                path=self.folder.path / self.name,
+                hint=f"Look at both with 'catmem diff {self.entity}', and repeat the change on what is there now.",
+            )
+        return Snapshot(self.journal.data(last), last.revision, last.head, self.adopted)
+
+    def _draft(self, revision: str) -> Draft:
+        change = self.change
+        note = dict(change.note) | ({"request": change.request} if change.request else {})
+        return Draft(
+            file=self.name,
+            op=change.op,
+            agent=change.agent,
+            revision=self.outside.next_revision(),
+            parents=() if revision == "0" else (revision,),
+            op_id=change.op_id or self.folder.system.token(),
+            note=note,
+        )
+
+    # --- who may go on ------------------------------------------------------------------------------------------
+
+    def _refuse_unknown(self, expected: str | None) -> None:
+        """Refuse a revision that nobody can have seen: not yet, or no longer. Later this commit may make it."""
+        if expected is None or expected == "0" or expected.startswith("sha256:"):
+            return
+        head = self.journal.head(self.name)
+        known = head is not None and (expected == head.revision or self.journal.find(self.name, expected) is not None)
+        if not known:
+            raise unknown_revision(self.entity, expected)
+
+    def _base(self, expected: str | None, sight: Sight, visible: Record | None) -> bytes | None:
+        """What the caller could know at best, where that is not what is there now. Raises the refusals."""
+        changed = self.before is not None and bool(sight.data)  # a missing or emptied file is nobody's new text
+        if changed and self.change.on_drift == "refuse":
+            raise self._drift(expected, visible)
+        if expected is None:
+            return self.journal.data(self.before) if changed and self.before else None
+        found = visible.revision if visible else "0"
+        if sees(expected, found, sight.known_digest()):
+            return None
+        seen = self._seen(expected)
+        if self.before is not None and seen is not None:
+            if not changed and seen.revision == self.before.revision:
+                return None
+            if visible is not None and seen.head == visible.head:
+                return None  # the outsider put back what the caller saw
+        if self.change.on_drift == "merge" and (seen is not None or expected == "0"):
+            return self.journal.data(seen) if seen else b""
+        # When a text was there that no record has, nobody can tell; so only what this commit found itself counts.
+        unknown = seen is None and expected != "0"
+        drifted = self.adopted is not None if unknown else self._outsider_since(seen) is not None
+        if drifted:
+            raise self._drift(expected, visible)
+        raise stale(self.entity, expected, found)
+
+    def _seen(self, expected: str) -> Record | None:
+        """The record of what a caller saw who says ``expected``."""
+        if not expected.startswith("sha256:"):
+            return self.journal.find(self.name, expected)
+        return next((record for record in self._records() if record.head == expected), None)
+
+    def _outsider_since(self, seen: Record | None) -> Record | None:
+        """What an outsider wrote last since ``seen``, or ever if that is ``None``."""
+        for record in self._records():
+            if seen is not None and record.sequence <= seen.sequence:
+                return None
+            if record.agent == EXTERNAL:
+                return record
+        return None
+
+    def _records(self) -> Iterator[Record]:
+        """The records of the file, the newest first."""
+        return (record for record in self.journal.records(newest_first=True) if record.file == self.name)
+
+    def _drift(self, expected: str | None, visible: Record | None) -> DriftError:
+        found = visible.revision if visible else "0"
+        return DriftError(
+            f"{self.entity} was changed from outside; what is there now is revision {found}",
+            expected=expected or (self.before.revision if self.before else "0"),
+            found=found,
+            path=self.folder.path / self.name,
+            hint="Nothing was written, and a copy of what was found is kept. Read it again, and repeat the change on "
+            "what is there now.",
+        )
+
+    def _keep(self, refusal: RefusedError, sight: Sight, expected: str | None, revision: str) -> None:
+        """Say in the refusal where the file is; keep a copy of an outsider's bytes, and say where that is."""
+        if refusal.path is None:
+            refusal.path = str(self.folder.path / self.name)
+        if refusal.code not in _OUTSIDERS:
+            return
+        found_now = self.before is not None or refusal.code == "not_utf8"
+        theirs = sight.data if found_now else self._theirs(expected)
+        if refusal.drift_backup is None and theirs:
+            refusal.drift_backup = str(keep_backup(self.folder, self.name, theirs, sight.status))
+        if refusal.found is None:
+            refusal.found = revision
+        if refusal.expected is None and self.before is not None:
+            refusal.expected = self.before.revision
+
+    def _theirs(self, expected: str | None) -> bytes:
+        """What an outsider wrote last since what the caller saw; nothing if it is none of this refusal's business.
+
+        What catmem wrote afterwards is no part of it, so that many refusals after one edit keep one copy.
+        """
+        if expected is None and self.adopted is None:
+            return b""
+        record = self._outsider_since(None if expected is None else self._seen(expected))
+        try:
+            return b"" if record is None else self.journal.data(record)
+        except UnknownRevisionError:
+            return b""  # it was compacted away since: what is past keeping is not copied either
+
+    def _reap(self, record: Record) -> None:
+        if record.sequence % _REAP_EVERY == 0:
+            reap(self.folder, record.sequence)
+
+
+def revision_of(entity: str, record: Record) -> Revision:
+    """A record as the contract shows it."""
+    return Revision(
+        entity=entity,
+        revision=record.revision,
+        parents=record.parents,
+        sequence=record.sequence,
+        timestamp=record.timestamp,
+        op=record.op,
+        agent=record.agent,
+        op_id=record.op_id,
+        digest=record.head,
+        size=record.size,
+        note=record.note,
+    )
+
+
+def recorded(journal: Journal | None, entity: str, name: str, revision: str) -> Snapshot:
+    """The snapshot of a recorded revision. Raises ``UnknownRevisionError``."""
+    if revision == "0":
+        return Snapshot.of(b"", "0")
+    record = journal.find(name, revision) if journal else None
+    if journal is None or record is None:
+        raise unknown_revision(entity, revision)
+    return Snapshot(journal.data(record), revision, record.head)

@@ -1,0 +1,379 @@
+"""One open folder of memory files and its sidecar ``.catmem``: where everything the store keeps lies.
+
+::
+
+    USER.md  MEMORY.md        plain Markdown, nothing of the store in them
+    .catmem/                  mode 0700
+        lock                  held by whoever writes; never removed, never cut
+        journal/              every revision (``catmem.store.files.journal``)
+        tmp/                  new files before they are put in place, named by their digest
+        gen/                  files that were taken out of their place, as <sequence>-<digest>
+        published             the sequence of the last record whose file is known to be in place
+
+The folder is opened once, part by part and without following links, and everything else is done from its descriptor,
+so that nobody can move another folder under a running write.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from catmem.errors import BusyError
+from catmem.store.files.faults import in_doubt, not_a_file, store_error
+from catmem.store.files.journal import Journal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from catmem.store.files.system import Features, System
+
+SIDECAR = ".catmem"
+HERMES_FOLDER = "memories"
+"""What Hermes Agent calls the folder of its memory files."""
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_PARTS = ("journal", "tmp", "gen")
+_NEXT_JOURNAL = "journal.new"
+_FIRST_WAIT, _LONGEST_WAIT = 0.0005, 0.01
+_MARK_SIZE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an entity's file is: ``root``, which may be reached through links, then folders that must not be links."""
+
+    root: Path
+    folder: tuple[str, ...]
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """The file itself."""
+        return self.root.joinpath(*self.folder, self.name)
+
+
+class Folder:
+    """An open folder. ``Folder.open`` makes one; ``lock`` must be held for everything that writes."""
+
+    def __init__(self, system: System, path: Path, descriptor: int) -> None:
+        """Take over ``descriptor``, the open folder; nothing of the sidecar is touched yet."""
+        self.system = system
+        self.path = path
+        self.descriptor = descriptor
+        self.features: Features = system.features()
+        self.doubtful = False
+        self.settled: set[str] = set()
+        """Names in ``gen/`` whose bytes were read long enough after their last write for a later one to show."""
+        self.side = self.tmp = self.gen = -1
+        self._journal: Journal | None = None
+        self._journal_folder = -1
+        self._made = False
+        self._named = False
+        self._place: Place | None = None
+
+    @classmethod
+    def open(cls, system: System, place: Place, *, create: bool) -> Folder | None:
+        """Open the folder of ``place`` and its sidecar; ``None`` if there is no folder and none is to be made.
+
+        Raises ``StoreError``.
+        """
+        descriptor = _walk(system, place, create=create)
+        if descriptor is None:
+            return None
+        folder = cls(system, place.path.parent, descriptor)
+        folder._place = place
+        try:
+            folder._open_sidecar(create=create)
+        except BaseException:
+            folder.close()
+            raise
+        return folder
+
+    @property
+    def journal(self) -> Journal | None:
+        """The journal; ``None`` for a folder that was opened for reading and has no sidecar."""
+        return self._journal
+
+    @property
+    def writable_journal(self) -> Journal:
+        """The journal of a folder that was opened for writing."""
+        if self._journal is None:
+            raise in_doubt(self.path / SIDECAR)
+        return self._journal
+
+    def _open_sidecar(self, *, create: bool) -> None:
+        system, path = self.system, self.path / SIDECAR
+        opened: list[int] = []
+        try:
+            side = _folder_in(system, SIDECAR, self.descriptor, mode=0o700 if create else None)
+            if side is None:
+                return
+            self.side = side
+            made = False
+            for part in _PARTS:
+                there = _folder_in(system, part, side, mode=None)
+                if there is None and create and part == "journal":
+                    # A repair that was stopped has the next one ready; else the mark belongs to a journal that is gone.
+                    with suppress(FileNotFoundError):
+                        system.rename(_NEXT_JOURNAL, part, old_folder=side, new_folder=side)
+                        there = _folder_in(system, part, side, mode=None)
+                    if there is None:
+                        with suppress(FileNotFoundError):
+                            system.unlink("published", folder=side)
+                if there is None and create:
+                    there = _folder_in(system, part, side, mode=0o700)
+                    made = True
+                opened.append(-1 if there is None else there)
+            self._made = made
+        except OSError as error:
+            raise store_error(error, path) from error
+        finally:
+            self._journal_folder, self.tmp, self.gen = (*opened, -1, -1, -1)[: len(_PARTS)]
+        if self._journal_folder >= 0:
+            self._journal = Journal(system, self._journal_folder, path / "journal")
+
+    def sync(self, descriptor: int) -> None:
+        """Have the disk keep a file's bytes or a folder's names; if it fails once, it is never believed again.
+
+        After a failed ``fsync`` the system may have dropped what it could not write, and a second one would succeed.
+        """
+        try:
+            self.system.fsync(descriptor)
+        except OSError:
+            self.doubtful = True
+            raise
+
+    def _sync_names(self) -> None:
+        """Have the disk keep the names of the sidecar and of the folders from the root down to it."""
+        self.sync(self.side)
+        self.sync(self.descriptor)
+        if self._place is None:
+            return
+        descriptor = os.open(self._place.root, _FOLDER | os.O_CLOEXEC)
+        for part in self._place.folder:
+            try:
+                self.sync(descriptor)
+                inner = self.system.open(part, _FOLDER, folder=descriptor)
+            finally:
+                self.system.close(descriptor)
+            descriptor = inner
+        self.system.close(descriptor)
+
+    def begin_new_journal(self, aside: str, begin: Callable[[Journal], None]) -> None:
+        """Move the journal aside, inside the sidecar, and put another in its place. Raises ``OSError``.
+
+        ``begin`` fills the new one before that, so that a repair that is stopped half way has done nothing yet. The
+        files that the old one took out of their place go aside too: their numbers are those of its records.
+        """
+        side = self.side
+        if _is_there(self.system, _NEXT_JOURNAL, side):
+            self.system.rename(_NEXT_JOURNAL, f"{aside}-unfinished", old_folder=side, new_folder=side)
+        self.system.make_folder(_NEXT_JOURNAL, 0o700, folder=side)
+        descriptor = self.system.open(_NEXT_JOURNAL, _FOLDER, folder=side)
+        try:
+            journal = Journal(self.system, descriptor, self.path / SIDECAR / _NEXT_JOURNAL)
+            begin(journal)
+            last = journal.last
+            journal.close()
+        finally:
+            self.system.close(descriptor)
+        self.sync(side)
+        self.system.rename("gen", f"{aside}-gen", old_folder=side, new_folder=side)
+        self.system.make_folder("gen", 0o700, folder=side)
+        self.system.rename("journal", aside, old_folder=side, new_folder=side)
+        self.system.rename(_NEXT_JOURNAL, "journal", old_folder=side, new_folder=side)
+        self.mark_published(last.sequence if last else 0)
+        self.sync(side)
+        self._reopen_parts()
+
+    def _reopen_parts(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+        for descriptor in (self.gen, self._journal_folder):
+            self.system.close(descriptor)
+        self.gen = self._journal_folder = -1
+        self.gen = self.system.open("gen", _FOLDER, folder=self.side)
+        self._journal_folder = self.system.open("journal", _FOLDER, folder=self.side)
+        self._journal = Journal(self.system, self._journal_folder, self.path / SIDECAR / "journal")
+
+    def is_current(self, place: Place) -> bool:
+        """Whether the path still leads to this folder, and its sidecar and its parts are still the open ones."""
+        descriptor = _walk(self.system, place, create=False)
+        if descriptor is None:
+            return False
+        try:
+            same = os.path.samestat(self.system.status(descriptor), self.system.status(self.descriptor))
+        finally:
+            self.system.close(descriptor)
+        if not same or self._journal_folder < 0:
+            return False
+        parts = (
+            (SIDECAR, self.descriptor, self.side),
+            *zip(_PARTS, (self.side,) * len(_PARTS), (self._journal_folder, self.tmp, self.gen), strict=True),
+        )
+        try:
+            return all(
+                part >= 0 and os.path.samestat(self.system.look(name, folder=where), self.system.status(part))
+                for name, where, part in parts
+            )
+        except FileNotFoundError:
+            return False
+
+    def close(self) -> None:
+        """Let go of everything."""
+        if self._journal is not None:
+            self._journal.close()
+        for descriptor in (self._journal_folder, self.tmp, self.gen, self.side, self.descriptor):
+            if descriptor >= 0:
+                self.system.close(descriptor)
+        self._journal, self._journal_folder = None, -1
+        self.tmp = self.gen = self.side = self.descriptor = -1
+
+    @contextmanager
+    def lock(self, name: str, timeout: float) -> Iterator[None]:
+        """Hold the folder's lock, and Hermes's ``<name>.lock`` where Hermes Agent may write too.
+
+        Raises ``BusyError`` (``locked``) if somebody holds one of them for ``timeout`` seconds.
+        """
+        ends = self.system.clock() + timeout
+        if not self._named:
+            # The names must be on the disk before anything that is acknowledged lies behind them, and whoever made
+            # them may not have lived to see to that: then there is no record yet.
+            if self._made or not self.system.names(self._journal_folder):
+                self._sync_names()
+            self._named = True
+        held = [self._take(self.side, "lock", os.O_CREAT, ends)]
+        try:
+            beside = f"{name}.lock"
+            # Hermes Agent makes its lock with its first write, and may do so while ours is running.
+            if self.path.name == HERMES_FOLDER or _is_there(self.system, beside, self.descriptor):
+                held.append(self._take(self.descriptor, beside, os.O_CREAT, ends))
+            yield
+        finally:
+            for descriptor in reversed(held):
+                self.system.unlock(descriptor)
+                self.system.close(descriptor)
+
+    def _take(self, where: int, name: str, flags: int, ends: float) -> int:
+        """Open a lock file anew and lock it: two threads, or a forked child, must not share one open file."""
+        path = (self.path / SIDECAR if where == self.side else self.path) / name
+        wait = _FIRST_WAIT
+        while True:
+            try:
+                descriptor = self.system.open(name, os.O_RDWR | os.O_NONBLOCK | flags, folder=where)
+                status = self._locked(descriptor, name, where)
+            except OSError as error:
+                raise store_error(error, path) from error
+            if status is None:
+                return descriptor
+            if not stat.S_ISREG(status.st_mode):
+                raise not_a_file(path)
+            if self.system.clock() > ends:
+                raise _locked(path, self.system.lock_holder(status))
+            self.system.sleep(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+
+    def _locked(self, descriptor: int, name: str, where: int) -> os.stat_result | None:
+        """Lock an open file, if it is one and free, and give ``None``. Else it is closed, and its state is given."""
+        locked = False
+        try:
+            status = self.system.status(descriptor)
+            if stat.S_ISREG(status.st_mode):
+                locked = self.system.lock(descriptor) and self._names(name, where, status)
+        finally:
+            if not locked:
+                self.system.close(descriptor)
+        return None if locked else status
+
+    def _names(self, name: str, where: int, status: os.stat_result) -> bool:
+        """Whether the name still stands for that file: a lock on a file that was removed keeps nobody out."""
+        try:
+            return os.path.samestat(self.system.look(name, folder=where), status)
+        except FileNotFoundError:
+            return False
+
+    def lost_records(self) -> int:
+        """How many records are gone from the journal's end: the mark says that the file of a later one was in place."""
+        last = self.writable_journal.last
+        return max(0, self.published() - (last.sequence if last else 0))
+
+    # --- the publish mark ---------------------------------------------------------------------------------------
+
+    def mark_published(self, sequence: int) -> None:
+        """Note that the file of a record is in place. Not durable: without it recovery looks twice, no more."""
+        descriptor = self.system.open("published", os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK, folder=self.side)
+        try:
+            self.system.write_at(descriptor, b"%019d\n" % sequence, 0)
+        finally:
+            self.system.close(descriptor)
+
+    def published(self) -> int:
+        """The sequence in the mark; 0 if there is none that can be read."""
+        try:
+            descriptor = self.system.open("published", os.O_RDONLY | os.O_NONBLOCK, folder=self.side)
+        except FileNotFoundError:
+            return 0
+        try:
+            said = self.system.read(descriptor, _MARK_SIZE).strip()
+        finally:
+            self.system.close(descriptor)
+        return int(said) if said.isdigit() else 0
+
+
+def _walk(system: System, place: Place, *, create: bool) -> int | None:
+    """A descriptor of the folder of ``place``; each part below its root is opened without following a link."""
+    try:
+        descriptor = os.open(place.root, _FOLDER | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise store_error(error, place.root) from error
+    for part in place.folder:
+        try:
+            inner = _folder_in(system, part, descriptor, mode=0o777 if create else None)
+        except OSError as error:
+            raise store_error(error, place.path.parent) from error
+        finally:
+            system.close(descriptor)
+        if inner is None:
+            return None
+        descriptor = inner
+    return descriptor
+
+
+def _folder_in(system: System, name: str, folder: int, *, mode: int | None) -> int | None:
+    """Open a folder in an open folder; with a ``mode`` it is made where it is missing."""
+    try:
+        return system.open(name, _FOLDER, folder=folder)
+    except FileNotFoundError:
+        if mode is None:
+            return None
+    with suppress(FileExistsError):  # somebody else made it at the same moment
+        system.make_folder(name, mode, folder=folder)
+    return system.open(name, _FOLDER, folder=folder)
+
+
+def _is_there(system: System, name: str, folder: int) -> bool:
+    try:
+        system.look(name, folder=folder)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return False
+        raise
+    return True
+
+
+def _locked(path: Path, holder: int | None) -> BusyError:
+    who = "another process" if holder is None else f"process {holder}"
+    return BusyError(
+        f"{who} holds this lock",
+        code="locked",
+        path=path,
+        hint="Nothing was written. Try again when it is done; a lock goes with its process, so never remove the file.",
+    )

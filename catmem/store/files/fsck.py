@@ -1,0 +1,283 @@
+"""Look over all that the file store keeps in a folder, say what is not right, and mend what is safe to mend.
+
+Looking changes nothing. Mending throws nothing away: what cannot be used any more is moved aside inside ``.catmem``.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager, suppress
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
+from catmem.reading import read_bounded
+from catmem.store.contract import EXTERNAL, Fault
+from catmem.store.files.faults import store_error
+from catmem.store.files.file_time import file_time_note
+from catmem.store.files.folder import SIDECAR, Folder, Place
+from catmem.store.files.frames import walk
+from catmem.store.files.journal_disk import MAX_SEGMENT
+from catmem.store.files.outside import Outside
+from catmem.store.files.records import Draft, MalformedError, decode, decode_checkpoint
+from catmem.store.files.recovery import recover
+from catmem.store.files.retired import named_digest
+from catmem.store.files.whole import read_file
+from catmem.text import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from catmem.store.contract import Merge
+    from catmem.store.files.journal import Journal
+    from catmem.store.files.publication import Publication
+    from catmem.store.files.system import System
+
+_LOCK_TIMEOUT = 10.0
+_WRITES = "The next write sees to it, and so does 'catmem fsck --repair'."
+
+
+def look_over(system: System, places: Sequence[Place]) -> list[Fault]:
+    """What is not right in the folder of ``places``, which all lie in one. An unused folder has no faults."""
+    try:
+        folder = Folder.open(system, places[0], create=False)
+    except StoreError as error:
+        return [_of_error(error)]
+    if folder is None:
+        return []
+    try:
+        if folder.journal is None:
+            return _without_journal(folder)
+        with _lock_if_possible(folder, places[0].name):
+            return [*_journal_faults(folder, folder.journal, places), *_leftovers(folder), *_sidecar_faults(folder)]
+    except CatmemError as error:
+        return [_of_error(error)]
+    except OSError as error:
+        return [_of_error(store_error(error, folder.path))]
+    finally:
+        folder.close()
+
+
+@contextmanager
+def _lock_if_possible(folder: Folder, name: str) -> Iterator[None]:
+    """The folder's lock, so that nobody is in the middle of a write; without it where this user may not take it."""
+    try:
+        lock = folder.lock(name, _LOCK_TIMEOUT)
+        lock.__enter__()
+    except StoreError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)
+
+
+def _of_error(error: CatmemError) -> Fault:
+    return Fault(error.code, error.message, error.path, error.hint or "")
+
+
+def _without_journal(folder: Folder) -> list[Fault]:
+    if folder.side < 0:
+        return []
+    return [
+        Fault(
+            "no_journal",
+            "the sidecar has no journal: the history of this folder is gone",
+            str(folder.path / SIDECAR),
+            "The files are as they are, and the next write begins a new history from them.",
+        )
+    ]
+
+
+def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -> Iterator[Fault]:
+    found = journal.verify()
+    yield from found
+    try:
+        journal.refresh()
+    except DamagedError:
+        if not found:
+            raise
+        return  # said already, at its place
+    if lost := folder.lost_records():
+        yield Fault(
+            "lost_records",
+            f"{lost} records are gone from the end of the journal, which were acknowledged",
+            str(folder.path / SIDECAR / "journal"),
+            "The files are as they are, and the next write takes them into the history again, under new numbers.",
+        )
+    last = journal.last
+    if last is not None and last.publishes and last.sequence > folder.published():
+        yield Fault(
+            "unfinished",
+            f"a write of {last.file} (revision {last.revision}) was recorded and may not be in place",
+            str(folder.path / last.file),
+            _WRITES,
+            repairable=True,
+            damage=False,
+        )
+        return
+    for place in places:
+        yield from _file_faults(place, journal)
+
+
+def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
+    """What the file holds against what the journal ends with."""
+    head = journal.head(place.name)
+    try:
+        data = b""
+        if os.path.lexists(place.path):
+            data = read_bounded(place.path, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
+    except UnreadableError as error:
+        yield _of_error(error)
+        return
+    if head is not None and head.head != bytes_digest(data):
+        yield Fault(
+            "changed_outside",
+            f"the file was changed outside the journal since revision {head.revision}",
+            str(place.path),
+            "Nothing is wrong with that: the next write takes the change into the history.",
+            damage=False,
+        )
+
+
+def _leftovers(folder: Folder) -> Iterator[Fault]:
+    side = folder.path / SIDECAR
+    for name in folder.system.names(folder.tmp):
+        yield Fault(
+            "leftover",
+            "a write was stopped before it was recorded",
+            str(side / "tmp" / name),
+            _WRITES,
+            repairable=True,
+            damage=False,
+        )
+    for name in folder.system.names(folder.gen):
+        digest = named_digest(name)
+        if digest is not None and digest != bytes_digest(read_file(folder.system, name, folder.gen)):
+            yield Fault(
+                "late_write",
+                "somebody wrote to a file that was no longer in its place",
+                str(side / "gen" / name),
+                _WRITES,
+                repairable=True,
+                damage=False,
+            )
+
+
+def _sidecar_faults(folder: Folder) -> Iterator[Fault]:
+    if stat.S_IMODE(folder.system.status(folder.side).st_mode) & 0o077:
+        yield Fault(
+            "open_sidecar",
+            "others may look into the sidecar, which holds all that the files ever said",
+            str(folder.path / SIDECAR),
+            "chmod 700 it, or run 'catmem fsck --repair'.",
+            repairable=True,
+        )
+
+
+def mend(folder: Folder, merge: Merge | None, publication: type[Publication], *, durable: bool) -> list[str]:
+    """Mend the sidecar, the journal, an unfinished write and late writes of a locked folder; says what was done.
+
+    A damaged journal is moved aside whole and a new one begun: its revisions go on where the old one's ended.
+    """
+    done: list[str] = []
+    if stat.S_IMODE(folder.system.status(folder.side).st_mode) & 0o077:
+        folder.system.change_mode(folder.side, 0o700)
+        done.append(f"{folder.path / SIDECAR} is closed to others")
+    _with_a_good_journal(folder, done)
+    journal = folder.writable_journal
+    for name in journal.files():
+        put = publication(folder, name, durable=durable)
+        outside = Outside(put, merge)
+        recover(folder, put, merge)
+        for foreign in list(outside.late(journal.records())):
+            head = journal.head(name)
+            if head is not None:
+                outside.take_in(foreign, head)
+                done.append(f"what was written late to {folder.path / name} is revision {head.number + 1}")
+    return done
+
+
+def _with_a_good_journal(folder: Folder, done: list[str]) -> None:
+    """Put a new journal in the place of a damaged one; say so in ``done``."""
+    journal = folder.writable_journal
+    try:
+        journal.refresh(repair=True)
+        damage = [fault for fault in journal.verify() if fault.damage]
+    except DamagedError as error:
+        damage = [_of_error(error)]
+    if not damage:
+        return
+    stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
+    highest = _highest_revisions(folder)
+    folder.begin_new_journal(aside, lambda journal: _begin_again(folder, journal, highest))
+    done.append(f"the damaged journal is kept as {folder.path / SIDECAR / aside}, and a new one is begun")
+    done += [
+        f"{folder.path / name} is revision {number + 1} there; no older one can be shown or restored any more"
+        for name, number in sorted(highest.items())
+    ]
+
+
+def _highest_revisions(folder: Folder) -> dict[str, int]:
+    """The highest revision of each file that any good line of the journal names."""
+    highest: dict[str, int] = {}
+    descriptor = folder.system.open("journal", os.O_RDONLY | os.O_DIRECTORY, folder=folder.side)
+    try:
+        for name in folder.system.names(descriptor):
+            for file, number in _readable_revisions(_bytes_of(folder.system, name, descriptor)):
+                highest[file] = max(highest.get(file, 0), number)
+    finally:
+        folder.system.close(descriptor)
+    return highest
+
+
+def _readable_revisions(data: bytes) -> Iterator[tuple[str, int]]:
+    """File and revision of every record of a segment that can be read, whatever stands between them."""
+    position: int | None = 0
+    while position is not None:
+        found = walk(data, position)
+        for line in found.lines:
+            try:
+                record, _ = decode(line.payload, "")
+                yield record.file, record.number
+            except MalformedError:
+                with suppress(MalformedError):  # then it is a checkpoint, or nothing that this version can read
+                    yield from ((head.record.file, head.highest) for head in decode_checkpoint(line.payload, "").heads)
+        position = found.resume
+
+
+def _bytes_of(system: System, name: str, folder: int) -> bytes:
+    """The bytes of a file in the journal's folder; none for what is no file, or larger than any segment."""
+    if not stat.S_ISREG(system.look(name, folder=folder).st_mode):
+        return b""
+    descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder)
+    try:
+        size = system.status(descriptor).st_size
+        return b"" if size > MAX_SEGMENT else system.read_at(descriptor, size, 0)
+    finally:
+        system.close(descriptor)
+
+
+def _begin_again(folder: Folder, journal: Journal, highest: Mapping[str, int]) -> None:
+    """Record each file as it is, as the revision after the highest that ever was: no number means two things."""
+    for name, number in sorted(highest.items()):
+        try:
+            written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
+            data = read_file(folder.system, name, folder.descriptor)
+        except OSError:
+            written, data = {}, b""  # not there, or no file: the next write to it tells
+        draft = Draft(
+            file=name,
+            op="adopt",
+            agent=EXTERNAL,
+            revision=str(number + 1),
+            parents=(),
+            op_id=folder.system.token(),
+            note={"begins": "anew"} | written,
+            publishes=False,
+        )
+        journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])

@@ -1,0 +1,340 @@
+"""The journal of one folder of memory files: every revision ever written, in the order it was written.
+
+The journal is a row of segments, files named by the sequence of their first record. Only the newest is appended to; the
+others never change, except by ``erase``. Each begins with a checkpoint that holds every file whole, so the newest alone
+says what is there now, however long the journal is.
+
+Whoever writes (``append``, ``refresh`` with ``repair``, ``flush``, ``compact``, ``erase``) holds the lock of the folder
+and has called ``refresh`` since taking it. Reading needs no lock. A ``Journal`` is not for several threads at once.
+
+Methods raise ``OSError`` as the system does, and ``DamagedError`` for what is not as it was written.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import TYPE_CHECKING, TypedDict
+
+from catmem.errors import CatmemError, StoreError
+from catmem.store.files.journal_disk import Folder
+from catmem.store.files.journal_erase import erase
+from catmem.store.files.journal_lines import checkpoint_line, record_line
+from catmem.store.files.journal_past import Past
+from catmem.store.files.journal_tip import Tip
+from catmem.store.files.journal_verify import verify
+from catmem.store.files.segments import Segment, segment_name
+from catmem.store.memory import timestamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from catmem.store.contract import Fault
+    from catmem.store.files.journal_erase import Redact, RedactNote
+    from catmem.store.files.records import Draft, Record, RetiredFile
+    from catmem.store.files.system import System
+
+SEGMENT_RECORDS = 256
+SEGMENT_BYTES = 256 * 1024
+
+
+class Anchor(TypedDict):
+    """The end of the journal, small enough to be kept elsewhere: only that reveals a rollback of the whole tail."""
+
+    store: str
+    sequence: int
+    line: str
+
+
+class Journal:
+    """The records of one folder. It reads nothing before it is asked something."""
+
+    def __init__(
+        self,
+        system: System,
+        folder: int,
+        where: Path,
+        *,
+        segment_records: int = SEGMENT_RECORDS,
+        segment_bytes: int = SEGMENT_BYTES,
+    ) -> None:
+        """``folder`` is a descriptor of the journal's folder, ``where`` its path, for messages.
+
+        A new segment begins when the newest has ``segment_records``, or is larger than ``segment_bytes`` and than twice
+        its checkpoint.
+        """
+        self._system = system
+        self._folder = Folder(system, folder, where)
+        self._tip = Tip(system, self._folder)
+        self._past = Past(self._folder)
+        self._heads: dict[str, tuple[Record, bytes]] = {}
+        self._segment_records = segment_records
+        self._segment_bytes = segment_bytes
+        self._in_doubt = False
+
+    # What is there now
+
+    @property
+    def store_id(self) -> str:
+        """32 random hex digits, made with the first record; the chain begins at it. Empty before."""
+        segment = self._newest()
+        return segment.checkpoint.store if segment else ""
+
+    @property
+    def last(self) -> Record | None:
+        """The newest record of any file."""
+        segment = self._newest()
+        return segment.last if segment else None
+
+    def files(self) -> list[str]:
+        """Every file that has a record, sorted."""
+        segment = self._newest()
+        return segment.files() if segment else []
+
+    def head(self, file: str) -> Record | None:
+        """The newest record of a file, ``None`` if it has none."""
+        segment = self._newest()
+        return segment.head(file) if segment else None
+
+    def head_data(self, file: str) -> bytes:
+        """The bytes of the newest record of a file, empty if it has none. They are kept in memory."""
+        head = self.head(file)
+        if head is None:
+            return b""
+        kept = self._heads.get(file)
+        if kept is None or kept[0].line != head.line:
+            kept = self._heads[file] = head, self.data(head)
+        return kept[1]
+
+    def retired(self) -> list[RetiredFile]:
+        """The newest 64 retired files and their last known states, the oldest first."""
+        segment = self._newest()
+        return segment.retired() if segment else []
+
+    def refresh(self, *, repair: bool = False) -> None:
+        """Read what was appended since the last time, by whomever.
+
+        A line at the end that is cut short is passed over, since a writer may be at it. With ``repair`` (the caller has
+        the lock, so nobody is) it is kept in a file beside the segment and cut off. Damage before a good record raises
+        ``DamagedError``.
+        """
+        self._tip.refresh()
+        if repair and self._tip.segment is not None and self._tip.segment.torn:
+            with self._writing():
+                self._tip.cut_tail()
+
+    def anchor(self) -> Anchor:
+        """The end of the journal, for keeping elsewhere."""
+        last = self.last
+        return {"store": self.store_id, "sequence": last.sequence if last else 0, "line": last.link if last else ""}
+
+    def contains(self, anchor: Anchor) -> bool:
+        """Whether the journal still goes through the point that an anchor names. One of an empty journal always holds.
+
+        It is false where another record stands at that point, where the journal ends before it, and for an anchor of
+        another journal. Raises ``UnknownRevisionError`` if that part of this journal was compacted away, so that nobody
+        can tell, and ``DamagedError`` if it is missing.
+        """
+        segment, sequence = self._newest(), anchor["sequence"]
+        if sequence == 0:
+            return True
+        if segment is None or anchor["store"] != segment.checkpoint.store or sequence > segment.sequence:
+            return False
+        return self._past.link(segment, sequence) == anchor["line"]
+
+    def close(self) -> None:
+        """Let go of what is open. A later call opens it again."""
+        self._tip.close()
+        self._past.clear()
+        self._heads.clear()
+
+    # What was there
+
+    def latest(self, count: int) -> list[Record]:
+        """The newest ``count`` records of all files, the newest last."""
+        found = list(islice(self.records(newest_first=True), count))
+        found.reverse()
+        return found
+
+    def operation(self, op_id: str, *, file: str | None = None) -> Record | None:
+        """The first record of an operation (of ``file``, if given), among those of the newest two segments.
+
+        That is at least 256 records, less where files are so large that segments fill up sooner.
+        """
+        for segment in islice(self._segments(newest_first=True), 2):
+            found = segment.operation(op_id, file)
+            if found is not None:
+                return found
+        return None
+
+    def records(self, *, newest_first: bool = False) -> Iterator[Record]:
+        """All records that are kept, read segment by segment; none that is appended meanwhile.
+
+        Where older segments were compacted away, the files' heads from before come first (or last).
+        """
+        newest, segment = self._newest(), None
+        end = newest.sequence if newest else 0
+        for each in self._segments(newest_first=newest_first):
+            if segment is None and not newest_first:
+                yield from each.heads_before()
+            segment = each
+            records = [step.record for step in each.steps if step.record.sequence <= end]
+            yield from reversed(records) if newest_first else records
+        if segment is not None and newest_first:
+            yield from reversed(segment.heads_before())
+
+    def find(self, file: str, revision: str) -> Record | None:
+        """The first record of a revision, ``None`` if there is none, or no longer."""
+        segment = self._newest()
+        return self._past.find(segment, file, revision) if segment and revision != "0" else None
+
+    def data(self, record: Record) -> bytes:
+        """The bytes of a record. Raises ``UnknownRevisionError`` if it is no longer kept."""
+        return self._past.data(self._newest(), record)
+
+    def replay(self) -> Iterator[tuple[Record, bytes]]:
+        """All records that are kept with their bytes, the oldest first, each checked against its digest."""
+        first = True
+        for segment in self._segments():
+            if first:
+                yield from ((record, segment.data(record.sequence) or b"") for record in segment.heads_before())
+            first = False
+            yield from segment.contents()
+
+    def verify(self) -> list[Fault]:
+        """Look at every byte of every segment, and say what is not right; a damaged journal raises nothing here."""
+        return verify(self._folder)
+
+    # Writing
+
+    def append(self, draft: Draft, data: bytes, *, digest: str | None = None) -> Record:
+        """Write a record of ``data`` as the newest revision of ``draft.file``; it is durable when this returns.
+
+        ``digest`` is that of ``data`` (``sha256:`` and 64 hex digits), from a caller who knows it already. It is taken
+        as given: with another one the record would be damaged.
+
+        Any ``OSError`` leaves the journal in doubt: the file is cut back to its old end if that can be done, the error
+        is raised on, and every later write raises ``StoreError`` (``read_only``) until a new ``Journal`` is made.
+        Raises ``TooLargeError`` for data or a record over 64 MiB, ``TypeError`` or ``ValueError`` for a note that is no
+        JSON or a digest that is none; these write nothing.
+        """
+        self._refuse_in_doubt()
+        segment, old = self._newest(), self.head_data(draft.file)
+        if segment is None or self._is_full(segment):
+            record = self._append_to_new(segment, draft, old, data, digest)
+        else:
+            record = self._append_to(segment, draft, old, data, digest)
+        self._heads[draft.file] = record, data
+        return record
+
+    def flush(self) -> None:
+        """Have the disk keep all that is there, records included whose writer did not live to wait for it.
+
+        For recovery, before it acts on a record that somebody else left unpublished.
+        """
+        with self._writing():
+            if self._tip.segment is not None:
+                self._system.fsync(self._tip.writer())
+                self._folder.settle()
+
+    def compact(self, keep_from: datetime) -> int:
+        """Remove the segments whose records are all older, though never the newest two; returns how many."""
+        names = self._past.names_before(timestamp(keep_from))
+        if names:
+            with self._writing():
+                self._past.remove(names)
+        return len(names)
+
+    def erase(self, redact: Redact, redact_note: RedactNote | None = None) -> int:
+        """Rewrite the journal so that each revision's bytes are ``redact(file, bytes)``; returns how many changed.
+
+        ``redact_note`` does the same for the notes of records. A rewritten record says in ``was`` what stood in its
+        place, and the chain goes on through that. Broken tails that were set aside are removed: nobody can tell what is
+        in them. If it is stopped half way, the journal is whole, and running it again finishes the work.
+        """
+        try:
+            with self._writing():
+                return erase(self._folder, redact, redact_note)
+        finally:
+            self.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Whatever stops the work inside leaves the journal in doubt, except catmem's own refusals."""
+        self._refuse_in_doubt()
+        self._in_doubt = True
+        try:
+            yield
+        except CatmemError:
+            self._in_doubt = False
+            raise
+        self._in_doubt = False
+
+    def _refuse_in_doubt(self) -> None:
+        if self._in_doubt:
+            raise StoreError(
+                "an earlier write to the journal failed, so nothing more is written",
+                code="read_only",
+                path=self._folder.where,
+                hint="What was acknowledged is safe. Mend the disk or make room, then open the store again.",
+            )
+
+    def _is_full(self, segment: Segment) -> bool:
+        large = max(self._segment_bytes, 2 * segment.checkpoint_size)
+        return len(segment.steps) >= self._segment_records or segment.end > large
+
+    def _append_to(self, segment: Segment, draft: Draft, old: bytes, data: bytes, digest: str | None) -> Record:
+        record, change, line = record_line(self._system, segment, draft, old, data, digest=digest)
+        self._tip.check()
+        with self._writing():
+            writer = self._tip.writer()
+            try:
+                self._folder.write(writer, line, segment.end)
+                self._system.fsync(writer)
+            except OSError:
+                # The first error is the one to tell. If the end cannot be cut off now, the next repair does it.
+                with suppress(OSError):
+                    self._system.truncate(writer, segment.end)
+                raise
+        segment.add(record, change, len(line))
+        return record
+
+    def _append_to_new(
+        self, before: Segment | None, draft: Draft, old: bytes, data: bytes, digest: str | None
+    ) -> Record:
+        """Begin a segment: its checkpoint and the record go in place together, whole and durable."""
+        checkpoint, first = checkpoint_line(self._system, before, self.head_data)
+        name = segment_name(checkpoint.sequence)
+        segment = Segment(name, self._folder.path(name), checkpoint, len(first))
+        record, change, line = record_line(self._system, segment, draft, old, data, digest=digest)
+        self._tip.check()
+        with self._writing():
+            try:
+                self._folder.put(name, first + line)
+            except OSError:
+                # The first error is the one to tell. Without a name the segment was never there.
+                with suppress(OSError):
+                    self._folder.remove(name)
+                raise
+            segment.add(record, change, len(line))
+            try:
+                self._tip.follow(segment)
+            except OSError:
+                self._tip.close()  # the record is durable; whoever asks next reads it anew, and is told if that fails
+        return record
+
+    def _newest(self) -> Segment | None:
+        if not self._tip.read:
+            self.refresh()
+        return self._tip.segment
+
+    def _segments(self, *, newest_first: bool = False) -> Iterator[Segment]:
+        segment = self._newest()
+        if segment is None:
+            return
+        if newest_first:
+            # The newest is often all that is wanted: no look into the folder for that.
+            yield segment
+        yield from islice(self._past.segments(segment, newest_first=newest_first), int(newest_first), None)

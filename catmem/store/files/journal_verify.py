@@ -1,0 +1,126 @@
+"""Look at every byte of a journal, and say what is not right.
+
+Codes: ``journal_damaged`` (a segment is not what was written: its bytes, its chain or the contents), ``journal_tail``
+(the last line is cut short), ``journal_gap`` (a segment is missing), ``journal_chain`` (a segment does not follow from
+the one before), ``journal_order`` (revisions that do not count up); and for information ``journal_leftover`` and
+``journal_stranger``. Of each segment the first fault is told: what comes after it may well follow from it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catmem.errors import DamagedError
+from catmem.store.contract import Fault
+from catmem.store.files.journal_lines import chain_start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.store.files.journal_disk import Folder
+    from catmem.store.files.records import Record
+    from catmem.store.files.segments import Segment
+
+_MEND = "Run 'catmem fsck --repair': it keeps the damaged journal aside and begins a new one."
+
+
+def verify(folder: Folder) -> list[Fault]:
+    """What is not right, the oldest segment first. Raises ``OSError`` for what cannot be read."""
+    faults: list[Fault] = []
+    before: Segment | None = None
+    names = folder.names()
+    for name in names:
+        segment, found = _look_at(folder, name, last=name == names[-1])
+        if segment is not None and not found:
+            found = list(_against(before, segment, first=name == names[0]))
+        faults += found
+        # After a fault nobody can say what the next segment should begin with.
+        before = None if any(fault.damage for fault in found) else segment
+    return [*faults, *_others(folder)]
+
+
+def _look_at(folder: Folder, name: str, *, last: bool) -> tuple[Segment | None, list[Fault]]:
+    """A segment by itself; ``None`` if it cannot be made sense of."""
+    path = str(folder.path(name))
+    try:
+        segment, _ = folder.segment(name)
+        for head in segment.checkpoint.heads:
+            segment.data_before(head.record.file)
+        for _ in segment.contents():
+            pass  # each is checked against its digest on the way
+    except DamagedError as error:
+        return None, [Fault("journal_damaged", error.message, path, _MEND, repairable=True)]
+    faults = list(_disorder(segment, path))
+    if segment.torn and last:
+        hint = "A write was cut short, or goes on just now. The next write keeps the line aside and cuts it off."
+        faults.append(Fault("journal_tail", "the last line is no good record", path, hint, repairable=True))
+    elif segment.torn:
+        message = "the last line is damaged, and another segment follows"
+        faults.append(Fault("journal_damaged", message, path, _MEND, repairable=True))
+    return segment, faults
+
+
+def _disorder(segment: Segment, path: str) -> Iterator[Fault]:
+    """Revisions and bases that do not follow from the record before."""
+    highest = {head.record.file: head.highest for head in segment.checkpoint.heads}
+    now: dict[str, Record] = {head.record.file: head.record for head in segment.checkpoint.heads}
+    for record, _ in segment.steps:
+        known, before = highest.get(record.file), now.get(record.file)
+        if record.base != (before.head if before else None):
+            message = f"record {record.sequence} was made from other bytes than the record before it left"
+            yield Fault("journal_damaged", message, path, _MEND, repairable=True)
+            return
+        if (
+            known is not None
+            and record.revision.isdecimal()
+            and not known <= record.number <= known + 1 + _lost(record)
+        ):
+            message = f"revision {record.revision} of {record.file} comes after revision {known}"
+            yield Fault("journal_order", message, path, _MEND, repairable=True)
+            return
+        highest[record.file] = max(known or 0, record.number)
+        now[record.file] = record
+
+
+def _lost(record: Record) -> int:
+    """How many numbers a record leaves out on purpose: those of records that are gone (``recovery``)."""
+    lost = record.note.get("lost")
+    return lost if isinstance(lost, int) and lost > 0 else 0
+
+
+def _against(before: Segment | None, segment: Segment, *, first: bool) -> Iterator[Fault]:
+    """Whether a segment goes on where the one before ended; for the first one, whether it begins the chain."""
+    path, checkpoint = str(segment.path), segment.checkpoint
+    if before is None:
+        if first and checkpoint.sequence == 1 and checkpoint.previous != chain_start(checkpoint.store):
+            message = "the chain does not begin at the id of this journal"
+            yield Fault("journal_chain", message, path, _MEND, repairable=True)
+        return
+    if checkpoint.sequence != before.sequence + 1:
+        message = f"records {before.sequence + 1} to {checkpoint.sequence - 1} are missing"
+        yield Fault("journal_gap", message, path, _MEND, repairable=True)
+    elif checkpoint.store != before.checkpoint.store or checkpoint.previous != before.link:
+        message = f"the segment does not follow from {before.name}"
+        yield Fault("journal_chain", message, path, _MEND, repairable=True)
+    elif _heads_of(segment) != {file: _state(before.head(file)) for file in before.files()}:
+        message = f"the checkpoint is not what {before.name} ends with"
+        yield Fault("journal_damaged", message, path, _MEND, repairable=True)
+
+
+def _heads_of(segment: Segment) -> dict[str, tuple[int, str, str] | None]:
+    return {head.record.file: _state(head.record) for head in segment.checkpoint.heads}
+
+
+def _state(record: Record | None) -> tuple[int, str, str] | None:
+    """What must be equal in a record and its copy, also while an ``erase`` is half done."""
+    return None if record is None else (record.sequence, record.revision, record.origin)
+
+
+def _others(folder: Folder) -> Iterator[Fault]:
+    for name in folder.leftovers():
+        message = "what a write left that was cut short; it holds nothing that was acknowledged"
+        hint = "It may be removed. 'catmem purge' removes it too."
+        yield Fault("journal_leftover", message, str(folder.path(name)), hint, damage=False)
+    for name in folder.strangers():
+        message = "something that the journal did not put here"
+        yield Fault("journal_stranger", message, str(folder.path(name)), "Move it elsewhere.", damage=False)

@@ -1,0 +1,253 @@
+"""Finish what a stopped process, or a stopped machine, left half done. Runs under the lock, before every write.
+
+Only the last record of a journal can be unfinished, since every write begins here. What it finds:
+
+- the recorded file is not in place: it is put there (the journal is the commit point);
+- it is in place, and what came out of it still lies in ``tmp/``: that is kept aside, or joined if it is an outsider's;
+- an outsider's bytes are recorded and not yet merged: they are;
+- the file is empty, full of NUL bytes or cut short, as a machine that stopped leaves it: it is restored, and what was
+  found is kept beside it. A file that somebody emptied on purpose is left alone.
+"""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+from catmem.digest import bytes_digest
+from catmem.store.contract import EXTERNAL
+from catmem.store.files.backups import keep_backup
+from catmem.store.files.faults import store_error
+from catmem.store.files.file_time import file_time_note
+from catmem.store.files.outside import MERGE_WITH, STILL_TO_MERGE, Outside
+from catmem.store.files.publication import (
+    Foreign,
+    Publication,
+    replaced_revision,
+    set_aside,
+    state_of,
+    temporary_name,
+)
+from catmem.store.files.records import Draft
+from catmem.store.files.sight import is_damage, look_at
+from catmem.store.files.whole import read_file
+from catmem.text import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from catmem.store.contract import Merge
+    from catmem.store.files.folder import Folder
+    from catmem.store.files.records import Record
+    from catmem.store.files.sight import Sight
+
+
+def recover(folder: Folder, publication: Publication, merge: Merge | None) -> None:
+    """Finish the last record of the folder, and restore the file of ``publication`` if a stop of the machine hurt it.
+
+    Raises ``StoreError``, ``BusyError`` and ``DamagedError``.
+    """
+    try:
+        _drop_second_names(folder)
+        _bridge(folder)
+        last = folder.writable_journal.last
+        if last is not None:
+            own = publication if last.file == publication.name else publication.of(last.file)
+            _Recovery(own, merge).finish(last)
+        for name in folder.system.names(folder.tmp):
+            set_aside(folder, name)
+        _Recovery(publication, merge).restore_after_boot()
+    except OSError as error:
+        raise store_error(error, folder.path) from error
+
+
+def _bridge(folder: Folder) -> None:
+    """Go on behind records that are gone from the journal's end, with numbers that none of them had.
+
+    A line cut short is a write that nobody was told of, but for those that the mark says were in place: then the
+    disk, or somebody, damaged the journal. Who still knows one of those revisions must not meet another by its number.
+    """
+    lost = folder.lost_records()
+    if not lost:
+        return
+    journal = folder.writable_journal
+    for name in journal.files():
+        head = journal.head(name)
+        if head is None:
+            continue
+        try:
+            written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
+            data = read_file(folder.system, name, folder.descriptor)
+        except FileNotFoundError:
+            written, data = {}, b""
+        draft = Draft(
+            file=name,
+            op="adopt",
+            agent=EXTERNAL,
+            revision=str(head.number + lost + 1),
+            parents=(head.revision,),
+            op_id=folder.system.token(),
+            note={"lost": lost} | written,
+            publishes=False,
+        )
+        journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])
+    last = journal.last
+    folder.mark_published(last.sequence if last else 0)
+
+
+def _drop_second_names(folder: Folder) -> None:
+    """A file may have its name and one in ``tmp/`` still: the second goes.
+
+    After a stop of the machine one in ``gen/`` too: the disk may have kept half of a swap.
+    """
+    system, last = folder.system, folder.writable_journal.last
+    rebooted = last is not None and last.boot != system.boot()
+    wheres = (folder.tmp, folder.gen) if rebooted else (folder.tmp,)
+    here = [(name, where) for where in wheres for name in system.names(where)]
+    if not here:
+        return
+    files = {_identity(folder, name, folder.descriptor) for name in folder.writable_journal.files()} - {None}
+    for name, where in here:
+        if _identity(folder, name, where) in files:
+            system.unlink(name, folder=where)
+
+
+def _identity(folder: Folder, name: str, where: int) -> tuple[int, int] | None:
+    try:
+        status = folder.system.look(name, folder=where)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+class _Recovery:
+    """The recovery of one file."""
+
+    def __init__(self, publication: Publication, merge: Merge | None) -> None:
+        self.publication = publication
+        self.folder = publication.folder
+        self.name = publication.name
+        self.journal = self.folder.writable_journal
+        self.outside = Outside(publication, merge)
+
+    def finish(self, last: Record) -> None:
+        """Finish the last record of the journal, which is one of this file."""
+        if MERGE_WITH in last.note and last.agent == EXTERNAL:
+            visible = self.journal.find(self.name, str(last.note[MERGE_WITH]))
+            if visible is not None:
+                self.restore_after_boot(visible)
+                self.outside.join(last, visible)
+        elif STILL_TO_MERGE in last.note and last.agent == EXTERNAL:
+            waiting = self.journal.find(self.name, str(last.note[STILL_TO_MERGE]))
+            if waiting is not None:
+                self.restore_after_boot(last)
+                self.outside.join(waiting, last)
+        elif last.publishes and last.sequence > self.folder.published():
+            self._publish(last)
+        elif last.publishes:
+            self.outside.take_in_all(tuple(self.outside.unrecorded(last)), last)
+
+    def _publish(self, record: Record) -> None:
+        self.journal.flush()  # whoever wrote the record may not have lived to wait for the disk
+        data = self.journal.data(record)
+        sight = look_at(self.folder, self.name, data)
+        try:
+            replaced = self._is_replaced(sight, record)
+            swapped, out = self._look_into_tmp(record, data, still_there=replaced)
+            foreign = self._keep(record, out) if swapped else ()
+            in_place = sight.data == data and not sight.missing
+            # What begins with the record's bytes was made from them, so they were there.
+            swapped = swapped or (bool(data) and sight.data.startswith(data))
+            base = self.journal.find(self.name, replaced_revision(record))
+            damaged = not in_place and (
+                is_damage(sight.data, data, missing=sight.missing)
+                or (base is not None and self._is_hurt(sight, base, self.journal.data(base)))
+            )
+            if damaged or (replaced and not in_place and not swapped):
+                self._put_in_place(sight, record, data)
+            elif in_place or swapped:
+                self.publication.settle(record)
+            else:
+                sight.close()
+                self.outside.take_in_over(sight, base, record)
+        finally:
+            sight.close()
+        self.outside.take_in_all(foreign, record)
+
+    def _look_into_tmp(self, record: Record, data: bytes, *, still_there: bool) -> tuple[bool, str | None]:
+        """Whether the new file got into its place, whatever stands there now; and the name of what came out, if any.
+
+        ``still_there``: the old one, or its like, is in its place.
+        """
+        system, tmp = self.folder.system, self.folder.tmp
+        own, aside = temporary_name(data), f"{record.sequence}.came-out"
+        names = system.names(tmp)
+        if own in names:
+            if not stat.S_ISREG(system.look(own, folder=tmp).st_mode):
+                return False, None
+            found = read_file(system, own, tmp)
+            if record.retired is not None and bytes_digest(found) == record.retired.digest:
+                swapped = not still_there
+            else:
+                # The new file itself may be half written: a recovery was stopped, or the machine.
+                swapped = found != data and not is_damage(found, data, missing=False)
+            return swapped, own if swapped else None
+        if aside in names:
+            return True, aside
+        kept = any(name.startswith(f"{record.sequence:012d}-") for name in system.names(self.folder.gen))
+        # A stop of the machine may have taken the new file out of tmp/; a stop of the process cannot.
+        return kept or record.boot == system.boot(), None
+
+    def _keep(self, record: Record, out: str | None) -> tuple[Foreign, ...]:
+        """Keep aside what came out; ``Foreign`` if it is an outsider's."""
+        if out is None:
+            return tuple(self.outside.unrecorded(record))
+        system, tmp = self.folder.system, self.folder.tmp
+        status = system.look(out, folder=tmp)
+        found = read_file(system, out, tmp)
+        state = state_of(status, found)
+        replaced = record.retired is not None and state.digest == record.retired.digest
+        if not replaced and record.boot != system.boot():
+            base = self.journal.find(self.name, replaced_revision(record))
+            if not found.startswith(self.journal.data(base) if base else b""):
+                # Nobody can tell what the disk lost of it: it is kept, and nothing is taken out of the file for it.
+                set_aside(self.folder, out)
+                return ()
+        self.publication.retire(out, record.sequence, state)
+        if replaced:
+            return ()
+        return (Foreign("adopt", found, replaced_revision(record), record.sequence, state, state),)
+
+    def _is_replaced(self, sight: Sight, record: Record) -> bool:
+        """Whether the file is what the record was to replace."""
+        if record.retired is None:
+            return sight.missing
+        return not sight.missing and bytes_digest(sight.data) == record.retired.digest
+
+    def _put_in_place(self, sight: Sight, record: Record, data: bytes) -> None:
+        if not self._is_replaced(sight, record) and sight.data:
+            keep_backup(self.folder, self.name, sight.data, sight.status)
+        temporary = self.publication.prepare(data, sight)
+        put = self.publication.publish(sight, record, temporary)
+        self.outside.take_in_all(put.foreign, put.record)
+
+    def restore_after_boot(self, visible: Record | None = None) -> None:
+        """Restore the file if the machine was started again since its last record and left it damaged.
+
+        ``visible`` is the record whose bytes were in the file last, if that is not the newest.
+        """
+        record = visible or self.journal.head(self.name)
+        if record is None or record.boot == self.folder.system.boot():
+            return
+        data = self.journal.data(record)
+        sight = look_at(self.folder, self.name, data)
+        try:
+            if self._is_hurt(sight, record, data):
+                self._put_in_place(sight, record, data)
+        finally:
+            sight.close()
+
+    def _is_hurt(self, sight: Sight, record: Record, data: bytes) -> bool:
+        """Whether the machine was started again since ``record``, whose ``data`` were in the file, and damaged it."""
+        system = self.folder.system
+        if not system.boot() or record.boot == system.boot() or sight.status is None:
+            return False
+        return sight.status.st_mtime < system.booted_at() and is_damage(sight.data, data, missing=False)

@@ -1,0 +1,264 @@
+"""One segment of the journal in memory: its lines in order, and the bytes of each revision rebuilt from them.
+
+A segment needs no other: its checkpoint holds every file as it was before.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.digest import bytes_digest
+from catmem.errors import DamagedError
+from catmem.store.changes import Splice, Whole
+from catmem.store.files.frames import walk
+from catmem.store.files.records import MalformedError, RetiredFile, decode, decode_checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from catmem.store.changes import Change
+    from catmem.store.files.frames import Line
+    from catmem.store.files.records import Checkpoint, Head, Record
+
+RETIRED_KEPT = 64
+"""How many of the newest retired files each checkpoint still names."""
+
+
+class Step(NamedTuple):
+    """A record and what it did to the bytes."""
+
+    record: Record
+    change: Change
+
+
+class Segment:
+    """The good lines of one segment. ``end`` is where they end in the file.
+
+    ``torn`` tells that the file had more, a line that is cut short or not written yet.
+    """
+
+    def __init__(self, name: str, path: Path, checkpoint: Checkpoint, size: int) -> None:
+        """A segment that has only its checkpoint, a line of ``size`` bytes."""
+        self.name = name
+        self.path = path
+        self.checkpoint = checkpoint
+        self.checkpoint_size = size
+        self.end = size
+        self.torn = False
+        self.steps: list[Step] = []
+        self._places: dict[str, list[int]] = {}
+        self._before = {head.record.file: head for head in checkpoint.heads}
+        self._operations: dict[str, list[Record]] = {}
+
+    @classmethod
+    def read(cls, name: str, path: Path, data: bytes) -> Segment:
+        """The segment that a file holds. Raises ``DamagedError``."""
+        found = walk(data)
+        if not found.lines or found.lines[0].start:
+            raise damaged(path, "the segment does not begin with a good checkpoint")
+        first = found.lines[0]
+        try:
+            checkpoint = decode_checkpoint(first.payload, line_digest(data, first))
+        except MalformedError as error:
+            raise damaged(path, f"the checkpoint: {error}") from error
+        if name != segment_name(checkpoint.sequence):
+            raise damaged(path, f"the segment begins with record {checkpoint.sequence}, and its name says another")
+        segment = cls(name, path, checkpoint, first.end)
+        segment.take(data, first.end)
+        return segment
+
+    def take(self, data: bytes, start: int = 0) -> None:
+        """Add the lines of ``data`` from ``start`` on. Raises ``DamagedError``; the segment is of no use then."""
+        end = self.end - start
+        found = walk(data, start)
+        for line in found.lines:
+            try:
+                record, change = decode(line.payload, line_digest(data, line))
+            except MalformedError as error:
+                raise damaged(self.path, f"the record after {self.sequence}: {error}") from error
+            if record.sequence != self.sequence + 1:
+                raise damaged(self.path, f"record {record.sequence} follows record {self.sequence}")
+            if record.previous != self.link:
+                raise damaged(self.path, f"record {record.sequence} breaks the chain")
+            self.add(record, change)
+        end += found.end
+        if found.damaged:
+            raise damaged(self.path, f"bytes {end} and following are damaged, and good records follow")
+        self.end = end
+        self.torn = found.cut
+
+    def add(self, record: Record, change: Change, size: int = 0) -> None:
+        """Add the next record, whose line has ``size`` bytes."""
+        self._places.setdefault(record.file, []).append(len(self.steps))
+        self.steps.append(Step(record, change))
+        self.end += size
+        self._operations.setdefault(record.op_id, []).append(record)
+
+    @property
+    def sequence(self) -> int:
+        """The sequence of the last record, here or before."""
+        return self.steps[-1].record.sequence if self.steps else self.checkpoint.sequence - 1
+
+    @property
+    def link(self) -> str:
+        """The digest that the next line names as its ``previous``."""
+        return self.steps[-1].record.link if self.steps else self.checkpoint.link
+
+    @property
+    def last(self) -> Record | None:
+        """The newest record, here or before."""
+        if self.steps:
+            return self.steps[-1].record
+        return max((head.record for head in self.checkpoint.heads), key=lambda record: record.sequence, default=None)
+
+    def link_at(self, sequence: int) -> str | None:
+        """The link of the record with this sequence, if it is here or the last one before."""
+        if sequence == self.checkpoint.sequence - 1:
+            return self.checkpoint.previous
+        place = self._place(sequence)
+        return None if place is None else self.steps[place].record.link
+
+    def files(self) -> list[str]:
+        """Every file that has a record, here or before."""
+        return sorted(self._before.keys() | self._places.keys())
+
+    def before(self, file: str) -> Head | None:
+        """The head of a file as the checkpoint has it."""
+        return self._before.get(file)
+
+    def heads_before(self) -> list[Record]:
+        """The heads of all files as the checkpoint has them, in their order."""
+        return sorted((head.record for head in self.checkpoint.heads), key=lambda record: record.sequence)
+
+    def data_before(self, file: str) -> bytes:
+        """The bytes of a file as the checkpoint has them, empty if it has none. Raises ``DamagedError``."""
+        before = self._before.get(file)
+        return b"" if before is None else self._unpacked(before)
+
+    def head(self, file: str) -> Record | None:
+        """The newest record of a file, here or before."""
+        places = self._places.get(file)
+        if places:
+            return self.steps[places[-1]].record
+        before = self._before.get(file)
+        return before.record if before else None
+
+    def highest(self, file: str) -> int:
+        """The highest number of a revision of the file, here or before."""
+        before = self._before.get(file)
+        numbers = (self.steps[place].record.number for place in self._places.get(file, ()))
+        return max(numbers, default=0) if before is None else max(before.highest, *numbers, 0)
+
+    def since_whole(self, file: str) -> int | None:
+        """How many records of the file stand after its last whole; ``None`` if there is no whole."""
+        places = self._places.get(file, [])
+        for count, place in enumerate(reversed(places)):
+            if not isinstance(self.steps[place].change, Splice):
+                return count
+        return len(places) if file in self._before else None
+
+    def packed(self, file: str) -> Whole | None:
+        """The bytes of a file's head as they stand packed here already; ``None`` if they do not."""
+        for place in reversed(self._places.get(file, ())):
+            change = self.steps[place].change
+            if isinstance(change, Whole):
+                return change
+            if change.removed or change.inserted:
+                return None
+        before = self._before.get(file)
+        return before.whole if before else None
+
+    def find(self, file: str, revision: str) -> Record | None:
+        """The first record of a revision in this segment."""
+        for place in self._places.get(file, ()):
+            if self.steps[place].record.revision == revision:
+                return self.steps[place].record
+        return None
+
+    def operation(self, op_id: str, file: str | None) -> Record | None:
+        """The first record of an operation in this segment."""
+        for record in self._operations.get(op_id, ()):
+            if file is None or record.file == file:
+                return record
+        return None
+
+    def retired(self) -> list[RetiredFile]:
+        """The newest retired files and their last known states, the oldest first."""
+        known = {gone.sequence: gone for gone in self.checkpoint.retired}
+        for record, _ in self.steps:
+            if record.retired is None:
+                continue
+            sequence = record.sequence if record.late_of is None else record.late_of
+            known[sequence] = RetiredFile(sequence, record.file, record.retired)
+        return [known[sequence] for sequence in sorted(known)[-RETIRED_KEPT:]]
+
+    def data(self, sequence: int) -> bytes | None:
+        """The bytes that the record with this sequence made; ``None`` if it is neither here nor a head before.
+
+        Raises ``DamagedError`` if they are not what the record says.
+        """
+        place = self._place(sequence)
+        if place is None:
+            for head in self.checkpoint.heads:
+                if head.record.sequence == sequence:
+                    return self._unpacked(head)
+            return None
+        record = self.steps[place].record
+        places = self._places[record.file]
+        last = bisect_left(places, place)
+        first = last
+        while first >= 0 and isinstance(self.steps[places[first]].change, Splice):
+            first -= 1
+        data = self.data_before(record.file) if first < 0 else b""
+        for step in (self.steps[place] for place in places[max(first, 0) : last + 1]):
+            data = self._changed(data, step)
+        return self._checked(data, record)
+
+    def contents(self) -> Iterator[tuple[Record, bytes]]:
+        """Every record with its bytes, in order. Raises ``DamagedError`` at one that is not what it says."""
+        now: dict[str, bytes] = {}
+        for step in tuple(self.steps):
+            file = step.record.file
+            before = now[file] if file in now else self.data_before(file)
+            now[file] = self._checked(self._changed(before, step), step.record)
+            yield step.record, now[file]
+
+    def _unpacked(self, head: Head) -> bytes:
+        try:
+            data = head.whole.unpack()
+        except ValueError as error:
+            raise damaged(self.path, f"the checkpoint's {head.record.file}: {error}") from error
+        return self._checked(data, head.record)
+
+    def _changed(self, data: bytes, step: Step) -> bytes:
+        try:
+            return step.change.apply(data) if isinstance(step.change, Splice) else step.change.unpack()
+        except ValueError as error:
+            raise damaged(self.path, f"record {step.record.sequence}: {error}") from error
+
+    def _checked(self, data: bytes, record: Record) -> bytes:
+        if len(data) != record.size or bytes_digest(data) != record.head:
+            raise damaged(self.path, f"the bytes of record {record.sequence} are not what its digest says")
+        return data
+
+    def _place(self, sequence: int) -> int | None:
+        place = sequence - self.checkpoint.sequence
+        return place if 0 <= place < len(self.steps) else None
+
+
+def segment_name(sequence: int) -> str:
+    """The name of the segment that begins with this record."""
+    return f"{sequence:012}.log"
+
+
+def line_digest(data: bytes, line: Line) -> str:
+    """The SHA-256 of a whole line."""
+    return sha256(data[line.start : line.end]).hexdigest()
+
+
+def damaged(path: Path, message: str) -> DamagedError:
+    """The error for a segment that is not as it was written."""
+    return DamagedError(message, path=path, hint="Run catmem fsck; nothing is written until then.")

@@ -1,0 +1,387 @@
+"""The file store: each entity is a plain Markdown file, and its history lies in ``.catmem`` beside it.
+
+``docs/stores.md`` tells the protocol; this module is the contract on top of it. Reading takes no lock and writes
+nothing. Writing goes, under the folder's lock, through recovery, late writers, a leased look at the file, the caller's
+update, and a publication; it starts over where somebody came between.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from catmem.digest import bytes_digest
+from catmem.errors import StoreError, UnknownRevisionError, UnreadableError
+from catmem.reading import read_bounded
+from catmem.store.contract import Change, Revision, Snapshot
+from catmem.store.files.backups import keep_backup
+from catmem.store.files.commit import Commit, recorded, revision_of
+from catmem.store.files.faults import in_doubt, store_error
+from catmem.store.files.folder import SIDECAR, Folder, Place
+from catmem.store.files.outside import Outside, merge_appended
+from catmem.store.files.publication import RECORDED, Publication, replaced_revision
+from catmem.store.files.recovery import recover
+from catmem.store.files.system import System
+from catmem.text import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from catmem.store.contract import Fault, Merge, Update
+    from catmem.store.files.erasing import Erased, Erasure, Redact
+    from catmem.store.files.journal import Anchor, Journal
+    from catmem.store.files.kept import Kept
+    from catmem.store.files.records import Record
+
+MOST_OPEN = 32
+"""Folders that are kept open, each with a few descriptors."""
+
+LOCK_TIMEOUT = 10.0
+"""Seconds that a write waits for the folder's lock."""
+
+
+class FileStore:
+    """Entities as files. Safe to use from several threads, processes and hosts' worth of outsiders at once."""
+
+    def __init__(  # noqa: PLR0913 - choices of whoever opens the store, by keyword
+        self,
+        locate: Callable[[str], Place],
+        entities: Iterable[str] = (),
+        *,
+        merge: Merge | None = merge_appended,
+        durable: bool = True,
+        lock_timeout: float = LOCK_TIMEOUT,
+        system: System | None = None,
+        publication: type[Publication] = Publication,
+    ) -> None:
+        """``locate`` says where an entity's file is, ``entities`` which ones ``verify`` looks at.
+
+        ``merge`` joins two versions where an outsider wrote at the very moment of a write. ``durable=False`` has the
+        disk confirm the journal alone, from which the files are restored after a power cut. ``system`` and
+        ``publication`` are for tests.
+        """
+        self._locate = locate
+        self._entities = tuple(entities)
+        self._merge = merge
+        self._durable = durable
+        self._lock_timeout = lock_timeout
+        self._system = system or System()
+        self._publication = publication
+        self._start_empty()
+
+    def _start_empty(self) -> None:
+        self._folders: dict[Path, Folder] = {}
+        """Those that are open, the one that was used last at the end."""
+        self._guards: dict[Path, _Guard] = {}
+        self._process = os.getpid()
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def peek(self, entity: str) -> bytes:
+        """The file's bytes; none for a missing file. Raises ``UnreadableError``."""
+        place = self._locate(entity)
+        path = place.path
+        while True:
+            try:
+                return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
+            except UnreadableError as error:
+                # An editor may take the file away for a moment and put another in its place.
+                if error.code != "missing" or path.is_symlink():
+                    raise
+                if not os.path.lexists(path):
+                    return b""
+
+    def read(self, entity: str, revision: str | None = None) -> Snapshot:
+        """The file as it is now, or as it was at ``revision``."""
+        with self._reading(entity) as (journal, name):
+            if revision is not None:
+                return recorded(journal, entity, name, revision)
+            if journal is None or journal.head(name) is None:
+                data = self.peek(entity)
+                exists = os.path.lexists(self._locate(entity).path)
+                return Snapshot.of(data, None if exists else "0")
+            return self._read_beside(journal, entity, name)
+
+    def _read_beside(self, journal: Journal, entity: str, name: str) -> Snapshot:
+        """The file with its revision, while others write: the journal is read after the file, until the two agree."""
+        seen: tuple[bytes, int] | None = None
+        while True:
+            data = self.peek(entity)
+            journal.refresh()
+            head = journal.head(name)
+            if head is None:
+                return Snapshot.of(data, None)
+            digest = bytes_digest(data)
+            if digest == head.head:
+                return Snapshot(data, head.revision, digest)
+            if head.retired is not None and digest == head.retired.digest and self._is_on_its_way(entity, head):
+                return Snapshot(data, replaced_revision(head), digest)
+            if seen == (data, head.sequence):
+                return Snapshot(data, None, digest)
+            seen = data, head.sequence
+
+    def _is_on_its_way(self, entity: str, record: Record) -> bool:
+        """Whether a recorded write is not in place yet, so that the one before it is what there is."""
+        folder = self._folder(self._locate(entity), create=False)
+        return folder is not None and record.publishes and record.sequence > folder.published()
+
+    def head(self, entity: str) -> Revision | None:
+        """The newest record of the file."""
+        with self._reading(entity) as (journal, name):
+            head = journal.head(name) if journal else None
+            return revision_of(entity, head) if head else None
+
+    def log(self, entity: str) -> Iterator[Revision]:
+        """The records of the file, the newest first."""
+        with self._own_journal(entity) as (journal, name):
+            for record in journal.records(newest_first=True) if journal else ():
+                if record.file == name:
+                    yield revision_of(entity, record)
+
+    def branches(self, entity: str) -> Sequence[Revision]:
+        """The head alone: a file has one content."""
+        head = self.head(entity)
+        return [head] if head else []
+
+    def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
+        """Every revision with its bytes, from the journal alone."""
+        with self._own_journal(entity) as (journal, name):
+            for record, data in journal.replay() if journal else ():
+                if record.file == name:
+                    yield revision_of(entity, record), data
+
+    @contextmanager
+    def _own_journal(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
+        """A journal that is opened for one caller, who may take its time and keep nobody waiting."""
+        place = self._locate(entity)
+        folder = Folder.open(self._system, place, create=False)
+        try:
+            yield folder.journal if folder else None, place.name
+        except OSError as error:
+            raise store_error(error, place.path) from error
+        finally:
+            if folder is not None:
+                folder.close()
+
+    @contextmanager
+    def _reading(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
+        """The journal of the entity's folder, and the file's name."""
+        place = self._locate(entity)
+        with self._reading_folder(place) as journal:
+            yield journal, place.name
+
+    @contextmanager
+    def _reading_folder(self, place: Place) -> Iterator[Journal | None]:
+        """The journal of a folder, read up to its end; ``None`` where there is none."""
+        with self._alone(place.path.parent):
+            folder = self._folder(place, create=False)
+            journal = folder.journal if folder else None
+            if journal is not None:
+                try:
+                    journal.refresh()
+                except OSError as error:
+                    raise store_error(error, place.path) from error
+            yield journal
+
+    # --- writing ------------------------------------------------------------------------------------------------
+
+    def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+        """Write what ``update`` makes of the file; see ``Store.commit``."""
+        making: Commit | None = None
+        try:
+            with self._writing(entity) as (folder, name):
+                making = Commit(self, folder, name, entity, change)
+                return making.run(expected, update)
+        except StoreError as error:
+            error.hint = _hint_of(error, making)
+            raise
+
+    @contextmanager
+    def _writing(self, entity: str) -> Iterator[tuple[Folder, str]]:
+        """The entity's folder, locked, with its journal read and everything unfinished finished."""
+        with self._locked(self._locate(entity)) as (folder, name):
+            folder.writable_journal.refresh(repair=True)
+            recover(folder, self._publish(folder, name), self._merge)
+            yield folder, name
+
+    @contextmanager
+    def _locked(self, place: Place) -> Iterator[tuple[Folder, str]]:
+        with self._alone(place.path.parent):
+            folder = self._folder(place, create=True)
+            if folder is None or folder.doubtful:
+                raise in_doubt(place.path)
+            try:
+                with folder.lock(place.name, self._lock_timeout):
+                    yield folder, place.name
+            except OSError as error:
+                raise store_error(error, place.path) from error
+
+    @contextmanager
+    def _alone(self, key: Path) -> Iterator[None]:
+        """One thread at a time in a folder. A forked child starts with nothing open: that belongs to its parent."""
+        if self._process != os.getpid():
+            self._start_empty()
+        with self._guards.setdefault(key, _Guard()).held():
+            yield
+
+    def _folder(self, place: Place, *, create: bool) -> Folder | None:
+        """The open folder of a place, opened again if it is no longer the one that the path leads to."""
+        key = place.path.parent
+        kept = self._folders.get(key)
+        try:
+            if kept is not None and (kept.doubtful or kept.is_current(place)):
+                self._folders[key] = self._folders.pop(key)
+                return kept
+        except OSError as error:
+            raise store_error(error, key) from error
+        if kept is not None:
+            del self._folders[key]
+            kept.close()
+        folder = Folder.open(self._system, place, create=create)
+        if folder is not None:
+            self._folders[key] = folder
+            self._close_idle()
+        return folder
+
+    def _close_idle(self) -> None:
+        """Close what was used longest ago and is not in use now: a fleet has more folders than a process may open."""
+        for key in list(self._folders)[: max(0, len(self._folders) - MOST_OPEN)]:
+            with self._guards[key].held_if_idle() as idle:
+                folder = self._folders.pop(key, None) if idle else None
+                if folder is not None:
+                    folder.close()
+
+    def _publish(self, folder: Folder, name: str) -> Publication:
+        return self._publication(folder, name, durable=self._durable)
+
+    def backup(self, entity: str) -> Path:
+        """Keep a copy of the file as it is now, beside it, and say where. Raises ``StoreError``."""
+        with self._writing(entity) as (folder, name):
+            return keep_backup(folder, name, self.peek(entity), None)
+
+    def verify(self) -> list[Fault]:
+        """Look at the journals, files and leftovers of all folders of the store's entities."""
+        from catmem.store.files.fsck import look_over
+
+        return [fault for group in self._by_folder() for fault in look_over(self._system, group)]
+
+    def mend(self) -> list[str]:
+        """Mend what is safe to mend, in every folder that the store has used; says what was done."""
+        from catmem.store.files.fsck import mend
+
+        done: list[str] = []
+        for group in self._by_folder():
+            if not os.path.lexists(group[0].path.parent / SIDECAR):
+                continue
+            with self._locked(group[0]) as (folder, _):
+                done += mend(folder, self._merge, self._publication, durable=self._durable)
+        return done
+
+    def anchors(self) -> Iterator[tuple[Path, Anchor]]:
+        """The end of each folder's journal, small enough to be kept elsewhere."""
+        for journal, folder in self._journals():
+            yield folder, journal.anchor()
+
+    def holds(self, anchor: Anchor) -> bool:
+        """Whether the journal of one of the folders still holds the record that an anchor names.
+
+        Raises ``UnknownRevisionError`` if none does, and one of them no longer goes back that far.
+        """
+        compacted: UnknownRevisionError | None = None
+        for journal, _ in self._journals():
+            try:
+                if journal.contains(anchor):
+                    return True
+            except UnknownRevisionError as error:
+                compacted = error  # a copy of the folder, with the same journal, may hold it still
+        if compacted is not None:
+            raise compacted
+        return False
+
+    def _journals(self) -> Iterator[tuple[Journal, Path]]:
+        for group in self._by_folder():
+            with self._reading_folder(group[0]) as journal:
+                if journal is not None and journal.last is not None:
+                    yield journal, group[0].path.parent
+
+    def kept(self, entity: str) -> Iterator[Kept]:
+        """Every text that lies in the entity's folder besides the file and its journal. See ``kept``."""
+        from catmem.store.files.kept import kept
+
+        place = self._locate(entity)
+        folder = Folder.open(self._system, place, create=False)
+        if folder is None:
+            return
+        try:
+            yield from kept(folder, place.name)
+        except OSError as error:
+            raise store_error(error, place.path) from error
+        finally:
+            folder.close()
+
+    def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
+        """Erase from all that is kept of an entity, once the entity itself no longer has it. See ``erasing``."""
+        from catmem.store.files.erasing import Erasure, erase
+
+        if not isinstance(erasure, Erasure):
+            erasure = Erasure.of(erasure)
+        with self._writing(entity) as (folder, name):
+            return erase(Outside(self._publish(folder, name), self._merge), erasure)
+
+    def _by_folder(self) -> list[list[Place]]:
+        groups: dict[Path, list[Place]] = {}
+        for place in map(self._locate, self._entities):
+            groups.setdefault(place.path.parent, []).append(place)
+        return list(groups.values())
+
+    def close(self) -> None:
+        """Close all folders; the next call opens them again."""
+        for key in list(self._folders):
+            with self._alone(key):
+                folder = self._folders.pop(key, None)
+                if folder is not None:
+                    folder.close()
+
+
+class _Guard:
+    """Lets one thread at a time into a folder, as often as it likes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._inside = 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Wait for the folder, and keep it."""
+        with self._lock:
+            self._inside += 1
+            try:
+                yield
+            finally:
+                self._inside -= 1
+
+    @contextmanager
+    def held_if_idle(self) -> Iterator[bool]:
+        """Keep the folder if nobody is in it, this thread included; says whether that is so."""
+        if not self._lock.acquire(blocking=False):
+            yield False
+            return
+        try:
+            yield self._inside == 0
+        finally:
+            self._lock.release()
+
+
+def _hint_of(error: StoreError, making: Commit | None) -> str | None:
+    """The hint of an error, as it is true of the write that was asked for: others may have been at work on the way."""
+    if making is not None and making.mine is not None:
+        return (
+            f"This write is in place, as revision {making.mine.revision}; do not repeat it. What somebody else wrote "
+            "meanwhile is kept, and the next write joins it. See to the disk."
+        )
+    if error.hint and error.hint.startswith(RECORDED) and not (making and making.begun):
+        return error.hint.replace(RECORDED, "Nothing of this write was recorded.")
+    return error.hint

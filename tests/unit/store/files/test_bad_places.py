@@ -1,0 +1,295 @@
+"""What stands in the way of a write: a clear error with its code, nothing lost, and a way out."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+from datetime import UTC, datetime
+from typing import ClassVar
+
+import pytest
+
+from catmem.errors import BusyError, CatmemError, DriftError, StaleError, StoreError, UnknownRevisionError
+from catmem.store.contract import Change
+from catmem.store.files.folder import Place
+from catmem.store.files.store import FileStore
+from catmem.store.files.system import System
+
+TEXT = b"One.\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "home"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def file(folder):
+    path = folder / "USER.md"
+    path.write_bytes(TEXT)
+    return path
+
+
+@pytest.fixture
+def opened(folder):
+    """Opens a store on the folder; each is closed in the end."""
+    stores = []
+
+    def open_it(**choices):
+        stores.append(FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"], **choices))
+        return stores[-1]
+
+    yield open_it
+    for store in stores:
+        store.close()
+
+
+def add(store, line=b"Added.\n", expected=None):
+    return store.commit("USER", expected, lambda current: current.data + line, Change())
+
+
+def refusal(store):
+    with pytest.raises(CatmemError) as caught:
+        add(store)
+    error = caught.value
+    assert error.exit_status in {3, 4}
+    assert error.path
+    assert error.hint
+    return error
+
+
+def as_somebody_else(function):
+    """Run a function in a child without the rights of root; its result is a text."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setegid(65534)
+                os.seteuid(65534)
+            os.write(writer, function().encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read().decode()
+    os.waitpid(child, 0)
+    return answer
+
+
+def test_a_folder_that_may_not_be_written(tmp_path, folder, file, opened):
+    tmp_path.chmod(0o755)
+    folder.chmod(0o555)
+    try:
+        error = as_somebody_else(lambda: refusal(opened()).code)
+    finally:
+        folder.chmod(0o755)
+    assert error == "not_writable"
+    assert file.read_bytes() == TEXT
+    assert [path.name for path in folder.iterdir()] == ["USER.md"]
+
+
+def test_a_file_that_may_not_be_written(file, opened):
+    file.chmod(0o444)
+    assert refusal(opened()).code == "not_writable"
+    assert file.read_bytes() == TEXT
+
+
+def test_no_space(file, opened):
+    """The kernel refuses to let files grow, as a full disk does."""
+    add(opened())
+    before = file.read_bytes()
+
+    def with_no_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+        with pytest.raises(StoreError) as caught:
+            add(opened(), b"x" * 100)
+        return caught.value.code
+
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, with_no_room().encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        assert pipe.read() == b"no_space"
+    os.waitpid(child, 0)
+    assert file.read_bytes() == before
+    assert add(opened()).data == before + b"Added.\n"
+
+
+def test_a_lock_that_another_process_holds(folder, file, opened):
+    add(opened())
+    holder = subprocess.Popen(
+        [sys.executable, "-c", "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, 2); print(1, flush=True); input()",
+         folder / ".catmem" / "lock"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    with holder:
+        holder.stdout.readline()
+        before = file.read_bytes()
+        error = refusal(opened(lock_timeout=0.05))
+        assert isinstance(error, BusyError)
+        assert error.code == "locked"
+        assert str(holder.pid) in error.message
+        assert file.read_bytes() == before
+        holder.communicate(b"\n")
+    add(opened())
+
+
+@pytest.mark.parametrize(
+    ("put", "code"),
+    [
+        (lambda path: path.symlink_to("elsewhere"), "symlink"),
+        (lambda path: path.mkdir(), "not_a_file"),
+        (os.mkfifo, "not_a_file"),
+        (lambda path: socket.socket(socket.AF_UNIX).bind(path.name), "not_a_file"),
+    ],
+    ids=["link", "folder", "pipe", "socket"],
+)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_something_else_in_place_of_the_file(folder, opened, monkeypatch, put, code):
+    monkeypatch.chdir(folder)
+    put(folder / "USER.md")
+    assert refusal(opened()).code == code
+
+
+@pytest.mark.parametrize("name", ["lock", "journal", "tmp", "gen", "."])
+def test_links_in_place_of_the_sidecar_and_its_parts_are_not_followed(tmp_path, folder, file, opened, name):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    if name == ".":
+        (folder / ".catmem").symlink_to(elsewhere)
+    else:
+        (folder / ".catmem").mkdir()
+        (folder / ".catmem" / name).symlink_to(elsewhere if name != "lock" else elsewhere / "lock")
+    assert refusal(opened()).code in {"symlink", "not_a_file"}
+    assert list(elsewhere.iterdir()) == []
+    assert file.read_bytes() == TEXT
+
+
+def test_a_link_on_the_way_to_the_folder_is_not_followed(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "homes").symlink_to("real")
+    store = FileStore(lambda entity: Place(tmp_path, ("homes", "neo"), f"{entity}.md"))
+    assert refusal(store).code in {"symlink", "not_a_file"}
+    assert list((tmp_path / "real").iterdir()) == []
+
+
+def test_two_stores_on_one_file(tmp_path, file, opened):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "USER.md").hardlink_to(file)
+    error = refusal(opened())
+    assert error.code == "not_writable"
+    assert "hard links" in error.message
+    assert file.read_bytes() == TEXT
+
+
+def test_a_file_of_100_mb(file, opened):
+    with file.open("wb") as large:
+        large.truncate(100_000_000)
+    error = refusal(opened())
+    assert isinstance(error, DriftError)
+    assert error.code == "too_large"
+    assert file.stat().st_size == 100_000_000
+
+
+def test_the_sidecar_removed_while_the_store_is_open(folder, file, opened):
+    import shutil
+
+    store = opened()
+    add(store)
+    before = file.read_bytes()
+    shutil.rmtree(folder / ".catmem")
+    assert add(store).data == before + b"Added.\n"
+    assert [revision.op for revision in store.log("USER")] == ["put", "adopt"]
+    assert store.verify() == []
+
+
+def test_the_folder_replaced_while_the_store_is_open(folder, file, opened):
+    store = opened()
+    add(store)
+    folder.rename(folder.with_name("moved"))
+    folder.mkdir()
+    file.write_bytes(b"Another.\n")
+    assert add(store).data == b"Another.\nAdded.\n"
+    assert (folder.with_name("moved") / "USER.md").read_bytes() == TEXT + b"Added.\n"
+
+
+def test_a_journal_damaged_in_the_middle(folder, file, opened):
+    store = opened()
+    for _ in range(5):
+        add(store)
+    store.close()
+    (segment,) = (folder / ".catmem" / "journal").iterdir()
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+    before = file.read_bytes()
+    error = refusal(opened())
+    assert (error.code, error.exit_status) == ("damaged", 4)
+    assert "fsck" in error.hint
+    assert file.read_bytes() == before
+    assert any(fault.damage for fault in opened().verify())
+    assert opened().mend()
+    assert [fault for fault in opened().verify() if fault.damage] == []
+    assert int(add(opened()).revision) > 6
+    assert file.read_bytes() == before + b"Added.\n"
+    assert list((folder / ".catmem").glob("damaged-*/*.log"))
+
+
+def test_a_journal_cut_at_its_end(folder, file, opened):
+    store = opened()
+    add(store)
+    add(store)
+    store.close()
+    (segment,) = (folder / ".catmem" / "journal").iterdir()
+    os.truncate(segment, segment.stat().st_size - 3)
+    before = file.read_bytes()
+    assert [fault.code for fault in opened().verify() if fault.damage] == ["journal_tail", "lost_records"]
+    with pytest.raises(UnknownRevisionError):
+        opened().read("USER", "3")
+    written = add(opened())
+    assert written.data == before + b"Added.\n"
+    assert [revision.revision for revision in opened().log("USER")] == ["5", "4", "2", "1"]
+    assert [fault for fault in opened().verify() if fault.damage] == []
+
+
+def test_a_clock_that_goes_backwards(file, opened):
+    class Clock(System):
+        moments: ClassVar = [datetime(2026, 11, 21, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC)]
+
+        def now(self):
+            return self.moments[-1] if len(self.moments) == 1 else self.moments.pop(0)
+
+    store = opened(system=Clock())
+    for number in range(3):
+        add(store, b"%d\n" % number)
+    assert [revision.revision for revision in store.log("USER")] == ["4", "3", "2", "1"]
+    assert [fault for fault in store.verify() if fault.damage] == []
+    for backup in range(2):
+        file.write_bytes(b"outside %d\n" % backup)
+        with pytest.raises(DriftError):
+            add(store, expected="4")
+    assert len(list(file.parent.glob("USER.md.bak.*"))) == 2
+
+
+def test_two_writers_and_one_view(file, opened):
+    first, second = opened(), opened()
+    seen = add(first)
+    add(second)
+    with pytest.raises(StaleError) as caught:
+        add(first, expected=seen.revision)
+    assert (caught.value.expected, caught.value.found) == (seen.revision, str(int(seen.revision) + 1))
+    assert list(file.parent.glob("*.bak.*")) == []

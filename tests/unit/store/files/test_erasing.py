@@ -1,0 +1,126 @@
+"""What a folder keeps besides a file, and how it is erased from there."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.store.contract import Change
+from catmem.store.files import kept as kept_module
+from catmem.store.files.folder import Place
+from catmem.store.files.store import FileStore
+from tests.unit.service.tree import holding
+
+SECRET = b"- secret\n"
+
+
+def redact(data):
+    return data.replace(SECRET, b"- [erased]\n")
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def store(home):
+    opened = FileStore(lambda name: Place(home.parent, ("home",), name))
+    for data in (b"- one\n", b"- one\n" + SECRET, b"- one\n- two\n"):
+        opened.commit("USER.md", None, lambda _, data=data: data, Change())
+    opened.commit("MEMORY.md", None, lambda _: b"- other\n", Change())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def side(store, home):
+    return home / ".catmem"
+
+
+def retired_with_it(side):
+    (path,) = [path for path in (side / "gen").iterdir() if SECRET in path.read_bytes()]
+    return path
+
+
+def texts(store, kind):
+    return {(each.file, each.data) for each in store.kept("USER.md") if each.kind == kind}
+
+
+def test_history_and_retired_files_lose_it_and_nothing_else(store, home, side):
+    before = [data for _, data in store.replay("USER.md")]
+    retired = retired_with_it(side)
+    erased = store.erase("USER.md", redact)
+    assert erased == (1, (), (retired,), ())
+    assert [data for _, data in store.replay("USER.md")] == [redact(data) for data in before]
+    assert holding(home, b"secret") == []
+    assert store.erase("USER.md", redact) == (0, (), (), ())
+    assert store.verify() == []
+
+
+def test_what_is_kept_is_told_by_the_file_that_it_is_of(store, home, side):
+    store.commit("MEMORY.md", None, lambda _: b"- more\n", Change())
+    (home / "USER.md.bak.1").write_bytes(b"1")
+    (home / "USER.moved.md").write_bytes(b"2")
+    (home / "README").write_bytes(b"3")
+    (side / "tmp" / "x").write_bytes(b"4")
+    (side / "journal" / "x").write_bytes(b"5")
+    assert texts(store, "retired") == {
+        ("USER.md", b"- one\n"), ("USER.md", b"- one\n" + SECRET), ("MEMORY.md", b"- other\n")
+    }  # fmt: skip
+    assert texts(store, "backup") == {("USER.md", b"1")}
+    assert texts(store, "moved") == {("USER.md", b"2")}
+    assert texts(store, "left") == {(None, b"4")}
+    assert {data for _, data in texts(store, "stray")} == {b"- more\n", b"3", b"5"}
+
+
+@pytest.mark.parametrize("cut", range(1, 40, 7))
+def test_a_torn_line_shows_what_it_has(store, side, cut):
+    (segment,) = (side / "journal").glob("*.log")
+    lines = segment.read_bytes().split(b"\x1e")
+    (line,) = [line for line in lines if b'"revision":"2"' in line and b'"USER.md"' in line]
+    packed = line.index(b'"splice"')
+    segment.with_name(f"{segment.name}.tail-1").write_bytes(b"\x1e" + line[: packed + cut])
+    shown = {data for file, data in texts(store, "torn") if file == "USER.md"}
+    assert all(SECRET.startswith(data) for data in shown)
+    assert cut < 36 or SECRET in shown
+
+
+def test_a_damaged_line_keeps_nobody_from_seeing_the_others(store, side):
+    (segment,) = (side / "journal").glob("*.log")
+    data = segment.read_bytes().replace(b'"revision":"1"', b'"revision":"7"', 1)
+    (side / "damaged-1").mkdir()
+    (side / "damaged-1" / segment.name).write_bytes(data)
+    found = [each for each in store.kept("USER.md") if each.kind == "aside"]
+    assert [each.whole for each in found if not each.data] == [False]
+    assert ("USER.md", SECRET) in {(each.file, each.data) for each in found}
+
+
+def test_a_retired_file_of_another_file_goes_after_its_late_bytes_are_taken_in(store, home, side):
+    with (home / "MEMORY.md").open("ab") as late:
+        store.commit("MEMORY.md", None, lambda current: current.data + b"- three\n", Change())
+        late.write(SECRET + b"- late\n")
+    assert b"- late" not in store.peek("MEMORY.md")
+    erased = store.erase("USER.md", redact)
+    assert b"- late" in store.peek("MEMORY.md")
+    assert erased.left == ()
+    assert not [path for path in (side / "gen").iterdir() if SECRET in path.read_bytes()]
+
+
+@pytest.mark.parametrize("mode", ["rb", "ab"])
+def test_a_retired_file_that_somebody_has_open_is_left(store, side, mode):
+    retired = retired_with_it(side)
+    with retired.open(mode):
+        erased = store.erase("USER.md", redact)
+    assert [left.path for left in erased.left] == [retired]
+    assert retired.read_bytes().endswith(SECRET)
+    assert store.erase("USER.md", redact).removed == (retired,)
+
+
+def test_a_file_that_is_too_large_to_be_read_is_named(store, home, side, monkeypatch):
+    (home / "USER.md.bak.1").write_bytes(b"- one\n" * 2)
+    for path in (side / "gen").iterdir():
+        path.unlink()
+    monkeypatch.setattr(kept_module, "MAX_SEGMENT", 10)
+    assert [(left.path.name, left.why) for left in store.erase("USER.md", redact).left] == [
+        ("USER.md.bak.1", "it cannot be read")
+    ]

@@ -1,0 +1,104 @@
+"""When an outsider wrote a file is kept with the record of its bytes: catmem's own write replaces the file's time."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+import pytest
+
+from catmem.store.contract import Change
+from catmem.store.files.file_time import FILE_TIME, file_time_note
+from catmem.store.files.folder import Place
+from catmem.store.files.store import FileStore
+
+THEN = 1_767_225_600_123_456_789
+SAID = "2026-01-01T00:00:00.123456Z"
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = FileStore(lambda _: Place(tmp_path, (), "USER.md"), ["user"])
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "USER.md"
+
+
+def notes(store):
+    """What each revision says of the time of a file, the oldest first."""
+    return [revision.note.get(FILE_TIME) for revision, _ in store.replay("user")]
+
+
+def write(store, text):
+    return store.commit("user", None, lambda current: current.data + text, Change())
+
+
+def test_the_first_adoption(store, file):
+    file.write_bytes(b"theirs\n")
+    os.utime(file, ns=(THEN, THEN))
+    write(store, b"ours\n")
+    assert notes(store) == [SAID, None]
+
+
+def test_a_later_adoption(store, file):
+    write(store, b"ours\n")
+    file.write_bytes(b"ours\ntheirs\n")
+    os.utime(file, ns=(THEN, THEN))
+    write(store, b"more\n")
+    assert notes(store) == [None, SAID, None]
+
+
+def test_a_late_write_to_a_file_that_is_out_already(store, file):
+    write(store, b"first\n")
+    with file.open("ab") as late:
+        write(store, b"ours\n")
+        late.write(b"late\n")
+        late.flush()
+        os.utime(late.fileno(), ns=(THEN + 10**9, THEN + 10**9))
+        write(store, b"more\n")
+    found = {revision.op: revision.note.get(FILE_TIME) for revision, _ in store.replay("user")}
+    assert found["late"] == "2026-01-01T00:00:01.123456Z"
+
+
+def test_a_file_that_somebody_removed_has_no_time(store, file):
+    write(store, b"ours\n")
+    file.unlink()
+    write(store, b"more\n")
+    assert notes(store) == [None, None, None]
+
+
+def test_a_new_journal_after_damage(store, file, tmp_path):
+    write(store, b"ours\n")
+    store.close()
+    (segment,) = (tmp_path / ".catmem" / "journal").glob("*.log")
+    segment.write_bytes(b"damage" + segment.read_bytes())
+    os.utime(file, ns=(THEN, THEN))
+    store.mend()
+    assert notes(store) == [SAID]
+
+
+@pytest.mark.parametrize(
+    ("mtime", "note"),
+    [
+        (None, {}),
+        (0, {FILE_TIME: "1970-01-01T00:00:00.000000Z"}),
+        (-1_000, {FILE_TIME: "1969-12-31T23:59:59.999999Z"}),
+        (2**63, {FILE_TIME: "2262-04-11T23:47:16.854775Z"}),
+        (2**70, {}),
+        (-(2**70), {}),
+    ],
+)
+def test_times_that_are_no_dates(mtime, note):
+    assert file_time_note(mtime) == note
+
+
+def test_the_time_sorts_as_the_timestamps_of_records_do(store, file):
+    file.write_bytes(b"theirs\n")
+    write(store, b"ours\n")
+    (first, _), *_ = store.replay("user")
+    assert first.note[FILE_TIME] <= first.timestamp
+    assert datetime.fromisoformat(first.note[FILE_TIME]).tzinfo == UTC

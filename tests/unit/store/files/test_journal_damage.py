@@ -1,0 +1,403 @@
+"""What a journal does about lines cut short, flipped bits, records that were moved, and hostile files."""
+
+from __future__ import annotations
+
+import os
+import re
+from hashlib import sha256
+
+import pytest
+
+from catmem.errors import DamagedError
+from catmem.store.files import journal_disk
+from catmem.store.files.frames import frame, walk
+from catmem.store.files.segments import Segment
+from tests.unit.store.journals import draft, fill, journal_in, put, segments
+
+SMALL = {"segment_records": 4}
+
+
+def lines_of(path):
+    data = path.read_bytes()
+    return [data[line.start : line.end] for line in walk(data).lines]
+
+
+def codes(path):
+    with journal_in(path) as journal:
+        return [fault.code for fault in journal.verify()]
+
+
+def head_after_repair(path):
+    """The last sequence and the bytes of the file; ``None`` where the damage is refused."""
+    with journal_in(path) as journal:
+        try:
+            journal.refresh(repair=True)
+            return journal.last.sequence if journal.last else 0, journal.head_data("USER.md")
+        except DamagedError:
+            return None
+
+
+def forget_tails(folder):
+    for path in folder.glob("*.tail-*"):
+        path.unlink()
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A journal of two segments, the bytes of each revision, and the folder."""
+    with journal_in(tmp_path, **SMALL) as journal:
+        return tmp_path, [b"", *fill(journal, 6)]
+
+
+def test_cut_at_every_byte_the_head_is_the_last_whole_record(written):
+    folder, texts = written
+    newest = segments(folder)[-1]
+    data = newest.read_bytes()
+    checkpoint, *ends = [line.end for line in walk(data).lines]
+    for size in range(len(data)):
+        newest.write_bytes(data[:size])
+        found = head_after_repair(folder)
+        forget_tails(folder)
+        if size < checkpoint:
+            assert found is None
+        else:
+            sequence = 4 + sum(end <= size for end in ends)
+            assert found == (sequence, texts[sequence])
+            assert newest.read_bytes() == data[: max(end for end in (checkpoint, *ends) if end <= size)]
+
+
+def test_a_flipped_bit_never_makes_a_wrong_head(written):
+    folder, texts = written
+    newest = segments(folder)[-1]
+    data = newest.read_bytes()
+    outcomes = set()
+    for place in range(len(data)):
+        bad = bytearray(data)
+        bad[place] ^= 1 << place % 8
+        newest.write_bytes(bad)
+        found = head_after_repair(folder)
+        forget_tails(folder)
+        outcomes.add(found and found[0])
+        assert found is None or found[1] == texts[found[0]]
+    assert outcomes == {None, 5}
+
+
+def test_no_flip_of_any_bit_passes(written):
+    folder, _ = written
+    path = segments(folder)[-1]
+    data = path.read_bytes()
+    last = walk(data).lines[-1].start
+    for bit in range(8 * len(data)):
+        bad = bytearray(data)
+        bad[bit // 8] ^= 1 << bit % 8
+        try:
+            segment = Segment.read(path.name, path, bytes(bad))
+        except DamagedError:
+            continue
+        assert segment.torn
+        assert segment.end == last <= bit // 8
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_broken_tail_is_only_cut_off_by_whoever_has_the_lock(written, repair):
+    folder, texts = written
+    newest = segments(folder)[-1]
+    data = newest.read_bytes()
+    newest.write_bytes(data + b"\x1e0000")
+    with journal_in(folder) as journal:
+        journal.refresh(repair=repair)
+        assert journal.head_data("USER.md") == texts[-1]
+    assert newest.read_bytes() == (data if repair else data + b"\x1e0000")
+    aside = [path for path in folder.iterdir() if ".tail-" in path.name]
+    assert [(path.name, path.read_bytes()) for path in aside] == [(f"{newest.name}.tail-7", b"\x1e0000")] * repair
+
+
+def test_tails_set_aside_keep_their_names_apart(written):
+    folder, _ = written
+    newest = segments(folder)[-1]
+    for tail in (b"a", b"b", b"c"):
+        newest.write_bytes(newest.read_bytes() + tail)
+        assert head_after_repair(folder) is not None
+    aside = sorted(path for path in folder.iterdir() if ".tail-" in path.name)
+    assert [path.name.removeprefix(newest.name) for path in aside] == [".tail-7", ".tail-7-1", ".tail-7-2"]
+    assert [path.read_bytes() for path in aside] == [b"a", b"b", b"c"]
+
+
+def test_after_a_tail_is_cut_the_journal_goes_on(written):
+    folder, texts = written
+    newest = segments(folder)[-1]
+    newest.write_bytes(newest.read_bytes()[:-1])
+    with journal_in(folder, **SMALL) as journal:
+        journal.refresh(repair=True)
+        assert put(journal, b"again").sequence == 6
+        assert [data for _, data in journal.replay()] == [*texts[1:-1], b"again"]
+        assert [fault.code for fault in journal.verify()] == ["journal_leftover"]
+
+
+def test_a_segment_whose_only_record_is_cut_off_is_written_to_again(tmp_path):
+    with journal_in(tmp_path, **SMALL) as journal:
+        fill(journal, 5)
+    newest = segments(tmp_path)[-1]
+    newest.write_bytes(newest.read_bytes()[:-1])
+    with journal_in(tmp_path, **SMALL) as journal:
+        journal.refresh(repair=True)
+        assert journal.last.sequence == 4
+        assert [record.sequence for record in journal.latest(9)] == [1, 2, 3, 4]
+        for number in range(5, 12):
+            journal.refresh()
+            assert put(journal, b"again").sequence == number
+    assert codes(tmp_path) == ["journal_leftover"]
+
+
+def test_a_tail_of_a_running_write_is_passed_over_until_it_is_whole(written):
+    folder, texts = written
+    newest = segments(folder)[-1]
+    with journal_in(folder, **SMALL) as reader:
+        assert reader.head_data("USER.md") == texts[-1]
+        before = newest.read_bytes()
+        with journal_in(folder, **SMALL) as writer:
+            put(writer, b"next")
+        after = newest.read_bytes()
+        for size in range(len(before), len(after)):
+            newest.write_bytes(after[:size])
+            reader.refresh()
+            assert reader.last.sequence == 6
+        newest.write_bytes(after)
+        reader.refresh()
+        assert reader.head_data("USER.md") == b"next"
+
+
+def test_a_record_that_its_writer_took_back_is_forgotten(written):
+    folder, _ = written
+    newest = segments(folder)[-1]
+    before = newest.read_bytes()
+    with journal_in(folder) as reader, journal_in(folder) as writer:
+        put(writer, b"taken back")
+        reader.refresh()
+        assert reader.head_data("USER.md") == b"taken back"
+        newest.write_bytes(before)
+        writer.refresh()
+        put(writer, b"instead, and somewhat longer than what was taken back")
+        reader.refresh()
+        assert reader.head_data("USER.md") == b"instead, and somewhat longer than what was taken back"
+
+
+@pytest.mark.parametrize("line", [0, 1])
+def test_damage_before_a_good_record_is_refused_by_reader_and_writer(written, line):
+    folder, _ = written
+    newest = segments(folder)[-1]
+    lines = lines_of(newest)
+    lines[line] = lines[line].replace(b"USER.md", b"USER.mf")
+    newest.write_bytes(b"".join(lines))
+    assert head_after_repair(folder) is None
+    assert codes(folder) == ["journal_damaged"]
+    with journal_in(folder) as journal:
+        for call in (journal.refresh, lambda: journal.last, lambda: journal.append(draft(7), b"x")):
+            with pytest.raises(DamagedError) as caught:
+                call()
+            error = caught.value
+            assert (error.code, error.exit_status, error.path) == ("damaged", 4, str(newest))
+            assert "catmem fsck" in str(error.hint)
+
+
+def test_an_emptied_newest_segment_is_damage_and_not_an_empty_journal(written):
+    folder, _ = written
+    segments(folder)[-1].write_bytes(b"")
+    assert head_after_repair(folder) is None
+
+
+def test_damage_in_an_older_segment_leaves_the_head_alone_and_is_found(written):
+    folder, texts = written
+    oldest = segments(folder)[0]
+    oldest.write_bytes(oldest.read_bytes()[:-1])
+    assert head_after_repair(folder) == (6, texts[6])
+    assert codes(folder) == ["journal_damaged"]
+    with journal_in(folder) as journal, pytest.raises(DamagedError):
+        list(journal.replay())
+
+
+MOVED = {
+    "swapped": lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
+    "doubled": lambda lines: [*lines[:2], lines[1], *lines[2:]],
+    "left out": lambda lines: [*lines[:2], *lines[3:]],
+    "first left out": lambda lines: [lines[0], *lines[2:]],
+    "checkpoint within": lambda lines: [*lines[:2], lines[0], *lines[2:]],
+    "junk between": lambda lines: [*lines[:2], b"junk", *lines[2:]],
+    "zeros between": lambda lines: [*lines[:2], bytes(40), *lines[2:]],
+    "no checkpoint": lambda lines: lines[1:],
+    "forged": lambda lines: [*lines[:2], forged(lines[2]), *lines[3:]],
+    "forged without its chain": lambda lines: [*lines[:2], forged(lines[2], b"trinity", b"nobody!"), *lines[3:]],
+}
+
+
+def forged(line, old=b'"op":"put"', new=b'"op":"pot"'):
+    """The line with other words and a CRC that fits."""
+    return frame(line[19:-1].replace(old, new))
+
+
+@pytest.mark.parametrize("how", sorted(MOVED))
+@pytest.mark.parametrize("which", [0, 1], ids=["older", "newest"])
+def test_records_that_were_moved_or_forged_are_found(tmp_path, how, which):
+    with journal_in(tmp_path, **SMALL) as journal:
+        fill(journal, 8)
+    path = segments(tmp_path)[which]
+    path.write_bytes(b"".join(MOVED[how](lines_of(path))))
+    assert codes(tmp_path) == ["journal_damaged"]
+
+
+def test_a_forged_record_at_the_end_of_an_older_segment_breaks_the_chain_to_the_next(tmp_path):
+    with journal_in(tmp_path, **SMALL) as journal:
+        fill(journal, 8)
+    oldest = segments(tmp_path)[0]
+    *lines, last = lines_of(oldest)
+    oldest.write_bytes(b"".join([*lines, forged(last)]))
+    assert codes(tmp_path) == ["journal_chain"]
+    with journal_in(tmp_path) as journal:
+        for newest_first in (False, True):
+            with pytest.raises(DamagedError, match="does not follow"):
+                list(journal.records(newest_first=newest_first))
+
+
+def test_a_missing_segment_is_a_gap(tmp_path):
+    with journal_in(tmp_path, **SMALL) as journal:
+        fill(journal, 14)
+    segments(tmp_path)[1].unlink()
+    assert codes(tmp_path) == ["journal_gap"]
+    with journal_in(tmp_path) as journal, pytest.raises(DamagedError):
+        list(journal.records())
+
+
+def test_a_segment_of_another_journal_is_found(tmp_path):
+    for name in ("a", "b"):
+        with journal_in(tmp_path / name, **SMALL) as journal:
+            fill(journal, 8)
+    segments(tmp_path / "a")[1].write_bytes(segments(tmp_path / "b")[1].read_bytes())
+    assert codes(tmp_path / "a") == ["journal_chain"]
+
+
+def test_a_segment_under_another_name_is_found(tmp_path):
+    with journal_in(tmp_path) as journal:
+        fill(journal, 2)
+    (path,) = segments(tmp_path)
+    path.rename(path.with_name("000000000009.log"))
+    assert codes(tmp_path) == ["journal_damaged"]
+
+
+def rechained(lines, change):
+    """The lines of a first segment with each payload changed, and with CRCs and a chain that fit again."""
+    made, previous = [], None
+    for number, line in enumerate(lines):
+        payload = change(number, line[19:-1])
+        if previous:
+            start = payload.index(b'"previous":"') + 12
+            payload = payload[:start] + previous + payload[start + 64 :]
+        made.append(frame(payload))
+        previous = sha256(made[-1]).hexdigest().encode()
+    return b"".join(made)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        (rb'"revision":"2"', b'"revision":"3"', "journal_order"),
+        (rb'"revision":"2"', b'"revision":"0"', "journal_order"),
+        (rb'"splice":\[', b'"splice":[1', "journal_damaged"),
+        (rb'"base":"sha256:\w+', b'"base":"sha256:' + b"0" * 64, "journal_damaged"),
+        (rb'"base":"sha256:\w+"', b'"base":null', "journal_damaged"),
+        (rb'"size":', b'"size":1', "journal_damaged"),
+        (rb'"head":"sha256:\w+', b'"head":"sha256:' + b"0" * 64, "journal_damaged"),
+    ],
+)
+def test_a_record_that_its_chain_vouches_for_is_checked_all_the_same(tmp_path, old, new, code):
+    with journal_in(tmp_path) as journal:
+        fill(journal, 2)
+    (path,) = segments(tmp_path)
+    path.write_bytes(rechained(lines_of(path), lambda n, payload: re.sub(old, new, payload) if n == 2 else payload))
+    assert codes(tmp_path) == [code]
+
+
+def test_a_chain_that_does_not_begin_at_the_store_id_is_found(tmp_path):
+    with journal_in(tmp_path) as journal:
+        fill(journal, 2)
+        store = journal.store_id.encode()
+    (path,) = segments(tmp_path)
+    path.write_bytes(rechained(lines_of(path), lambda _, payload: payload.replace(store, b"0" * 32)))
+    assert codes(tmp_path) == ["journal_chain"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (rb'"revision":"1"', b'"revision":"0"'),
+        (rb'"sequence":1,', b'"sequence":2,'),
+        (rb'"whole":"[^"]+"', b'"whole":"eAEDAAAAAAE="'),
+        (rb'"head":"sha256:\w+', b'"head":"sha256:' + b"0" * 64),
+    ],
+)
+def test_a_checkpoint_that_its_chain_vouches_for_is_checked_all_the_same(tmp_path, old, new):
+    with journal_in(tmp_path, **SMALL) as journal:
+        put(journal, b"resting", "REST.md")
+        fill(journal, 5)
+    path = segments(tmp_path)[1]
+
+    # The first head of the checkpoint is that of REST.md.
+    path.write_bytes(rechained(lines_of(path), lambda n, payload: payload if n else re.sub(old, new, payload, count=1)))
+    assert codes(tmp_path) == ["journal_damaged"]
+
+
+def test_leftovers_and_strangers_are_told_and_are_no_damage(written):
+    folder, _ = written
+    (folder / "000000000009.log.new").write_bytes(b"never finished")
+    (folder / "notes.txt").write_bytes(b"a stranger")
+    with journal_in(folder, **SMALL) as journal:
+        faults = journal.verify()
+        assert [(fault.code, fault.damage) for fault in faults] == [
+            ("journal_leftover", False),
+            ("journal_stranger", False),
+        ]
+        fill(journal, 8, "MEMORY.md")
+    assert not (folder / "000000000009.log.new").exists()
+    assert (folder / "notes.txt").read_bytes() == b"a stranger"
+
+
+def test_a_torn_newest_segment_is_told_as_repairable(written):
+    folder, _ = written
+    newest = segments(folder)[-1]
+    newest.write_bytes(newest.read_bytes()[:-1])
+    with journal_in(folder) as journal:
+        assert [(fault.code, fault.repairable) for fault in journal.verify()] == [("journal_tail", True)]
+
+
+def test_a_segment_over_the_limit_is_refused_unread(written, monkeypatch):
+    folder, _ = written
+    monkeypatch.setattr(journal_disk, "MAX_SEGMENT", 100)
+    assert head_after_repair(folder) is None
+    assert codes(folder) == ["journal_damaged", "journal_damaged"]
+
+
+def test_what_is_no_regular_file_is_refused_and_waits_for_nobody(tmp_path):
+    os.mkfifo(tmp_path / "000000000001.log")
+    assert head_after_repair(tmp_path) is None
+    assert codes(tmp_path) == ["journal_damaged"]
+
+
+def test_a_folder_is_no_segment(tmp_path):
+    (tmp_path / "000000000001.log").mkdir()
+    assert head_after_repair(tmp_path) is None
+    assert codes(tmp_path) == ["journal_damaged"]
+
+
+def test_a_link_is_not_followed(tmp_path):
+    with journal_in(tmp_path / "a") as journal:
+        fill(journal, 2)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "000000000001.log").symlink_to(tmp_path / "a" / "000000000001.log")
+    with journal_in(tmp_path / "b") as journal, pytest.raises(OSError, match=r"symbolic|links"):
+        journal.refresh()
+
+
+def test_a_line_that_is_no_record_is_damage_though_its_crc_fits(written):
+    folder, _ = written
+    newest = segments(folder)[-1]
+    newest.write_bytes(newest.read_bytes() + frame(b'{"version":1}'))
+    assert head_after_repair(folder) is None

@@ -1,0 +1,312 @@
+"""Compacting a journal, and erasing from it."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64decode
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from catmem.digest import bytes_digest
+from catmem.errors import DamagedError, UnknownRevisionError
+from catmem.store.files.frames import walk
+from catmem.store.files.records import Draft
+from tests.unit.store.journals import Failing, Quick, fill, journal_in, put, segments
+
+SMALL = {"segment_records": 4}
+SECRET = b"hunter2-sk-live-0042"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Days(Quick):
+    """A clock that goes on by a day with each record."""
+
+    day = 0
+
+    def now(self):
+        self.day += 1
+        return START + timedelta(days=self.day)
+
+
+def everything_in(folder):
+    """All bytes that the folder holds, packed ones unpacked."""
+    for path in folder.iterdir():
+        data = path.read_bytes()
+        yield data
+        for line in walk(data).lines:
+            yield from texts_in(json.loads(line.payload))
+
+
+def texts_in(value):
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(each)
+    elif isinstance(value, str):
+        yield value.encode()
+        try:
+            data = b64decode(value, validate=True)
+            yield data
+            yield zlib.decompress(data)
+        except (ValueError, zlib.error):
+            pass
+
+
+def redact(_, data):
+    return data.replace(SECRET, b"[erased]")
+
+
+def forget(note):
+    return {key: value for key, value in note.items() if SECRET.decode() not in value}
+
+
+def with_secrets(folder):
+    """A journal whose revisions 3 to 9 of USER.md hold the secret, in segments of 4; the texts of the revisions."""
+    texts = []
+    with journal_in(folder, **SMALL) as journal:
+        for number in range(1, 15):
+            secret = b"- key: %b\n" % SECRET if 3 <= number <= 9 else b""
+            texts.append(b"- line that stays\n" * 50 + secret + b"- %d\n" % number)
+            put(journal, texts[-1], note={"why": SECRET.decode() if number == 4 else "because"})
+            if number % 5 == 0:
+                put(journal, b"- memory %d\n" % number, "MEMORY.md")
+    return texts
+
+
+def test_the_secret_can_be_found_before_it_is_erased(tmp_path):
+    with_secrets(tmp_path)
+    assert any(SECRET in data for data in everything_in(tmp_path))
+
+
+def test_what_is_erased_is_nowhere_and_all_else_is_as_it_was(tmp_path):
+    texts = with_secrets(tmp_path)
+    newest = segments(tmp_path)[-1]
+    newest.write_bytes(newest.read_bytes() + b"\x1e0000 " + SECRET)
+    (tmp_path / "000000000099.log.new").write_bytes(SECRET)
+    with journal_in(tmp_path, **SMALL) as journal:
+        journal.refresh(repair=True)
+        before = list(journal.records())
+        assert journal.erase(redact, forget) == 7
+        assert not any(SECRET in data for data in everything_in(tmp_path))
+        after = list(journal.replay())
+        assert [data for record, data in after if record.file == "USER.md"] == [redact("", text) for text in texts]
+        assert [record.link for record, _ in after] == [record.line for record in before]
+        assert [record.origin for record, _ in after] == [record.head for record in before]
+        assert journal.verify() == []
+        assert put(journal, b"goes on").base == before[-1].head
+
+
+def test_a_rewritten_record_is_a_tombstone_and_says_which_digests_stood_there(tmp_path):
+    with_secrets(tmp_path)
+    with journal_in(tmp_path, **SMALL) as journal:
+        before = {record.sequence: record for record in journal.records()}
+        journal.erase(redact, forget)
+        changed = [record for record in journal.records() if record.was]
+    assert all(record.was == (before[record.sequence].line, before[record.sequence].head) for record in changed)
+    assert all(record.line != before[record.sequence].line for record in changed)
+    # Revisions 3 to 9 held it; 10 was made from bytes that did.
+    assert {record.revision for record in changed if record.file == "USER.md"} == {str(n) for n in range(3, 11)}
+
+
+def test_segments_without_anything_to_erase_are_not_touched(tmp_path):
+    with_secrets(tmp_path)
+    with journal_in(tmp_path, **SMALL) as journal:
+        put(journal, b"without", "USER.md")
+        fill(journal, 6, "MEMORY.md")
+        before = {path: path.stat().st_ino for path in segments(tmp_path)}
+        assert journal.erase(lambda _, data: data) == 0
+        assert {path: path.stat().st_ino for path in segments(tmp_path)} == before
+        journal.erase(redact)
+    kept = [path for path in segments(tmp_path) if path.stat().st_ino == before[path]]
+    # The last that is rewritten begins with a copy of revision 10, which was made from bytes that held the secret.
+    assert kept == segments(tmp_path)[4:]
+    assert len(kept) == 2
+
+
+def test_erasing_twice_changes_nothing_the_second_time_and_keeps_the_first_tombstones(tmp_path):
+    with_secrets(tmp_path)
+    with journal_in(tmp_path, **SMALL) as journal:
+        journal.erase(redact, forget)
+        once = {path: path.read_bytes() for path in segments(tmp_path)}
+        assert journal.erase(redact, forget) == 0
+        assert {path: path.read_bytes() for path in segments(tmp_path)} == once
+        tombstones = {record.sequence: record.was for record in journal.records() if record.was}
+        assert journal.erase(lambda _, data: data.replace(b"[erased]", b"")) == 7
+        assert tombstones.items() <= {record.sequence: record.was for record in journal.records()}.items()
+        assert journal.verify() == []
+
+
+def test_erasing_the_head_changes_the_head(tmp_path):
+    with journal_in(tmp_path, **SMALL) as journal, journal_in(tmp_path) as reader:
+        put(journal, b"key: " + SECRET)
+        assert reader.head_data("USER.md") == b"key: " + SECRET
+        journal.erase(redact)
+        assert journal.head_data("USER.md") == b"key: [erased]"
+        assert journal.head("USER.md").head == bytes_digest(b"key: [erased]")
+        reader.refresh()
+        assert reader.head_data("USER.md") == b"key: [erased]"
+
+
+def test_a_reader_with_old_segments_in_memory_sees_the_new_ones(tmp_path):
+    with_secrets(tmp_path)
+    with journal_in(tmp_path) as reader, journal_in(tmp_path) as journal:
+        third = reader.find("USER.md", "3")
+        assert SECRET in reader.data(third)
+        journal.erase(redact)
+        reader.refresh()
+        assert SECRET not in reader.data(third)
+
+
+@pytest.mark.parametrize("skip", range(3))
+@pytest.mark.parametrize("call", ["write_at", "fsync", "rename"])
+def test_an_erasure_that_was_stopped_leaves_a_good_journal_and_is_finished_by_the_next(tmp_path, call, skip):
+    texts = with_secrets(tmp_path)
+    system = Failing()
+    with journal_in(tmp_path, system, **SMALL) as journal:
+        journal.refresh()
+        system.fails, system.skip = call, skip
+        with pytest.raises(OSError, match="No space"):
+            journal.erase(redact, forget)
+    with journal_in(tmp_path, **SMALL) as journal:
+        assert [fault.code for fault in journal.verify() if fault.damage] == []
+        assert len(list(journal.replay())) == len(texts) + 2
+        journal.erase(redact, forget)
+        assert not any(SECRET in data for data in everything_in(tmp_path))
+        assert [data for r, data in journal.replay() if r.file == "USER.md"] == [redact("", text) for text in texts]
+        assert journal.verify() == []
+
+
+def test_a_damaged_journal_is_not_rewritten(tmp_path):
+    with_secrets(tmp_path)
+    oldest = segments(tmp_path)[0]
+    oldest.write_bytes(oldest.read_bytes()[:-1])
+    with journal_in(tmp_path, **SMALL) as journal, pytest.raises(DamagedError):
+        journal.erase(redact)
+    assert SECRET in b"".join(everything_in(tmp_path))
+
+
+def test_an_anchor_still_holds_after_an_erasure(tmp_path):
+    with journal_in(tmp_path, **SMALL) as journal:
+        put(journal, SECRET)
+        anchor = journal.anchor()
+        fill(journal, 6, "MEMORY.md")
+        journal.erase(redact)
+        assert journal.contains(anchor)
+        assert not journal.contains({**anchor, "line": journal.find("USER.md", "1").line})
+
+
+def test_compaction_removes_whole_old_segments_and_keeps_every_later_revision(tmp_path):
+    with journal_in(tmp_path, Days(), **SMALL) as journal:
+        texts = fill(journal, 18)
+        day_of = {record.sequence: record.timestamp for record in journal.records()}
+        assert journal.compact(datetime.fromisoformat(day_of[10])) == 2
+        assert [path.name for path in segments(tmp_path)] == [
+            "000000000009.log",
+            "000000000013.log",
+            "000000000017.log",
+        ]
+        assert [data for _, data in journal.replay()] == texts[7:]
+        assert [record.sequence for record in journal.records()] == list(range(8, 19))
+        assert [record.sequence for record in journal.records(newest_first=True)] == list(range(18, 7, -1))
+        assert journal.verify() == []
+        for number in range(8, 19):
+            assert journal.data(journal.find("USER.md", str(number))) == texts[number - 1]
+        assert journal.find("USER.md", "7") is None
+
+
+def test_the_bytes_of_a_compacted_record_are_unknown(tmp_path):
+    with journal_in(tmp_path, Days(), **SMALL) as journal:
+        fill(journal, 18)
+        first, anchor = journal.find("USER.md", "1"), journal.anchor()
+        assert journal.compact(START + timedelta(days=1_000)) == 3
+        with pytest.raises(UnknownRevisionError):
+            journal.data(first)
+        with pytest.raises(UnknownRevisionError):
+            journal.contains({**anchor, "sequence": 5})
+        assert journal.contains(anchor)
+
+
+def test_an_anchor_on_the_last_compacted_record_can_still_be_told(tmp_path):
+    with journal_in(tmp_path, Days(), **SMALL) as journal:
+        fill(journal, 8)
+        anchor = journal.anchor()
+        fill(journal, 10, "MEMORY.md")
+        assert journal.compact(START + timedelta(days=1_000)) == 3
+        eighth = {**anchor, "sequence": 12, "line": "0" * 64}
+        assert not journal.contains(eighth)
+        with pytest.raises(UnknownRevisionError):
+            journal.contains(anchor)
+
+
+@pytest.mark.parametrize("records", [0, 3, 4, 5, 8])
+def test_the_newest_two_segments_are_never_removed(tmp_path, records):
+    with journal_in(tmp_path, **SMALL) as journal:
+        texts = fill(journal, records)
+        assert journal.compact(START + timedelta(days=10_000)) == 0
+        assert [data for _, data in journal.replay()] == texts
+
+
+def test_nothing_young_is_removed(tmp_path):
+    with journal_in(tmp_path, Days(), **SMALL) as journal:
+        fill(journal, 18)
+        assert journal.compact(START) == 0
+
+
+def test_a_compacted_segment_takes_its_tails_with_it(tmp_path):
+    with journal_in(tmp_path, Days(), **SMALL) as journal:
+        fill(journal, 18)
+        (tmp_path / "000000000001.log.tail-3").write_bytes(b"old")
+        (tmp_path / "000000000017.log.tail-3").write_bytes(b"young")
+        journal.compact(START + timedelta(days=1_000))
+    assert [path.name for path in tmp_path.glob("*.tail-*")] == ["000000000017.log.tail-3"]
+
+
+def test_a_resting_file_outlives_the_segments_that_held_its_records(tmp_path):
+    with journal_in(tmp_path, Days(), **SMALL) as journal:
+        put(journal, b"resting " + SECRET, "REST.md")
+        fill(journal, 18)
+        journal.compact(START + timedelta(days=1_000))
+    with journal_in(tmp_path, Days(), **SMALL) as journal:
+        head = journal.head("REST.md")
+        assert (journal.find("REST.md", "1"), journal.data(head)) == (head, b"resting " + SECRET)
+        assert next(journal.replay())[0].file == "REST.md"
+        assert journal.erase(redact) == 1
+        assert journal.erase(redact) == 0
+        assert journal.head_data("REST.md") == b"resting [erased]"
+        assert journal.head("REST.md").was == (head.line, head.head)
+        assert not any(SECRET in data for data in everything_in(tmp_path))
+        assert journal.verify() == []
+        put(journal, b"awake", "REST.md")
+        assert journal.verify() == []
+
+
+def test_a_reader_goes_on_when_its_segments_are_compacted_away(tmp_path):
+    with journal_in(tmp_path, Days(), **SMALL) as journal, journal_in(tmp_path) as reader:
+        fill(journal, 6)
+        reader.refresh()
+        texts = fill(journal, 20, "MEMORY.md")
+        journal.compact(START + timedelta(days=1_000))
+        reader.refresh()
+        assert reader.head_data("MEMORY.md") == texts[-1]
+        assert reader.verify() == []
+
+
+def test_a_walk_that_is_overtaken_by_compaction_goes_on_with_what_is_kept(tmp_path):
+    with journal_in(tmp_path, Days(), **SMALL) as journal, journal_in(tmp_path) as reader:
+        fill(journal, 30)
+        forward, backward = reader.records(), reader.records(newest_first=True)
+        seen = [next(forward).sequence for _ in range(2)]
+        back = [next(backward).sequence for _ in range(2)]
+        journal.compact(START + timedelta(days=1_000))
+        seen += [record.sequence for record in forward]
+        back += [record.sequence for record in backward]
+    assert seen == [1, 2, 3, 4, *range(25, 31)]
+    assert back == [*range(30, 23, -1)]
+
+
+def test_a_draft_may_carry_any_op(tmp_path):
+    with journal_in(tmp_path) as journal:
+        journal.append(Draft("USER.md", "checkpoint", "catmem", "1", (), "c"), b"x")
+    with journal_in(tmp_path) as journal:
+        assert journal.head("USER.md").op == "checkpoint"

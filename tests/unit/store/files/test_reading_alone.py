@@ -1,0 +1,102 @@
+"""Reading changes no byte and no time, makes nothing, and waits for no writer; nor does a writer wait for it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+import pytest
+
+from catmem.store.contract import Change
+from catmem.store.files.folder import Place
+from catmem.store.files.store import FileStore
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "home"
+    made.mkdir()
+    (made / "USER.md").write_bytes(b"One.\n")
+    return made
+
+
+@pytest.fixture
+def opened(folder):
+    stores = []
+
+    def open_it():
+        stores.append(FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"]))
+        return stores[-1]
+
+    yield open_it
+    for store in stores:
+        store.close()
+
+
+def state(folder):
+    """Every file and folder below, with its bytes and times; the time of reading may change."""
+    found = {}
+    for path in [folder, *sorted(folder.rglob("*"))]:
+        status = path.stat()
+        found[path.relative_to(folder)] = (
+            status.st_ino,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            status.st_mode,
+            path.read_bytes() if path.is_file() else None,
+        )
+    return found
+
+
+READS = {
+    "peek": lambda store: store.peek("USER"),
+    "read": lambda store: store.read("USER"),
+    "read a revision": lambda store: store.read("USER", "1"),
+    "head": lambda store: store.head("USER"),
+    "log": lambda store: list(store.log("USER")),
+    "branches": lambda store: store.branches("USER"),
+    "replay": lambda store: list(store.replay("USER")),
+    "anchors": lambda store: list(store.anchors()),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reading_changes_nothing(folder, opened, name):
+    writer = opened()
+    for line in (b"Two.\n", b"Three.\n"):
+        writer.commit("USER", None, lambda current, line=line: current.data + line, Change())
+    before = state(folder)
+    assert READS[name](opened())
+    assert state(folder) == before
+
+
+@pytest.mark.parametrize("name", ["peek", "read"])
+def test_reading_a_folder_without_a_history_makes_none(folder, opened, name):
+    before = state(folder)
+    READS[name](opened())
+    assert opened().head("USER") is None
+    assert state(folder) == before
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reading_waits_for_no_writer(folder, opened, name):
+    opened().commit("USER", None, lambda current: current.data + b"Two.\n", Change())
+    lock = os.open(folder / ".catmem" / "lock", os.O_RDWR)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert READS[name](opened())
+    finally:
+        os.close(lock)
+
+
+def test_a_writer_does_not_wait_for_who_is_in_the_middle_of_reading(opened):
+    store, reader = opened(), opened()
+    for number in range(5):
+        store.commit("USER", None, lambda current, number=number: current.data + b"%d\n" % number, Change())
+    replay, log = reader.replay("USER"), reader.log("USER")
+    next(replay)
+    next(log)
+    assert reader.commit("USER", None, lambda current: current.data + b"Six.\n", Change()).revision == "7"
+    assert store.commit("USER", "7", lambda current: current.data + b"Seven.\n", Change()).revision == "8"
+    assert [revision.revision for revision, _ in replay][:5] == ["2", "3", "4", "5", "6"]
+    assert [revision.revision for revision in log][-1] == "1"

@@ -12,6 +12,7 @@
     │   ├── NoMatchError       no entry holds the text that was asked for
     │   ├── AmbiguousError     several entries hold it
     │   └── OverBudgetError    the file would be longer than it may be
+    ├── EnvelopeError          an envelope that is not what it must be, or not from whom it says
     ├── QueryError             a search that looks for nothing, or for too much
     ├── ForbiddenError         the one who acts has no right to do this
     ├── RefusedError           a write that would be made on an old view; nothing was written
@@ -215,6 +216,16 @@ class OverBudgetError(EditError):
         return {**super().to_dict(), **numbers, "could_go": list(self.could_go)}
 
 
+class EnvelopeError(CatmemError):
+    """An envelope that cannot be taken; nothing was looked up for it, and nothing written.
+
+    Codes: ``schema`` (a field is missing, unknown, of another type, or at odds with another), ``bad_signature`` (not
+    signed, or not by the agent that it names), ``clock_skew`` (its time is too far from the time here).
+    """
+
+    code = "schema"
+
+
 class QueryError(CatmemError):
     """A query that cannot be searched for."""
 
@@ -231,7 +242,9 @@ class RefusedError(CatmemError):
     """A write that was refused because of what is there now. Nothing was written over anybody's bytes.
 
     ``expected`` is what the caller saw, ``found`` what is there (revisions or digests). ``drift_backup`` is the file
-    that holds an outsider's bytes, where there was an outsider.
+    that holds an outsider's bytes, where there was an outsider. Codes of its own: ``role_drift`` (the writer's profile
+    is no longer the one that it was told), ``semantic_collision`` (the new text has little in common with the old one,
+    and the caller asked to be warned of that).
     """
 
     code = "refused"
@@ -281,6 +294,26 @@ class BusyError(RefusedError):
     code = "busy"
 
 
+class MergeConflictError(RefusedError):
+    """Both sides of a merge changed the same entry, and nothing says who wins.
+
+    ``conflicts`` are JSON-ready: of each its ``reason``, ``category``, and the texts of ``base``, ``ours``, ``theirs``.
+    """
+
+    code = "merge_conflict"
+
+    def __init__(
+        self, message: str, conflicts: Sequence[Mapping[str, Any]], *, found: str | None = None, hint: str | None = None
+    ) -> None:
+        """``conflicts`` are shown to whoever asked, so the caller filters them by access first."""
+        super().__init__(message, found=found, hint=hint)
+        self.conflicts = tuple(conflicts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Adds ``conflicts``."""
+        return {**super().to_dict(), "conflicts": [dict(conflict) for conflict in self.conflicts]}
+
+
 class OperationCollisionError(RefusedError):
     """An ``op_id`` that was used before, for something else."""
 
@@ -297,7 +330,9 @@ class StoreError(CatmemError):
     """The store cannot work; what was acknowledged before is safe, and the file is whole.
 
     Codes: ``not_writable``, ``no_space``, ``symlink``, ``not_a_file``, ``io``, ``read_only`` (an earlier failure left
-    the store in doubt: open it again).
+    the store in doubt: open it again); ``not_empty`` (a history was to go where there is one); of databases
+    ``not_available`` (it cannot be reached), ``connection_lost`` (in the middle of a write: nobody knows whether it was
+    made, so repeat it under its ``op_id``), ``newer_schema`` (a newer catmem made it), ``missing_extra``.
     """
 
     code = "io"

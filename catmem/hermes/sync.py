@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.hermes.setup_homes import HermesConfig, read_config
 from catmem.model.layout import formatted, is_shared
+from catmem.service import gate
 from catmem.service.seeding.plan import Refusal
 from catmem.service.seeding.planning import seed_order
 from catmem.service.writing.budget import could_go, limit_of, over_budget, size_of
@@ -113,7 +114,7 @@ def keep_shared(workspace: Workspace, name: str, target: str) -> Snapshot | None
         # What is there by now, which Hermes Agent may have changed since it was read.
         return _shared(workspace, workspace.parse(current.data).text).encode()
 
-    return workspace.store.commit(reading.entity, None, update, Change(op="fmt"))
+    return gate.commit(workspace, reading.entity, None, update, Change(op="fmt"))
 
 
 def _for_hermes(workspace: Workspace, plan: FilePlan, home: Home, as_of: date) -> FilePlan:

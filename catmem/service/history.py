@@ -11,6 +11,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, ForbiddenError, StoreError, UnknownNameError
 from catmem.policy.rights import Rights
 from catmem.policy.schema import suggestion
+from catmem.service import gate
 from catmem.service.stores import FILE_NAMES
 from catmem.service.writing.budget import Usage, limit_of, size_of
 from catmem.service.writing.expected import checked_expected
@@ -97,7 +98,7 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
             return old
 
         change = Change(op="restore", agent=actor or "person", note={"restored": revision})
-        written = workspace.store.commit(name, seen, update, change)
+        written = gate.commit(workspace, name, seen, update, change)
         found, digest, adopted = written.revision, written.digest, written.adopted
     owner, _, target = name.partition("/")
     text = _text(old)

@@ -18,6 +18,7 @@ from catmem.policy.access import visible
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.migration import plan_migration
 from catmem.reading import read_bounded
+from catmem.service import gate
 from catmem.service.formatting import is_in_store, memory_files
 from catmem.service.stores import FILE_NAMES, store_of_file
 from catmem.service.writing.rewrite import rewrite_file
@@ -97,7 +98,7 @@ def apply_migration(workspace: Workspace, planned: PlannedMigration) -> Migrated
     change = Change(op="migrate", note={"migrated": planned.migration.counts})
     if planned.entity is not None:
         store = workspace.store
-        revision = store.commit(planned.entity, bytes_digest(old), lambda _: new, change).revision
+        revision = gate.commit(workspace, planned.entity, bytes_digest(old), lambda _: new, change).revision
         found = next(each for each in store.log(planned.entity) if each.revision == revision)
         return Migrated(revision, found.parents[0])
     backup, made = _keep(planned.path, old)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
+from catmem.service import gate
 from catmem.service.history import entity_of
 from catmem.service.upkeep import file_store
 from catmem.service.writing.budget import Usage, limit_of, size_of
@@ -116,7 +117,7 @@ def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:
             )
         return plan.after
 
-    written = store.commit(plan.entity, None, update, Change(op="repair", note={"how": plan.how}))
+    written = gate.commit(workspace, plan.entity, None, update, Change(op="repair", note={"how": plan.how}))
     text = plan.after.decode()
     return Written(
         entity=plan.entity,

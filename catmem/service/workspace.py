@@ -381,6 +381,7 @@ class Workspace:
         Each works on what the one before it made. Errors of one say by their ``key`` which it was. ``How`` tells what
         ``expected`` and the rest are.
         """
+        from catmem.service import gate
         from catmem.service.writing.terms import Terms
         from catmem.service.writing.writer import Writer
 
@@ -393,7 +394,15 @@ class Workspace:
         entity = f"{owner.name}/{target}"
         known = partial(known_since, self, owner.name, rights)
         terms = Terms(entity, target, owner, rights, self.config, today(), known)
-        writer = Writer(self.store, self.parse, self._remember, terms, operations, on_drift or self.config.on_drift)
+        writer = Writer(
+            self.store,
+            partial(gate.commit, self),
+            self.parse,
+            self._remember,
+            terms,
+            operations,
+            on_drift or self.config.on_drift,
+        )
         return writer.try_out(expected) if dry_run else writer.write(expected, op_id)
 
     # --- seeding ---------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ the id of a revision is a text, since a branch has ids such as ``8a``. A store k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -14,11 +15,14 @@ from catmem.digest import bytes_digest
 from catmem.errors import OperationCollisionError, StaleError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
 OnDrift: TypeAlias = Literal["adopt", "refuse", "merge"]
 """What to do when somebody changed the store behind its back: adopt what they wrote and go on if the caller's view
 allows it (the default), refuse once whatever the caller knew, or let the caller's update work on what is there now."""
+
+OnStale: TypeAlias = Literal["refuse", "branch"]
+"""What becomes of a write whose caller saw an older revision: refused, or kept beside the head as a branch."""
 
 EXTERNAL = "external"
 """The agent of revisions that catmem did not write."""
@@ -30,13 +34,15 @@ class Snapshot:
 
     ``revision`` is ``None`` for bytes that the store has not recorded yet: somebody changed the file since. An entity
     that was never written has the revision ``"0"`` and no bytes. ``adopted`` is the revision as which a commit took in
-    first what others had written; ``None`` where there was nothing to take in, and for what is only read.
+    first what others had written; ``None`` where there was nothing to take in, and for what is only read. ``branch``: a
+    commit kept it beside the head, as a branch.
     """
 
     data: bytes
     revision: str | None
     digest: str
     adopted: str | None = None
+    branch: bool = False
 
     @classmethod
     def of(cls, data: bytes, revision: str | None) -> Snapshot:
@@ -49,7 +55,8 @@ class Revision:
     """What the store recorded of one revision. ``digest`` is that of the whole bytes, ``size`` their number.
 
     ``timestamp`` is UTC, ``2026-11-21T12:00:00.000000Z``: what the clock said, which may go backwards; ``sequence``, a
-    number of the store, never does. ``parents`` are the revisions that it came from, none for the first.
+    number of the store, never does. ``parents`` are the revisions that it came from, none for the first; a merge has
+    two or more, of which the first was the head.
     """
 
     entity: str
@@ -63,6 +70,11 @@ class Revision:
     digest: str
     size: int
     note: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_branch(self) -> bool:
+        """Whether it stands beside the line of heads, such as ``8a``."""
+        return is_branch(self.revision)
 
     def to_dict(self) -> dict[str, Any]:
         """The revision as JSON-ready data."""
@@ -87,7 +99,8 @@ class Change:
 
     ``op_id`` makes a retry safe: a second commit with the same one gives the answer of the first, and writes nothing,
     if ``request`` (a digest of what is asked) is the same too. ``note`` is JSON-ready data that is kept with the
-    revision; it is read after the update, which may fill it in.
+    revision; it is read after the update, which may fill it in. ``merges`` are revisions that the write brings
+    together with the head: they become its parents too, and it is recorded even if it changes no byte.
     """
 
     op: str = "put"
@@ -96,6 +109,8 @@ class Change:
     request: str | None = None
     note: Mapping[str, Any] = field(default_factory=dict)
     on_drift: OnDrift = "adopt"
+    on_stale: OnStale = "refuse"
+    merges: tuple[str, ...] = ()
 
 
 class Current(NamedTuple):
@@ -166,11 +181,19 @@ class Store(Protocol):
         entity is no longer that, nothing is written, and ``StaleError`` (a write of catmem came between) or
         ``DriftError`` (somebody else's) is raised; for a revision that is in no record ``UnknownRevisionError``. A
         digest that no record has is taken for an older text. An update that changes nothing makes no revision.
+
+        Where ``change.on_stale`` is ``branch``, what would be refused becomes a branch: the update works on what the
+        caller saw, and what it makes is recorded as ``8a`` for one who saw ``7``, with that as its parent. The head
+        stays. A digest that no record has cannot be branched from, and neither can ``on_drift: refuse`` be got round.
         """
         ...
 
+    def entities(self) -> Sequence[str]:
+        """The entities that have a revision, sorted, as far as the store knows of them."""
+        ...
+
     def log(self, entity: str) -> Iterator[Revision]:
-        """The recorded revisions, the newest first."""
+        """The recorded revisions, branches too, the newest first; a revision stands before its parents."""
         ...
 
     def branches(self, entity: str) -> Sequence[Revision]:
@@ -179,6 +202,14 @@ class Store(Protocol):
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, the oldest first, from the record alone."""
+        ...
+
+    def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+        """Take over a whole history, as ``replay`` of another store gives it; returns the number of revisions.
+
+        Everything stays as it was said there but the sequences, which are the store's own. Raises ``StoreError``
+        (``not_empty``) if the entity was ever written here.
+        """
         ...
 
     def verify(self) -> list[Fault]:
@@ -215,6 +246,35 @@ def repeated(first: Revision, change: Change) -> bool:
         found=first.revision,
         hint="Nothing was written. Give each operation an op_id of its own.",
     )
+
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def revision_number(revision: str) -> int:
+    """The number that a revision begins with: 8 for ``8`` and ``8a``, 0 where there is none."""
+    match = _NUMBER.match(revision)
+    return int(match[0]) if match else 0
+
+
+def is_branch(revision: str) -> bool:
+    """Whether this is the id of a branch, such as ``8a``."""
+    return not revision.isdecimal()
+
+
+def next_branch(seen: str, taken: Container[str]) -> str:
+    """The first id that is free for a branch from the revision ``seen``: ``8a`` from ``7``, ``8b`` if that is taken."""
+    number, count = revision_number(seen) + 1, 0
+    while (name := f"{number}{_lettered(count)}") in taken:
+        count += 1
+    return name
+
+
+def _lettered(count: int) -> str:
+    """``a`` for 0, ``b`` for 1, ``aa`` after ``z``."""
+    more, letter = divmod(count, len(_LETTERS))
+    return (_lettered(more - 1) if more else "") + _LETTERS[letter]
 
 
 def _shown(expected: str) -> str:

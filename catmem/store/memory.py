@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from catmem.errors import UnknownRevisionError
-from catmem.store.contract import Change, Current, Revision, Snapshot, repeated, sees, stale
+from catmem.errors import StoreError, UnknownRevisionError
+from catmem.store.contract import Change, Current, Revision, Snapshot, next_branch, repeated, sees, stale
+from catmem.store.graph import tips
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from catmem.store.contract import Fault, Update
 
@@ -27,19 +29,28 @@ class MemoryStore:
         self._sequence = 0
 
     def head(self, entity: str) -> Revision | None:
-        """The newest revision, ``None`` if there is none."""
-        kept = self._revisions.get(entity)
-        return kept[-1][0] if kept else None
+        """The newest revision that is no branch, ``None`` if there is none."""
+        kept = self._head(entity)
+        return kept[0] if kept else None
+
+    def _head(self, entity: str) -> tuple[Revision, bytes] | None:
+        newest_first = reversed(self._revisions.get(entity, []))
+        return next((kept for kept in newest_first if not kept[0].is_branch), None)
 
     def read(self, entity: str, revision: str | None = None) -> Snapshot:
         """The newest bytes, or those of ``revision``."""
         if revision in (None, "0"):
-            kept = self._revisions.get(entity) if revision is None else None
-            return Snapshot.of(kept[-1][1], kept[-1][0].revision) if kept else Snapshot.of(b"", "0")
-        for recorded, data in self._revisions.get(entity, ()):
-            if recorded.revision == revision:
-                return Snapshot(data, revision, recorded.digest)
-        raise unknown_revision(entity, str(revision))
+            kept = self._head(entity) if revision is None else None
+            return Snapshot.of(kept[1], kept[0].revision) if kept else Snapshot.of(b"", "0")
+        recorded, data = self._find(entity, str(revision))
+        return Snapshot(data, recorded.revision, recorded.digest)
+
+    def _find(self, entity: str, expected: str) -> tuple[Revision, bytes]:
+        """The newest record of a revision or a digest. Raises ``UnknownRevisionError``."""
+        for recorded, data in reversed(self._revisions.get(entity, [])):
+            if sees(expected, recorded.revision, recorded.digest):
+                return recorded, data
+        raise unknown_revision(entity, expected)
 
     def peek(self, entity: str) -> bytes:
         """The newest bytes."""
@@ -50,35 +61,57 @@ class MemoryStore:
         with self._lock:
             first = self._operations.get((entity, change.op_id)) if change.op_id else None
             if first and repeated(first, change):
-                return self.read(entity, first.revision)
+                return replace(self.read(entity, first.revision), branch=first.is_branch)
+            for merged in change.merges:
+                self._find(entity, merged)
             now = self.read(entity)
-            found = str(now.revision)
             base: bytes | None = None
             if expected is not None and not sees(expected, now.revision, now.digest):
+                seen = self._seen(entity, expected, now)
                 if change.on_drift != "merge":
-                    raise stale(entity, expected, found)
-                base = self._seen(entity, expected)
-            data = update(Current(now.data, found, base))
-            return now if data == now.data else self._append(entity, now, data, change)
+                    if change.on_stale == "refuse":
+                        raise stale(entity, expected, str(now.revision))
+                    return self._branch(entity, seen, update, change)
+                base = seen.data
+            data = update(Current(now.data, str(now.revision), base))
+            if data == now.data and not change.merges:
+                return now
+            return self._append_head(entity, now, data, change)
 
-    def _seen(self, entity: str, expected: str) -> bytes:
-        """The bytes that a caller saw who says ``expected``."""
+    def _seen(self, entity: str, expected: str, now: Snapshot) -> Snapshot:
+        """What a caller saw who says ``expected``. Raises ``UnknownRevisionError``, and ``StaleError`` for a digest."""
         if expected == "0":
-            return b""
-        for recorded, data in reversed(self._revisions.get(entity, [])):
-            if sees(expected, recorded.revision, recorded.digest):
-                return data
-        raise unknown_revision(entity, expected)
+            return Snapshot.of(b"", "0")
+        try:
+            recorded, data = self._find(entity, expected)
+        except UnknownRevisionError:
+            if expected.startswith("sha256:"):
+                raise stale(entity, expected, str(now.revision)) from None
+            raise
+        return Snapshot(data, recorded.revision, recorded.digest)
 
-    def _append(self, entity: str, now: Snapshot, data: bytes, change: Change) -> Snapshot:
+    def _branch(self, entity: str, seen: Snapshot, update: Update, change: Change) -> Snapshot:
+        """Keep what ``update`` makes of what the caller saw beside the head."""
+        parent = str(seen.revision)
+        data = update(Current(seen.data, parent, None))
+        if data == seen.data:
+            return seen
+        name = next_branch(parent, {recorded.revision for recorded, _ in self._revisions.get(entity, [])})
+        return replace(self._append(entity, name, parent, data, change), branch=True)
+
+    def _append_head(self, entity: str, now: Snapshot, data: bytes, change: Change) -> Snapshot:
+        head = self._head(entity)
+        return self._append(entity, str(int(head[0].revision) + 1 if head else 1), now.revision, data, change)
+
+    def _append(self, entity: str, name: str, parent: str | None, data: bytes, change: Change) -> Snapshot:
         self._sequence += 1
-        kept = self._revisions.setdefault(entity, [])
-        written = Snapshot.of(data, str(len(kept) + 1))
+        written = Snapshot.of(data, name)
         note = dict(change.note) | ({"request": change.request} if change.request else {})
+        parents = () if parent in (None, "0") else (parent,)
         recorded = Revision(
             entity=entity,
-            revision=str(written.revision),
-            parents=() if now.revision in (None, "0") else (now.revision,),
+            revision=name,
+            parents=(*parents, *change.merges),
             sequence=self._sequence,
             timestamp=timestamp(datetime.now(UTC)),
             op=change.op,
@@ -88,22 +121,39 @@ class MemoryStore:
             size=len(data),
             note=note,
         )
-        kept.append((recorded, data))
-        self._operations[entity, recorded.op_id] = recorded
+        self._keep(recorded, data)
         return written
+
+    def _keep(self, recorded: Revision, data: bytes) -> None:
+        self._revisions.setdefault(recorded.entity, []).append((recorded, data))
+        self._operations.setdefault((recorded.entity, recorded.op_id), recorded)
+
+    def entities(self) -> Sequence[str]:
+        """All that were written."""
+        return sorted(self._revisions)
 
     def log(self, entity: str) -> Iterator[Revision]:
         """The revisions, the newest first."""
         return iter([recorded for recorded, _ in reversed(self._revisions.get(entity, []))])
 
     def branches(self, entity: str) -> Sequence[Revision]:
-        """The head alone: there are no branches here."""
-        newest = self.head(entity)
-        return [newest] if newest else []
+        """The head and the branches that nothing follows."""
+        return tips(self.log(entity))
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes."""
         return iter(list(self._revisions.get(entity, [])))
+
+    def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+        """Take over a history."""
+        with self._lock:
+            if self._revisions.get(entity):
+                raise not_empty(entity)
+            for count, (recorded, data) in enumerate(history, 1):
+                self._keep(replace(recorded, entity=entity, sequence=self._sequence + count), data)
+            count = len(self._revisions.get(entity, []))
+            self._sequence += count
+            return count
 
     def verify(self) -> list[Fault]:
         """Nothing: there is nothing on a disk to be damaged."""
@@ -123,4 +173,13 @@ def unknown_revision(entity: str, revision: str) -> UnknownRevisionError:
     return UnknownRevisionError(
         f"{entity} has no revision {revision}",
         hint=f"catmem log {entity} lists the revisions that are kept.",
+    )
+
+
+def not_empty(entity: str) -> StoreError:
+    """The error for a history that is to go where there is one already."""
+    return StoreError(
+        f"{entity} was written in this store already",
+        code="not_empty",
+        hint="Nothing was copied. Copy to a store in which the entity has no revision.",
     )

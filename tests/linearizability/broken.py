@@ -46,7 +46,7 @@ class LostUpdate(MemoryStore):
         except threading.BrokenBarrierError:
             self.between.reset()
         with self._lock:
-            return self._append(entity, now, data, change)
+            return self._append_head(entity, now, data, change)
 
 
 class StaleRead(Counting):

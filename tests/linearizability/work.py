@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import BusyError, StaleError
+from catmem.errors import BusyError, StaleError, UnknownRevisionError
 from catmem.store.contract import Change
 from tests.linearizability.checker import UNKNOWN, Operation
 
@@ -93,6 +93,8 @@ class Worker:
             found = int(str(error.found))
             self.history.append(Operation(self.name, "refused", invoked, returned, found, expected=before))
             self.view = (str(found), None)
+        except UnknownRevisionError:  # this store does not know what it acknowledged: the replay shows what is lost
+            self.view = ("0", None)
         except BusyError:
             return  # nothing was written, and nothing was told: no part of the history
         else:

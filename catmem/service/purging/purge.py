@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import BusyError, CatmemError, NoMatchError
 from catmem.policy.schema import shown
+from catmem.service import gate
 from catmem.service.history import all_entities, entity_of
 from catmem.service.purging.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
 from catmem.service.purging.seeds import purge_lock
@@ -297,7 +298,7 @@ class _Purging:
         def update(current: Current) -> bytes:
             return self.redaction.without(current.data)
 
-        self.store.commit(entity, None, update, Change(op="purge", agent="person"))
+        gate.commit(self.workspace, entity, None, update, Change(op="purge", agent="person"))
 
     def _is_back(self, entity: str) -> bool:
         """Whether somebody wrote the text again, to the file or into the history."""

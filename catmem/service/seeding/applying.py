@@ -10,6 +10,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError
 from catmem.policy.seed import FilePlan, plan_file
 from catmem.policy.seedlock import LOCK_NAME, Record
+from catmem.service import gate
 from catmem.service.ages.history import CLOCKS, body_key
 from catmem.service.clock import today
 from catmem.service.seeding.lockfile import SeedFile
@@ -118,7 +119,7 @@ class _Applying:
         clocks = {key: basis.clocks[key] for key in keys if key in basis.clocks}
         note |= {CLOCKS: clocks} if clocks else {}
         change = Change(op="seed", agent=basis.asked.actor or PERSON, note=note, on_drift=self.on_drift)
-        snapshot = self.workspace.store.commit(planned.target, None, update, change)
+        snapshot = gate.commit(self.workspace, planned.target, None, update, change)
         wrote = snapshot.revision if made[0].changes else None
         notes = () if snapshot.adopted is None else (on_adoption(snapshot.adopted),)
         return SeededFile(made[0], wrote, (*notes, *self._on_title(made[0])))

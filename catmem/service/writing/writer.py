@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry
     from catmem.service.writing.operation import Operation
     from catmem.service.writing.terms import Terms
-    from catmem.store.contract import OnDrift, Revision, Store
+    from catmem.store.contract import OnDrift, Revision, Store, Update
 
 PERSON = "person"
 """The agent on the record of what no profile did."""
@@ -99,9 +99,14 @@ class Written:
 
 @dataclass(slots=True)
 class Writer:
-    """Makes one write. ``parse`` reads bytes as the root does; ``remember`` may spare it that for the new ones."""
+    """Makes one write.
+
+    ``commit`` brings it through the gate. ``parse`` reads bytes as the root does; ``remember`` may spare it that for
+    the new ones.
+    """
 
     store: Store
+    commit: Callable[[str, str | None, Update, Change], Snapshot]
     parse: Callable[[bytes], Document]
     remember: Callable[[bytes, Document], None]
     terms: Terms
@@ -133,7 +138,7 @@ class Writer:
             return data
 
         with self._discreetly():
-            snapshot = self.store.commit(self.terms.entity, expected, update, change)
+            snapshot = self.commit(self.terms.entity, expected, update, change)
         if self._plan is None:
             return self._first_answer(snapshot)
         return self._written(self._plan, snapshot)

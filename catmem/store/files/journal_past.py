@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, TypeVar
 
 from catmem.errors import StoreError, UnknownRevisionError
-from catmem.store.files.records import revision_number
+from catmem.store.contract import revision_number
 from catmem.store.files.segments import damaged, segment_name
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import canonical_json
 from catmem.store.changes import Splice, Whole
+from catmem.store.contract import revision_number
 from catmem.store.fields import (
     bytes_of,
     flag_in,
@@ -43,7 +44,6 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 _FILE = re.compile(r"(?!\.{1,2}$)[^/\x00]{1,255}")
 _REVISION = re.compile(r"[0-9]{1,18}[a-z]{0,8}")
 _STORE = re.compile(r"[0-9a-f]{32}")
-_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 class MalformedError(ValueError):
@@ -161,12 +161,6 @@ class Checkpoint:
     def link(self) -> str:
         """The digest that the next line names as its ``previous``."""
         return self.was or self.line
-
-
-def revision_number(revision: str) -> int:
-    """The number that a revision begins with, 0 where there is none."""
-    match = _NUMBER.match(revision)
-    return int(match[0]) if match else 0
 
 
 def encode(record: Record, change: Change) -> bytes:

@@ -9,6 +9,7 @@ import pytest
 
 from catmem.digest import bytes_digest, canonical_json
 from catmem.store.changes import Splice, Whole, change, splice, whole
+from catmem.store.contract import revision_number
 from catmem.store.files.records import (
     MAX_DATA,
     Checkpoint,
@@ -22,7 +23,6 @@ from catmem.store.files.records import (
     decode_checkpoint,
     encode,
     encode_checkpoint,
-    revision_number,
 )
 
 HEX, OTHER = "ab" * 32, "cd" * 32

@@ -11,7 +11,23 @@ from pathlib import Path
 import catmem
 from benchmarks.measure import Result, table
 
-NAMES = ("startup", "parse", "linear", "prompt", "threats", "store", "lint", "search", "seed", "mcp", "hermes_store")
+NAMES = (
+    "startup",
+    "parse",
+    "linear",
+    "merge",
+    "prompt",
+    "threats",
+    "store",
+    "lint",
+    "search",
+    "seed",
+    "mcp",
+    "hermes_store",
+    "sql",
+    "sql_lists",
+    "shards",
+)
 
 
 def main() -> int:

@@ -26,6 +26,7 @@ from benchmarks.search import entry_texts
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
 _SIZES = (100, 1_000, 5_000)
 _AT_MOST = 0.5
@@ -46,8 +47,8 @@ def run(options: Namespace) -> list[Result]:
         with tempfile.TemporaryDirectory() as folder, ExitStack() as open_servers:
             home = Path(folder)
             texts = _texts(size)
-            ours = open_servers.enter_context(_Ours(_our_root(home, texts)))
-            theirs = open_servers.enter_context(_Theirs(server, _their_file(home, texts)))
+            ours = open_servers.enter_context(Ours(_our_root(home, texts)))
+            theirs = open_servers.enter_context(Theirs(server, their_file(home, [(text, "notes") for text in texts])))
             results += _compared(size, ours, theirs, options.times or _ROUNDS)
             if size == _SIZES[-1]:
                 results += _at_once(ours, theirs)
@@ -177,35 +178,43 @@ class _Peer:
         return found
 
 
-class _Ours(_Peer):
+class Ours(_Peer):
     """``catmem mcp``."""
 
     def __init__(self, root: Path) -> None:
+        """Serve ``neo`` of a root."""
         super().__init__([sys.executable, "-m", "catmem", "mcp", "-p", "neo", "--root", str(root)], {})
 
     def add_call(self, text: str) -> _Call:
+        """What adds a note."""
         return "memory_add", {"content": text, "category": "notes"}
 
     def search_call(self, word: str) -> _Call:
+        """What looks for a word."""
         return "memory_search", {"query": word}
 
     def count(self, answer: dict[str, Any]) -> int:
+        """How many notes an answer to a search shows."""
         return int(answer["result"]["structuredContent"]["total"])
 
 
-class _Theirs(_Peer):
+class Theirs(_Peer):
     """The reference server; an entity with one observation is what comes nearest to an entry."""
 
     def __init__(self, server: Path, file: Path) -> None:
+        """Serve a file; ``server`` is the server's index.js."""
         super().__init__(["node", str(server)], {"MEMORY_FILE_PATH": str(file)})
 
     def add_call(self, text: str) -> _Call:
+        """What adds a note."""
         return "create_entities", {"entities": [{"name": text, "entityType": "notes", "observations": [text]}]}
 
     def search_call(self, word: str) -> _Call:
+        """What looks for a word."""
         return "search_nodes", {"query": word}
 
     def count(self, answer: dict[str, Any]) -> int:
+        """How many notes an answer to a search shows."""
         return len(json.loads(answer["result"]["content"][0]["text"])["entities"])
 
 
@@ -227,8 +236,9 @@ def _our_root(home: Path, texts: list[str]) -> Path:
     return root
 
 
-def _their_file(home: Path, texts: list[str]) -> Path:
+def their_file(home: Path, texts: Sequence[tuple[str, str]]) -> Path:
+    """The file of the reference server with some texts, each with the type of its entity."""
     file = home / "memory.jsonl"
-    rows = ({"type": "entity", "name": text, "entityType": "notes", "observations": [text]} for text in texts)
+    rows = ({"type": "entity", "name": text, "entityType": kind, "observations": [text]} for text, kind in texts)
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return file

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
         DamagedError,
         DriftError,
         EditError,
+        EnvelopeError,
         ForbiddenError,
+        MergeConflictError,
         NoMatchError,
         NotUtf8Error,
         OperationCollisionError,
@@ -40,8 +42,9 @@ if TYPE_CHECKING:
         UnknownRevisionError,
         UnreadableError,
     )
+    from catmem.model.conflict import Conflict
     from catmem.model.document import Document, Entry, Problem, Section, parse
-    from catmem.model.merge import Conflict, Merge, merge
+    from catmem.model.merge import Merge, merge
     from catmem.policy.lint.diagnostic import Diagnostic
     from catmem.policy.lint.document import lint
     from catmem.policy.profile import Profile, load_profile
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.service.writing.operation import Operation
     from catmem.service.writing.writer import Written
+    from catmem.store.envelope import Envelope
 
 __version__ = "0.1.0"
 
@@ -62,7 +66,9 @@ _HOMES = {
         "DamagedError",
         "DriftError",
         "EditError",
+        "EnvelopeError",
         "ForbiddenError",
+        "MergeConflictError",
         "NoMatchError",
         "NotUtf8Error",
         "OperationCollisionError",
@@ -76,8 +82,9 @@ _HOMES = {
         "UnknownRevisionError",
         "UnreadableError",
     ),
+    "catmem.model.conflict": ("Conflict",),
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "parse"),
-    "catmem.model.merge": ("Conflict", "Merge", "merge"),
+    "catmem.model.merge": ("Merge", "merge"),
     "catmem.policy.lint.diagnostic": ("Diagnostic",),
     "catmem.policy.lint.document": ("lint",),
     "catmem.policy.profile": ("Profile", "load_profile"),
@@ -86,6 +93,7 @@ _HOMES = {
     "catmem.service.tool.tool": ("memory_tool",),
     "catmem.service.workspace": ("Workspace",),
     "catmem.service.writing.writer": ("Written",),
+    "catmem.store.envelope": ("Envelope",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -99,6 +107,7 @@ __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
     "Workspace",
     "Operation",
     "Written",
+    "Envelope",
     "Document",
     "Section",
     "Entry",
@@ -118,12 +127,14 @@ __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
     "NoMatchError",
     "AmbiguousError",
     "OverBudgetError",
+    "EnvelopeError",
     "QueryError",
     "ForbiddenError",
     "RefusedError",
     "StaleError",
     "DriftError",
     "BusyError",
+    "MergeConflictError",
     "OperationCollisionError",
     "UnknownRevisionError",
     "StoreError",

@@ -18,6 +18,7 @@
     ├── RefusedError           a write that would be made on an old view; nothing was written
     │   ├── StaleError         another write came between
     │   ├── DriftError         somebody changed the file from outside, or it is not what catmem can rewrite
+    │   ├── MergeConflictError  both sides of a merge changed the same entry
     │   ├── BusyError          somebody else is writing, and did not stop in time
     │   └── OperationCollisionError  one op_id for two different operations
     ├── UnknownRevisionError   a revision that is not, or no longer, in the journal

@@ -13,7 +13,7 @@ from typing import Any
 
 from catmem.errors import ConfigError
 
-SCHEMA_NAMES = ("category", "config", "document", "profile", "tags", "tool")
+SCHEMA_NAMES = ("category", "config", "document", "envelope", "profile", "tags", "tool")
 
 _PACKAGE = Path(__file__).parent
 

@@ -304,8 +304,10 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         self._write(place, operations, digest)
 
     def _write(self, place: Place, operations: list[Operation], digest: str) -> None:
+        # What the model is told is that the file says it now, so nothing may go beside the file.
+        target = place.target or TARGETS[0]
         self._workspace.write(
-            self._profile, operations, target=place.target or TARGETS[0], actor=self._profile, expected=digest
+            self._profile, operations, target=target, actor=self._profile, expected=digest, on_stale="refuse"
         )
         self._refusals = 0
 

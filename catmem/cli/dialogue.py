@@ -55,7 +55,7 @@ class Dialogue:
         self.as_json = as_json
         self.on_terminal = answers is None and sys.stdin is not None and sys.stdin.isatty()
         self.source = "standard input" if answers in {None, "-"} else str(answers)
-        self.lines = _lines(answers)
+        self.lines = answer_lines(answers)
         self.done: list[Answered] = []
         self.answered = 0
         self.shown = False
@@ -234,7 +234,7 @@ def _unknown(line: _Line, source: str) -> ConfigError:
     )
 
 
-def _lines(answers: str | None) -> Iterator[tuple[int, str]]:
+def answer_lines(answers: str | None) -> Iterator[tuple[int, str]]:
     """The lines of the answers with their numbers. Each is read when it is wanted, so that a pipe may be slow."""
     if answers not in {None, "-"}:
         from catmem.reading import read_bounded

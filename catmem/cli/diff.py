@@ -81,7 +81,7 @@ def _latest(workspace: Workspace, entity: str) -> tuple[str, str | None]:
     """The two ends of the latest change; ``None`` is the file as it is now."""
     from catmem.service import history
 
-    newest = next(iter(history.log(workspace, entity, 1)), None)
+    newest = workspace.store.head(entity)
     if newest is None:
         return _NOTHING, None
     if newest.digest != bytes_digest(history.text_at(workspace, entity)):

@@ -20,8 +20,8 @@ from catmem.errors import CatmemError, UnreadableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from catmem.model.conflict import Conflict
     from catmem.model.document import Document
-    from catmem.model.merge import Conflict
     from catmem.model.version import Version
 
 _WIDTH = 100

@@ -186,7 +186,13 @@ def how_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what clic
         "or make the change on what is there now even if --expected is older (merge). By default what catmem.yaml "
         "says, else adopt.",
     )
-    return expected_option(on_drift(dry_run_option(root_option(format_option(command)))))
+    on_stale = click.option(
+        "--on-stale",
+        type=click.Choice(["refuse", "branch"]),
+        help="If --expected is older than what is there: write nothing (refuse), or keep the change beside it as a "
+        "branch, for 'catmem merge' (branch). By default what catmem.yaml says, else refuse.",
+    )
+    return expected_option(on_drift(on_stale(dry_run_option(root_option(format_option(command))))))
 
 
 def open_workspace(root_folder: str | None) -> Workspace:

@@ -8,7 +8,7 @@ import sys
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import AmbiguousError, OverBudgetError, RefusedError, UnreadableError
+from catmem.errors import AmbiguousError, MergeConflictError, OverBudgetError, RefusedError, UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -94,6 +94,10 @@ def _particulars(error: CatmemError) -> Iterator[str]:
     elif isinstance(error, OverBudgetError) and error.could_go:
         yield "These could go:"
         yield from _could_go(error.could_go)
+    elif isinstance(error, MergeConflictError):
+        from catmem.cli.conflicts import conflict_lines
+
+        yield from (printable(line) for line in conflict_lines(error.conflicts))
     elif isinstance(error, RefusedError):
         if error.expected is not None:
             yield f"expected {printable(error.expected)}, found {printable(error.found or 'nothing')}"

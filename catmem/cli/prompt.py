@@ -97,7 +97,7 @@ def _columns(row: Row) -> tuple[str, ...]:
 def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
     missing = workspace.missing_files(owner)
     hidden = sum(manifest.hidden.values())
-    if len(missing) == len(manifest.hidden):
+    if len(missing) == len(manifest.hidden) and workspace.keeps_files:
         folder = missing[0].parent
         names = " and ".join(path.name for path in missing)
         why = f"has no {names} yet" if folder.is_dir() else "does not exist yet"

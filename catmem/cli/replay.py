@@ -1,30 +1,71 @@
-"""``catmem replay``: every revision as a file."""
+"""``catmem replay``: heads and revisions as files, from the log of revisions alone."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option
 from catmem.cli.output import emit, emit_json, printable, say, shown_path
 
+if TYPE_CHECKING:
+    from catmem.service.auditing.rebuilding import Replay
 
-@click.command(epilog="Examples: catmem replay --to /tmp/history   catmem replay trinity/user --to /tmp/history")
+_DAMAGE = 4
+
+
+@click.command(
+    epilog="Examples: catmem replay --to /tmp/history   catmem replay trinity/user --to /tmp/history   "
+    "catmem replay --heads --to /tmp/heads"
+)
 @click.argument("entity", required=False)
 @click.option("--to", "folder", required=True, metavar="DIR", help="A folder that is new or empty.")
+@click.option("--heads", is_flag=True, help="Write the heads only, and not every revision.")
 @root_option
 @format_option
-def command(entity: str | None, folder: str, root_folder: str | None, *, as_json: bool) -> None:
+def command(entity: str | None, folder: str, root_folder: str | None, *, heads: bool, as_json: bool) -> None:
     """Build every revision of ENTITY, or of all files of the root, from the journal alone, and write each as a file.
 
-    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
-    """
-    from catmem.service import history
+    Of each file the head is DIR/PROFILE/USER.md, and the revisions are DIR/PROFILE/USER/1.md and so on. What was built
+    is compared with what the store has: revision, digest and bytes of the head, and the branches. ENTITY is
+    PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
 
-    replayed = history.replay(open_with_store(root_folder), Path(folder), entity)
+    Exit status 4 if the two do not agree.
+    """
+    from catmem.service.auditing.rebuilding import replay
+
+    done = replay(open_with_store(root_folder), Path(folder), entity, heads_only=heads)
     if as_json:
-        emit_json({"to": folder, "replayed": [each.to_dict() for each in replayed]})
+        emit_json({"to": folder, **done.to_dict()})
+    else:
+        paths = [*(each.path for each in done.revisions), *(each.path for each in done.heads)]
+        emit("".join(printable(f"{shown_path(path)}\n") for path in paths))
+    _tell(done, as_json=as_json)
+    if done.mismatches:
+        sys.exit(_DAMAGE)
+
+
+def _tell(done: Replay, *, as_json: bool) -> None:
+    for each in done.mismatches:
+        say(printable(f"mismatch: {each.entity}: {each.what}: rebuilt {each.rebuilt}, in the store {each.found}"))
+    if as_json:
         return
-    emit("".join(printable(f"{shown_path(each.path)}\n") for each in replayed))
-    say(f"{len(replayed)} revision{'' if len(replayed) == 1 else 's'} written")
+    for head in done.heads:
+        if head.unrecorded:
+            said = "was changed by other means since, which the history does not hold yet"
+            say(printable(f"note: {head.entity} {said}; it was rebuilt as it was at revision {head.revision}"))
+    if done.revisions:
+        say(f"{_number(len(done.revisions), 'revision')} written")
+    if not done.heads:
+        say("No revision is recorded yet.")
+    elif done.mismatches:
+        say("What was rebuilt is not what the store has. 'catmem fsck' looks for the damage.")
+    else:
+        say(f"{_number(len(done.heads), 'head')} rebuilt, byte for byte what the store recorded")
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

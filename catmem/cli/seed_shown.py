@@ -9,7 +9,7 @@ from catmem.cli.output import columns, first_line, printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from catmem.model.merge import Conflict
+    from catmem.model.conflict import Conflict
     from catmem.model.version import Version
     from catmem.policy.seed import FilePlan
 

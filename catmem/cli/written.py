@@ -24,9 +24,9 @@ def show_written(written: Written, done: str, how: How, *, as_json: bool) -> Non
         return
     for warning in written.warnings:
         say(printable(f"warning: {warning}"))
-    # The last note is about the file and no part of what was asked, if others had written to it.
-    about_file = written.notes[-1:] if written.adopted else ()
-    notes = written.notes[: len(written.notes) - len(about_file)]
+    # The last notes are about the file and no part of what was asked, if others had written to it.
+    asked = len(written.notes) - bool(written.adopted) - written.branch
+    notes, about_file = written.notes[:asked], written.notes[asked:]
     if not written.changed:
         emit(printable(f"{'; '.join(notes) or 'it says that already'}; nothing written\n"))
         _say_all(about_file)
@@ -37,10 +37,11 @@ def show_written(written: Written, done: str, how: How, *, as_json: bool) -> Non
         else:
             emit(printable(f"would be {done}{_category(written)} in {written.entity}:\n"))
             emit("".join(_shown(entry) for entry in written.entries))
-        _say_all(notes)
-        say(f"Nothing was written. {written.entity} would have {_size(written)}.")
+        _say_all(notes if not written.branch else written.notes)
+        whole = f"The branch of {written.entity}" if written.branch else written.entity
+        say(f"Nothing was written. {whole} would have {_size(written)}.")
         return
-    revision = f" (revision {written.revision})"
+    revision = f" ({'branch' if written.branch else 'revision'} {written.revision})"
     usage = "" if written.usage.limit is None else f", {_size(written)}"
     emit(printable(f"{done}{_category(written)} in {written.entity}{revision}{usage}\n"))
     _say_all(written.notes)

@@ -156,7 +156,7 @@ def remarks_on(written: Sequence[Written]) -> list[str]:
 def _write(  # noqa: PLR0913 - what to write where, on what, and whether
     workspace: Workspace, profile: str, target: str, operations: Sequence[Operation], expected: str, *, dry_run: bool
 ) -> Written:
-    return workspace.write(profile, operations, target=target, expected=expected, dry_run=dry_run)
+    return workspace.write(profile, operations, target=target, expected=expected, dry_run=dry_run, on_stale="refuse")
 
 
 def _refuse_too_long(first: Written, others: Sequence[Operation]) -> None:

@@ -1,7 +1,8 @@
 """The three-way merge, by entry and by tag: one implementation for drift, seeds, branches and git.
 
 Laws, which property tests hold: ``merge(b, b, x) = x = merge(b, x, b) = merge(b, x, x)``; ``merge(b, x, y)`` and
-``merge(b, y, x)`` give the same text; no text stands in more places than on the side that has it most often.
+``merge(b, y, x)`` give the same text; no text stands in more places than on the side that has it most often; words have
+no ``verified_date`` but one that a side gave to these very words.
 
 The merged text is one side's text with the other side's changes made to it as text edits, so what neither side touched
 keeps its bytes. Which side that is, the texts decide and not their roles: that makes the merge symmetric.
@@ -12,8 +13,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.model.conflict import OPEN, Conflict, Decision
 from catmem.model.document import Document, parse
 from catmem.model.pairing import pair_entries
 from catmem.model.splice import Slot, spliced, titled
@@ -23,28 +25,11 @@ from catmem.syntax import tags as tag_blocks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from catmem.model.conflict import Precedence, Reason
     from catmem.model.document import TagValue
 
-Side = Literal["ours", "theirs"]
-Reason = Literal["body", "removed", "tags", "category", "title"]
-
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_LATER_WINS = frozenset({"verified_date"})
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """Where the two sides disagree; a side that removed the entry is ``None``, and so is the base of two additions.
-
-    ``reason`` is ``body`` (both reworded it), ``removed`` (one reworded, tagged or moved what the other removed),
-    ``tags``, ``category``, or ``title`` (of the document). Of the first, the merged text holds both versions; of the
-    others it holds one.
-    """
-
-    reason: Reason
-    base: Version | None
-    ours: Version | None
-    theirs: Version | None
+_VERIFIED = "verified_date"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +45,14 @@ def merge(
     ours: str | bytes | Document,
     theirs: str | bytes | Document,
     *,
-    precedence: Side | None = None,
+    precedence: Precedence | None = None,
 ) -> Merge:
     """Merge two versions of a memory file that come from one base.
 
     Documents are taken as they were parsed; text is parsed without declared categories. Changes to different entries,
-    and to different tags of one entry, merge by themselves; of two ``verified_date`` s the later wins. ``precedence``
-    lets one side win every conflict, and then there are none.
+    and to different tags of one entry, merge by themselves; of two days on which the same words were verified the later
+    wins. ``precedence`` lets one side win every conflict, and then there are none; as a function it decides each by
+    itself, and those of which it says ``None`` stay open.
 
     Raises ``NotUtf8Error`` and ``TooLargeError``, and ``EditError`` (``not_possible``) if no text says what was merged.
     """
@@ -92,20 +78,25 @@ class Outcome(NamedTuple):
 
     versions: list[Version]
     reason: Reason | None
+    is_open: bool = True
 
 
 class Merging:
     """One merge in progress: ``near`` is the side that is edited, ``far`` the side whose changes are brought in."""
 
     def __init__(
-        self, base: Document, near: Document, far: Document, precedence: Side | None, *, swapped: bool
+        self, base: Document, near: Document, far: Document, precedence: Precedence | None, *, swapped: bool
     ) -> None:
         """``swapped``: ``near`` is theirs."""
         self.base, self.near, self.far = base, near, far
         self.precedence = precedence
         self.swapped = swapped
         self.conflicts: list[Conflict] = []
-        self.slots = [Slot(entry, [Version.of(entry)]) for entry in near.entries]
+        # What stands instead of both sides, in neither of which its words are.
+        self.instead: Counter[str] = Counter()
+        self.said_in_base, self.said_near, self.said_far = Version.of_each(base, near, far)
+        entries = zip(near.entries, self.said_near, strict=True)
+        self.slots = [Slot(entry, [version]) for entry, version in entries]
         # What the far side brings: by its index in `far`, the versions to put where it stands there.
         self.arrivals: dict[int, list[Version]] = {}
         # Which slot of `near` an entry of `far` corresponds to, so that arrivals know their neighbours.
@@ -121,20 +112,19 @@ class Merging:
         return spliced(self.near, self.slots, first, self._titles(), self._title())
 
     def _resolve_base(self) -> None:
-        near_pairs = pair_entries(self.base.entries, self.near.entries)
-        far_pairs = pair_entries(self.base.entries, self.far.entries)
-        self.added_near = set(range(len(self.near.entries))) - set(near_pairs.values())
-        self.added_far = set(range(len(self.far.entries))) - set(far_pairs.values())
-        for index, entry in enumerate(self.base.entries):
+        near_pairs = pair_entries(self.said_in_base, self.said_near)
+        far_pairs = pair_entries(self.said_in_base, self.said_far)
+        self.added_near = set(range(len(self.said_near))) - set(near_pairs.values())
+        self.added_far = set(range(len(self.said_far))) - set(far_pairs.values())
+        for index, base in enumerate(self.said_in_base):
             here, there = near_pairs.get(index), far_pairs.get(index)
             if here is None and there is None:
                 continue
-            near = None if here is None else Version.of(self.near.entries[here])
-            far = None if there is None else Version.of(self.far.entries[there])
-            base = Version.of(entry)
+            near = None if here is None else self.said_near[here]
+            far = None if there is None else self.said_far[there]
             outcome = self._outcome(base, near, far)
             if outcome.reason:
-                self.report(outcome.reason, base, near, far)
+                self.report(outcome.reason, base, near, far, is_open=outcome.is_open)
             self._settle(here, there, outcome.versions)
 
     def _settle(self, here: int | None, there: int | None, versions: list[Version]) -> None:
@@ -166,55 +156,81 @@ class Merging:
         left = near or far
         if left is None or left.says(base):
             return Outcome([], None)
-        winner = self.winner()
-        if winner is not None:
-            left = near if winner == "near" else far
-        return Outcome([] if left is None else [left], "removed")
+        said = self.decide("removed", base, near, far)
+        if said.instead is not None:
+            left = said.instead
+        elif said.hand is not None:
+            left = near if said.hand == "near" else far
+        return Outcome([] if left is None else [left], "removed", said.is_open)
 
     def both_changed(self, base: Version, near: Version, far: Version) -> Outcome:
         """What becomes of an entry that both sides changed, each in its way."""
-        winner = self.winner()
         if base.body not in (near.body, far.body) and near.body != far.body:
-            both = [near, far] if winner is None else [near if winner == "near" else far]
-            return Outcome(both, "body")
+            said = self.decide("body", base, near, far)
+            if said.instead is not None:
+                return Outcome([said.instead], "body", is_open=False)
+            both = [near, far] if said.hand is None else [near if said.hand == "near" else far]
+            return Outcome(both, "body", said.is_open)
         body = far.body if near.body == base.body else near.body
         category = far.category if near.category == base.category else near.category
-        tags, clash = _merged_tags(base.tags, near.tags, far.tags, prefer_far=winner == "far")
+        tags, clash = merged_tags(base, near, far)
         moved_apart = base.category not in (near.category, far.category) and near.category != far.category
-        if moved_apart and winner == "far":
-            category = far.category
-        reason: Reason | None = "category" if moved_apart else "tags" if clash else None
-        return Outcome([made(category, body, tags, near, far)], reason)
+        if not (moved_apart or clash):
+            return Outcome([made(category, body, tags, near, far)], None)
+        reason: Reason = "category" if moved_apart else "tags"
+        said = self.decide(reason, base, near, far)
+        if said.instead is not None:
+            return Outcome([said.instead], reason, is_open=False)
+        if said.hand == "far":
+            tags, _ = merged_tags(base, near, far, prefer_far=True)
+            category = far.category if moved_apart else category
+        return Outcome([made(category, body, tags, near, far)], reason, said.is_open)
 
-    def winner(self) -> Literal["near", "far"] | None:
-        """The side that wins conflicts, if one does."""
+    def decide(self, reason: Reason, base: Version | None, near: Version | None, far: Version | None) -> Decision:
+        """Who wins a conflict, if anyone does."""
         if self.precedence is None:
-            return None
-        return "near" if (self.precedence == "ours") != self.swapped else "far"
+            return OPEN
+        said = (
+            self.precedence(self._conflict(reason, base, near, far)) if callable(self.precedence) else self.precedence
+        )
+        if said is None:
+            return OPEN
+        if isinstance(said, Version):
+            self.instead[said.body] += 1
+            return Decision(instead=said)
+        return Decision("near" if (said == "ours") != self.swapped else "far")
 
     def resolve_additions(self) -> None:
         """What both sides added is one entry; what only the far side added arrives."""
         free: dict[str, list[int]] = {}
         for here in sorted(self.added_near, reverse=True):
-            free.setdefault(self.near.entries[here].body, []).append(here)
+            free.setdefault(self.said_near[here].body, []).append(here)
         for there in sorted(self.added_far):
-            far = Version.of(self.far.entries[there])
+            far = self.said_far[there]
             if not free.get(far.body):
                 self.arrivals[there] = [far]
                 continue
-            slot = self.slots[free[far.body].pop()]
-            self.slot_of[there] = slot
-            near = Version.of(slot.entry)
-            winner = self.winner()
-            tags, clash = _merged_tags({}, near.tags, far.tags, prefer_far=winner == "far")
-            slot.versions = [made(near.category, near.body, tags, near, far)]
-            if clash or near.category != far.category:
-                self.report("tags" if clash else "category", None, near, far)
+            here = free[far.body].pop()
+            self.slot_of[there] = slot = self.slots[here]
+            near = self.said_near[here]
+            slot.versions = [self._one_of(near, far)]
+
+    def _one_of(self, near: Version, far: Version) -> Version:
+        """The one entry that two additions of the same words are; it stays where the near side has it."""
+        tags, clash = merged_tags(None, near, far)
+        if not clash and near.category == far.category:
+            return made(near.category, near.body, tags, near, far)
+        reason: Reason = "tags" if clash else "category"
+        said = self.decide(reason, None, near, far)
+        self.report(reason, None, near, far, is_open=said.is_open)
+        if said.hand == "far":
+            tags, _ = merged_tags(None, near, far, prefer_far=True)
+        return said.instead or made(near.category, near.body, tags, near, far)
 
     def drop_repeated(self) -> None:
         """Leave no text in more places than the side has it in that has it most often."""
-        near = Counter(entry.body for entry in self.near.entries)
-        far = Counter(entry.body for entry in self.far.entries)
+        near = Counter(version.body for version in self.said_near)
+        far = Counter(version.body for version in self.said_far)
         seen: Counter[str] = Counter()
         for versions in (
             *(slot.versions for slot in self.slots),
@@ -222,19 +238,19 @@ class Merging:
         ):
             for version in versions.copy():
                 seen[version.body] += 1
-                if seen[version.body] > max(near[version.body], far[version.body]):
+                if seen[version.body] > max(near[version.body], far[version.body], self.instead[version.body]):
                     versions.remove(version)
 
     def _keep_last(self) -> None:
         """Keep a text that each side has still, where one took out one of two places and the other the other."""
         left = {version.body for slot in self.slots for version in slot.versions}
         left |= {version.body for versions in self.arrivals.values() for version in versions}
-        far = {entry.body for entry in self.far.entries}
-        base = {entry.body for entry in self.base.entries}
-        for slot in self.slots:
-            body = slot.entry.body
+        far = {version.body for version in self.said_far}
+        base = {version.body for version in self.said_in_base}
+        for slot, version in zip(self.slots, self.said_near, strict=True):
+            body = version.body
             if not slot.versions and body in far and body in base and body not in left:
-                slot.versions = [Version.of(slot.entry)]
+                slot.versions = [version]
                 left.add(body)
 
     def _place_arrivals(self) -> dict[str, list[Version]]:
@@ -252,12 +268,16 @@ class Merging:
                 neighbour[entry.category] = slot
         return first
 
-    def report(self, reason: Reason, base: Version | None, near: Version | None, far: Version | None) -> None:
+    def report(
+        self, reason: Reason, base: Version | None, near: Version | None, far: Version | None, *, is_open: bool
+    ) -> None:
         """Note a conflict, if it is open."""
-        if self.precedence is not None:
-            return
+        if is_open:
+            self.conflicts.append(self._conflict(reason, base, near, far))
+
+    def _conflict(self, reason: Reason, base: Version | None, near: Version | None, far: Version | None) -> Conflict:
         ours, theirs = (far, near) if self.swapped else (near, far)
-        self.conflicts.append(Conflict(reason, base, ours, theirs))
+        return Conflict(reason, base, ours, theirs)
 
     def _title(self) -> str | None:
         """The document's title: the far side's if only that changed it, else the near side's, with a conflict."""
@@ -267,8 +287,11 @@ class Merging:
         if near == base:
             return far
         versions = [None if title is None else Version("", title, {}, title) for title in (base, near, far)]
-        self.report("title", *versions)
-        return far if self.winner() == "far" else near
+        said = self.decide("title", *versions)
+        self.report("title", *versions, is_open=said.is_open)
+        if said.instead is not None:
+            return said.instead.body
+        return far if said.hand == "far" else near
 
     def _titles(self) -> dict[str, str]:
         return {section.category: section.title for section in reversed(self.far.sections)}
@@ -282,19 +305,27 @@ def made(category: str, body: str, tags: dict[str, TagValue], near: Version, far
     return Version(category, body, tags, tag_blocks.write(tags, body))
 
 
-def _merged_tags(
-    base: dict[str, TagValue], near: dict[str, TagValue], far: dict[str, TagValue], *, prefer_far: bool
+def merged_tags(
+    base: Version | None, near: Version, far: Version, *, prefer_far: bool = False
 ) -> tuple[dict[str, TagValue], bool]:
-    """The tags of both sides, and whether they disagree on one; then the near side's counts, or the preferred one's."""
+    """The tags of both sides, and whether they disagree on one; then the near side's counts, or the preferred one's.
+
+    If one side reworded the entry, its ``verified_date`` is the one: the other side verified other words.
+    """
     merged: dict[str, TagValue] = {}
     clash = False
-    for key in _in_order([*near, *far]):
-        was, here, there = base.get(key), near.get(key), far.get(key)
-        if there in (here, was):
+    before = {} if base is None else base.tags
+    worded = near if base is None or near.body != base.body else far
+    one_reworded = near.body != far.body
+    for key in _in_order([*worded.tags, *near.tags, *far.tags] if one_reworded else [*near.tags, *far.tags]):
+        was, here, there = before.get(key), near.tags.get(key), far.tags.get(key)
+        if key == _VERIFIED and one_reworded:
+            value = worded.tags.get(key)
+        elif there in (here, was):
             value = here
         elif here == was:
             value = there
-        elif key in _LATER_WINS and _is_date(here) and _is_date(there):
+        elif key == _VERIFIED and _is_date(here) and _is_date(there):
             value = max(str(here), str(there))
         else:
             clash = True

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.model.merge import Conflict, Merge, Merging, Outcome, Side, alike, made
+from catmem.model.conflict import Conflict, Side
+from catmem.model.merge import Merge, Merging, Outcome, alike
 from catmem.model.version import Version
 
 if TYPE_CHECKING:
+    from catmem.model.conflict import Reason
     from catmem.model.document import Document
-    from catmem.model.merge import Reason
 
 
 def merge_into(ours: Document, base: Document, theirs: Document, *, precedence: Side = "ours") -> Merge:
@@ -37,24 +38,11 @@ class _Bringing(Merging):
         return super().removal(base, near, far)
 
     def both_changed(self, base: Version, near: Version, far: Version) -> Outcome:
-        if near.body == base.body != far.body:
-            return self._reworded(base, near, far)
         if near.body in {base.body, far.body}:
             return super().both_changed(base, near, far)
         if only_verified(base, far):
             return Outcome([near], None)
-        return Outcome([near if self.winner() == "near" else far], "body")
-
-    def _reworded(self, base: Version, near: Version, far: Version) -> Outcome:
-        """Their new words, with the tags of both sides; that we verified the old words says nothing of the new ones."""
-        outcome = super().both_changed(base, near, far)
-        verified = {key: value for key, value in far.tags.items() if key == "verified_date"}
-        versions: list[Version] = []
-        for version in outcome.versions:
-            tags = {key: value for key, value in version.tags.items() if key != "verified_date"} | verified
-            in_order = {key: tags[key] for key in (*far.tags, *tags) if key in tags}
-            versions.append(made(version.category, version.body, in_order, near, far))
-        return Outcome(versions, outcome.reason)
+        return Outcome([near if self.precedence == "ours" else far], "body")
 
     def resolve_additions(self) -> None:
         """A text that our category has already stays as it is; everything else arrives."""
@@ -81,7 +69,10 @@ class _Bringing(Merging):
         for versions in (*changed, *self.arrivals.values()):
             versions[:] = [version for version in versions if (version.category, version.body) not in kept]
 
-    def report(self, reason: Reason, base: Version | None, near: Version | None, far: Version | None) -> None:
+    def report(
+        self, reason: Reason, base: Version | None, near: Version | None, far: Version | None, *, is_open: bool
+    ) -> None:
+        del is_open  # precedence is only for what stays until somebody has looked at it
         self.conflicts.append(Conflict(reason, base, near, far))
 
 

@@ -9,7 +9,7 @@ from catmem.syntax import tags as tag_blocks
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from catmem.model.document import Entry, TagValue
+    from catmem.model.document import Document, Entry, TagValue
 
 
 class Version(NamedTuple):
@@ -33,6 +33,23 @@ class Version(NamedTuple):
         for key, value in pairs:
             tags.setdefault(key, value if isinstance(value, str) else list(value))
         return cls(category, body, tags, text)
+
+    @classmethod
+    def of_each(cls, *documents: Document) -> tuple[list[Version], ...]:
+        """The versions that the entries of each document are.
+
+        What several documents say is read once: the sides of a merge are alike but for a few entries.
+        """
+        known: dict[tuple[str, str, int], Version] = {}
+        return tuple([cls._known(entry, known) for entry in document.entries] for document in documents)
+
+    @classmethod
+    def _known(cls, entry: Entry, known: dict[tuple[str, str, int], Version]) -> Version:
+        key = (entry.category, entry.raw, entry.tag_limit)
+        version = known.get(key)
+        if version is None:
+            version = known[key] = cls.of(entry)
+        return version
 
     @property
     def id(self) -> str:

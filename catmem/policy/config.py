@@ -28,6 +28,9 @@ CONFIG_NAME = "catmem.yaml"
 DEFAULT_RECENCY_DAYS = 30
 """Days after which a search lets a fact count 1/e of a new one, where the root does not say."""
 
+DEFAULT_CLOCK_SKEW = 3600
+"""Seconds that the time of an envelope may lie before or after the time here."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -79,12 +82,24 @@ class Rollout:
 
 
 @dataclass(frozen=True, slots=True)
+class Signing:
+    """Whether envelopes must be signed, where the keys of agents are, and how far apart clocks may be, in seconds.
+
+    ``keys`` is ``None`` where the root does not say: then each root has a folder in the home of whoever runs it.
+    """
+
+    required: bool = False
+    keys: str | None = None
+    clock_skew: int = DEFAULT_CLOCK_SKEW
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The configuration of the folder ``root``; ``path`` is its ``catmem.yaml``, or ``None`` if it has none.
 
     ``stale_after``, ``recency_days`` and ``domains`` (by domain) are in days, ``limits`` in characters by target.
     ``prompt``, ``tag_schemas`` and ``lint`` are as the file says them; profiles merge ``prompt`` and ``limits`` under
-    their own.
+    their own. ``agents`` gives the profile of each agent that is not called like its own.
     """
 
     root: Path
@@ -93,6 +108,7 @@ class Config:
     homes: str = "homes"
     store: str = "files"
     on_drift: Literal["adopt", "refuse", "merge"] = "adopt"
+    on_stale: Literal["refuse", "branch"] = "refuse"
     durability: Literal["full", "journal"] = "full"
     taxonomy: Taxonomy = field(default_factory=Taxonomy)
     tag_schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -102,6 +118,8 @@ class Config:
     domains: Mapping[str, int] = field(default_factory=dict)
     prompt: Mapping[str, Any] = field(default_factory=dict)
     rollout: Rollout = field(default_factory=Rollout)
+    signing: Signing = field(default_factory=Signing)
+    agents: Mapping[str, str] = field(default_factory=dict)
     lint: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -153,6 +171,11 @@ def days(text: str) -> int:
     return int(text.removesuffix("d"))
 
 
+def seconds(text: str) -> int:
+    """The number of seconds that a checked value such as ``"90s"``, ``"5m"`` or ``"1h"`` says."""
+    return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
+
+
 def is_name(name: str) -> bool:
     """Whether ``name`` can be the name of a profile."""
     return bool(_NAME.fullmatch(name))
@@ -196,12 +219,13 @@ class _Source:
 def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
     _check_homes(source, data.get("homes", "homes"))
     for key in ("homes", "profiles"):
-        _check_tilde(source, key, data.get(key, ""))
+        _check_tilde(source, (key,), data.get(key, ""))
     _check_tags(source, data.get("tags", {}))
+    _check_agents(source, data.get("agents", {}))
     taxonomy = data.get("taxonomy", {})
     domains = data.get("domains", {})
     rollout = data.get("rollout", {})
-    plain = ("profiles", "homes", "store", "on_drift", "durability", "limits", "prompt", "lint")
+    plain = ("profiles", "homes", "store", "on_drift", "on_stale", "durability", "limits", "prompt", "agents", "lint")
     return Config(
         root=root,
         path=source.path,
@@ -215,8 +239,22 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
         recency_days=data.get("search", {}).get("recency_days", DEFAULT_RECENCY_DAYS),
         domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
         rollout=Rollout(rollout.get("mode", "enforce"), rollout.get("canary")),
+        signing=_signing(source, data.get("signing", {})),
         **{key: data[key] for key in plain if key in data},
     )
+
+
+def _signing(source: _Source, said: Mapping[str, Any]) -> Signing:
+    keys = said.get("keys")
+    if keys is not None:
+        _check_tilde(source, ("signing", "keys"), keys)
+    return Signing(said.get("required", False), keys, seconds(said.get("clock_skew", "1h")))
+
+
+def _check_agents(source: _Source, agents: Mapping[str, str]) -> None:
+    if "person" in agents:
+        message = "person is whoever has no profile, and cannot be an agent with one"
+        raise source.fault(("agents", "person"), "reserved_agent", message, "Remove it, or choose another name.")
 
 
 def _check_homes(source: _Source, homes: str) -> None:
@@ -225,10 +263,10 @@ def _check_homes(source: _Source, homes: str) -> None:
         raise source.fault(("homes",), "bad_template", message, "Write a folder, or a template with {name} in it.")
 
 
-def _check_tilde(source: _Source, key: str, path: str) -> None:
+def _check_tilde(source: _Source, key: KeyPath, path: str) -> None:
     if path.startswith("~") and not path.startswith("~/") and path != "~":
         message = f"{shown(path)} begins with the home folder of another user"
-        raise source.fault((key,), "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
+        raise source.fault(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
 
 
 def _check_tags(source: _Source, tags: Mapping[str, Any]) -> None:

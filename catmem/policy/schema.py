@@ -314,8 +314,13 @@ def _worded(error: ValidationError) -> Iterator[_Fault]:
             if name not in known:
                 yield (*key, name), f"the key {shown(name)} is not known here", suggestion(name, known, "known keys")
         return
-    if rule == "required":
-        missing = [name for name in wanted if name not in value]
+    if rule in {"required", "dependentRequired"}:
+        asked = (
+            wanted
+            if rule == "required"
+            else [name for given, names in wanted.items() if given in value for name in names]
+        )
+        missing = [name for name in asked if name not in value]
         yield key, f"the key {', '.join(missing)} is missing", "Add it."
         return
     if "propertyNames" in error.absolute_schema_path:

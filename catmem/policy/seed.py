@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
+    from catmem.model.conflict import Conflict
     from catmem.model.document import Document
-    from catmem.model.merge import Conflict
     from catmem.policy.config import Taxonomy
     from catmem.policy.profile import Profile
 
@@ -294,8 +294,15 @@ def _held_back(arriving: Sequence[Seeded], base: Sequence[Seeded], conflicts: It
         if index is not None:
             seeded[index : index + 1] = [] if was is None else [was]
         elif was is not None:
-            seeded.append(was)
+            seeded.insert(_place(was, seeded, base), was)
     return seeded
+
+
+def _place(was: Seeded, seeded: Sequence[Seeded], base: Sequence[Seeded]) -> int:
+    """Where an entry of the base goes back: behind what stood before it there, since entries pair in file order."""
+    keys = [each.key for each in seeded]
+    before = next((each.key for each in reversed(base[: base.index(was)]) if each.key in keys), None)
+    return 0 if before is None else keys.index(before) + 1
 
 
 def _find(seeded: Sequence[Seeded], version: Version | None) -> int | None:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, ConfigError, UnreadableError
+from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
 from catmem.model.layout import formatted, is_shared, repeated_entries
 from catmem.policy.config import find_root
 from catmem.reading import read_bounded
-from catmem.service.stores import FILE_NAMES, store_of_file
+from catmem.service import gate
+from catmem.service.stores import FILE_NAMES, keeps_files, store_of_file
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
 from catmem.store.files.folder import SIDECAR
@@ -57,6 +58,12 @@ def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path
     where there are neither paths nor files nor a root.
     """
     named = [_named(path) for path in paths]
+    if not named and not workspace.keeps_files:
+        raise StoreError(
+            "this root keeps its memory in a database, so it has no memory files",
+            code="not_here",
+            hint="Name the files that are meant.",
+        )
     if not named:
         every = (
             (workspace.path(name, target), profile.allow_outside)
@@ -158,16 +165,38 @@ def apply_format(workspace: Workspace, planned: PlannedFormat) -> None:
     if not planned.changes:
         return
     old, new = planned.old.encode(), planned.new.encode()
-    if is_in_store(workspace, planned.path):
-        with closing(store_of_file(workspace.config, planned.path)) as store:
-            store.commit(str(planned.path), bytes_digest(old), lambda _: new, Change(op="fmt"))
+    entity = entity_at(workspace, planned.path)
+    if entity is not None or has_journal(planned.path):
+        commit_file(workspace, planned.path, entity, (old, new), Change(op="fmt"))
     else:
         rewrite_file(planned.path, old, new)
 
 
-def is_in_store(workspace: Workspace, path: Path) -> bool:
-    """Whether a file is one of a profile of the root, or lies in a folder that a store has used before."""
+def commit_file(
+    workspace: Workspace, path: Path, entity: str | None, texts: tuple[bytes, bytes], change: Change
+) -> None:
+    """Commit the second of two texts to the store of a file that holds the first one.
+
+    Where the file is an ``entity`` of the root this goes through the gate.
+    """
+    old, new = texts
+    with closing(store_of_file(workspace.config, path)) as store:
+        if entity is None:
+            store.commit(str(path), bytes_digest(old), lambda _: new, change)
+        else:
+            gate.commit(workspace, entity, bytes_digest(old), lambda _: new, change, store)
+
+
+def has_journal(path: Path) -> bool:
+    """Whether a file lies in a folder that a store has used before. A root keeps other things in ``.catmem`` too."""
+    return os.path.lexists(path.resolve().parent / SIDECAR / "journal")
+
+
+def entity_at(workspace: Workspace, path: Path) -> str | None:
+    """The entity that a file is, ``None`` for one of no profile of the root."""
+    if not keeps_files(workspace.config):
+        return None
     real = path.resolve()
-    if os.path.lexists(real.parent / SIDECAR):
-        return True
-    return any(workspace.path(name, target).resolve() == real for name in workspace.profiles() for target in FILE_NAMES)
+    every = ((name, target) for name in workspace.profiles() for target in FILE_NAMES)
+    found = (f"{name}/{target}" for name, target in every if workspace.path(name, target).resolve() == real)
+    return next(found, None)

@@ -1,48 +1,218 @@
 """The gate: the one place where a write of a root reaches its store.
 
-Whoever writes makes an ``Attempt``, which ends as a revision or as a refusal.
+Whoever writes makes an ``Attempt``, which ends as a revision or as a refusal, and in either case as one line of the
+audit log. Here is decided, too, which refusals are enforced (``rollout.py``).
+
+::
+
+    with gate.attempt(workspace, entity, op="put", agent=agent, prev=expected) as trying:
+        ...                                  raise: refused in any case
+        trying.refuse(error)                 refused where such refusals are enforced; else it goes on
+        trying.commit(expected, update, change)
 """
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from catmem.errors import CatmemError, StaleError
+from catmem.service.auditing.recording import record
+from catmem.service.rollout import SOFT, enforces
+from catmem.store.audit_line import Line, bounded
+from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from catmem.errors import CatmemError
     from catmem.service.workspace import Workspace
-    from catmem.store.contract import Change, Snapshot, Update
+    from catmem.store.contract import Change, Current, Snapshot, Store, Update
 
 
 @dataclass(slots=True)
 class Attempt:
-    """One write that somebody wants to make. ``prev`` is the revision or digest that it is made on, if one was said."""
+    """One write that somebody wants to make.
+
+    ``prev`` is the revision or digest that it is made on, if one was said. ``store`` takes the place of the root's:
+    that of one file, for whoever was given its path.
+    """
 
     workspace: Workspace
     entity: str
     op: str
     agent: str
     prev: str | None = None
+    store: Store | None = None
+    passed: list[CatmemError] = field(default_factory=list)
+    """Refusals that were not enforced."""
+    bypassed: bool = False
+    """Whether one of them would have been, but for a bypass."""
+    snapshot: Snapshot | None = None
+    """What the store answered."""
+    _made_on: Current | None = None
+    _unchanged: bool = False
+    _merged: bool = False
 
     def refuse(self, error: CatmemError) -> None:
-        """Raise a refusal where refusals of its kind are enforced; elsewhere the attempt goes on."""
-        raise error
+        """Raise a refusal where refusals of its kind are enforced; elsewhere the attempt goes on.
 
-    def commit(self, expected: str | None, update: Update, change: Change) -> Snapshot:
-        """Commit to the root's store; see ``Store.commit``."""
-        return self.workspace.store.commit(self.entity, expected, update, change)
+        This is for refusals that a rollout may let pass; ``bad_signature`` is one where there is no signature at all. A
+        wrong signature, and whatever else has to be refused always, is raised.
+        """
+        if not self._lets_pass(error):
+            raise error
+        self.passed.append(error)
+
+    def _lets_pass(self, error: CatmemError) -> bool:
+        if error.code not in SOFT:
+            return False
+        if not enforces(self.workspace.config.rollout, self.entity):
+            return True
+        from catmem.service.auditing.bypass import is_bypassed
+
+        if not is_bypassed(self.workspace):
+            return False
+        self.bypassed = True
+        return True
+
+    def commit(self, expected: str | None, update: Update, change: Change, *, rebases: bool = False) -> Snapshot:
+        """Commit to the store; see ``Store.commit``.
+
+        ``rebases`` says that ``update`` makes the change on whatever is there, with regard to ``Current.base``: then a
+        rollout may let a write pass that was made on an older revision. One that puts a whole text in the place of
+        another must not say so, unless it merges the two.
+        """
+        self.op, self.agent = change.op, change.agent
+        if expected is not None:
+            self.prev = expected
+        store = self.workspace.store if self.store is None else self.store
+
+        def watched(current: Current) -> bytes:
+            data = update(current)
+            self._made_on = current
+            self._unchanged = data == current.data and not change.merges
+            self._merged = bool(change.merges) or (current.base is not None and expected is not None)
+            return data
+
+        try:
+            self.snapshot = store.commit(self.entity, expected, watched, change)
+        except StaleError as error:
+            if not rebases:
+                raise
+            self.refuse(error)
+            # What the caller saw is told on: an entry that somebody changed since is not changed again unseen.
+            self.snapshot = store.commit(self.entity, expected, watched, replace(change, on_drift="merge"))
+        return self.snapshot
+
+    def notes(self) -> tuple[str, ...]:
+        """What to tell the writer of refusals that were not enforced, one line each."""
+        why = "a bypass is on" if self.bypassed else "they are not enforced yet"
+        return tuple(
+            f"this write would have been refused ({error.code}); such refusals are let pass since {why}"
+            for error in self.passed
+        )
+
+    def line(self, seconds: float, error: BaseException | None) -> Line:
+        """The attempt as a line of the audit log."""
+        status, reason = self._outcome(error)
+        prev = self.prev
+        if prev is None and self._made_on is not None and self.snapshot is not None:
+            prev = self._made_on.revision
+        return Line(
+            ts=timestamp(datetime.now(UTC)),
+            entity_id=bounded(self.entity),
+            op=self.op,
+            agent=bounded(self.agent),
+            prev_rev=None if prev is None else bounded(prev),
+            mem_rev=None if self.snapshot is None else self.snapshot.revision,
+            status=status,
+            reason=reason,
+            head_rev=self._head(),
+            seconds=round(seconds, 6),
+        )
+
+    def _outcome(self, error: BaseException | None) -> tuple[str, str | None]:
+        """Status and reason. What was committed is not refused, whatever went wrong after."""
+        if self.snapshot is None and error is not None:
+            return "refused", error.code if isinstance(error, CatmemError) else type(error).__name__
+        if self.passed:
+            codes = ",".join(dict.fromkeys(each.code for each in self.passed))
+            return "bypassed" if self.bypassed else "shadowed", codes
+        if self.snapshot is None or self._unchanged:
+            return "unchanged", None
+        if self._made_on is None:
+            return "repeated", None
+        if self.snapshot.branch:
+            return "branch", None
+        return "merged" if self._merged else "ok", None
+
+    def _head(self) -> str | None:
+        """The revision at the head, as far as that can be told: not of an entity that there is not."""
+        made = self.snapshot if self._made_on is not None and not self._unchanged else None
+        if made is not None and not made.branch:
+            return made.revision
+        try:
+            head = (self.workspace.store if self.store is None else self.store).head(self.entity)
+        except CatmemError:
+            return None  # it was refused for that very reason, or for another one that comes first
+        return "0" if head is None else head.revision
 
 
 @contextmanager
-def attempt(workspace: Workspace, entity: str, *, op: str, agent: str, prev: str | None = None) -> Iterator[Attempt]:
-    """An attempt, from the first check to its end: what is raised inside is its refusal."""
-    yield Attempt(workspace, entity, op, agent, prev)
+def attempt(  # noqa: PLR0913 - what is tried, by keyword
+    workspace: Workspace,
+    entity: str,
+    *,
+    op: str,
+    agent: str,
+    prev: str | int | None = None,
+    store: Store | None = None,
+    recorded: bool = True,
+) -> Iterator[Attempt]:
+    """An attempt, from the first check to its end: what is raised inside is its refusal.
+
+    ``recorded=False`` makes no line: for a dry run.
+    """
+    trying = Attempt(workspace, entity, op, agent, None if prev is None else str(prev), store)
+    begun = time.perf_counter()
+    failed: BaseException | None = None
+    try:
+        yield trying
+    except BaseException as error:
+        failed = error
+        raise
+    finally:
+        if recorded:
+            record(workspace, trying.line(time.perf_counter() - begun, failed))
 
 
-def commit(workspace: Workspace, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
-    """An attempt that is nothing but a commit; see ``Store.commit``."""
-    with attempt(workspace, entity, op=change.op, agent=change.agent, prev=expected) as trying:
+@contextmanager
+def checks(workspace: Workspace, entity: str, *, op: str, agent: str, recorded: bool = True) -> Iterator[None]:
+    """Checks that come before any attempt: what is raised inside is put down as a refused one."""
+    try:
+        yield
+    except CatmemError as error:
+        if recorded:
+            note_refusal(workspace, entity, op=op, agent=agent, error=error)
+        raise
+
+
+def note_refusal(workspace: Workspace, entity: str, *, op: str, agent: str, error: CatmemError) -> None:
+    """Put down an attempt that was refused before it came to the gate: what a plan had found out already."""
+    record(workspace, Attempt(workspace, entity, op, agent).line(0.0, error))
+
+
+def commit(  # noqa: PLR0913, PLR0917 - as Store.commit, and where
+    workspace: Workspace,
+    entity: str,
+    expected: str | None,
+    update: Update,
+    change: Change,
+    store: Store | None = None,
+) -> Snapshot:
+    """An attempt that is nothing but a commit; see ``Store.commit``. ``store`` is as for ``Attempt``."""
+    with attempt(workspace, entity, op=change.op, agent=change.agent, prev=expected, store=store) as trying:
         return trying.commit(expected, update, change)

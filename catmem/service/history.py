@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
-from catmem.errors import ConfigError, ForbiddenError, StoreError, UnknownNameError
+from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.policy.rights import Rights
 from catmem.policy.schema import suggestion
 from catmem.service import gate
@@ -20,24 +18,8 @@ from catmem.service.writing.writer import Written
 from catmem.store.contract import Change, sees, stale
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Current, Revision
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """One revision that ``replay`` wrote out."""
-
-    entity: str
-    revision: str
-    path: Path
-    digest: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The revision as JSON-ready data."""
-        return {"entity": self.entity, "revision": self.revision, "path": str(self.path), "digest": self.digest}
 
 
 def entity_of(workspace: Workspace, name: str) -> str:
@@ -79,9 +61,17 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
 
     Only a person and a tier-1 profile may. Raises ``ForbiddenError``, ``UnknownRevisionError`` and ``RefusedError``.
     """
+    agent = actor or "person"
+    with gate.attempt(workspace, entity, op="restore", agent=agent, prev=expected, recorded=not dry_run) as trying:
+        return _restored(workspace, trying, revision, checked_expected(expected), actor, dry_run=dry_run)
+
+
+def _restored(  # noqa: PLR0913 - as restore
+    workspace: Workspace, trying: gate.Attempt, revision: str, seen: str | None, actor: str | None, *, dry_run: bool
+) -> Written:
     if actor is not None:
         refuse_bounded(workspace, actor, "restore old revisions")
-    name, seen = entity_of(workspace, entity), checked_expected(expected)
+    name = trying.entity = entity_of(workspace, trying.entity)
     old = workspace.store.read(name, revision).data
     before = workspace.store.read(name)
     data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
@@ -98,7 +88,7 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
             return old
 
         change = Change(op="restore", agent=actor or "person", note={"restored": revision})
-        written = gate.commit(workspace, name, seen, update, change)
+        written = trying.commit(seen, update, change)
         found, digest, adopted = written.revision, written.digest, written.adopted
     owner, _, target = name.partition("/")
     text = _text(old)
@@ -114,38 +104,6 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         notes=(on_adoption(adopted),) if adopted else (),
         adopted=adopted,
     )
-
-
-def replay(workspace: Workspace, to: Path, entity: str | None = None) -> list[Replayed]:
-    """Rebuild every revision from the journals and write it as ``TO/<profile>/<FILE>/<revision>.md``.
-
-    ``to`` must be new or empty. Raises ``StoreError``; what was rebuilt until then stays there.
-    """
-    names = [entity_of(workspace, entity)] if entity else all_entities(workspace)
-    try:
-        to.mkdir(parents=True, exist_ok=True)
-        if any(to.iterdir()):
-            raise ConfigError(
-                "the folder is not empty", code="not_empty", path=to, hint="Name a new folder, or an empty one."
-            )
-        return [done for name in names for done in _replayed(workspace, to, name)]
-    except OSError as error:
-        raise StoreError(
-            f"cannot be written: {error.strerror or error}",
-            code="not_writable",
-            path=to,
-            hint="Nothing of the root was touched. Check the rights of the folder and the space on the disk.",
-        ) from error
-
-
-def _replayed(workspace: Workspace, to: Path, entity: str) -> Iterator[Replayed]:
-    owner, _, target = entity.partition("/")
-    folder = to / owner / Path(FILE_NAMES[target]).stem
-    for revision, data in workspace.store.replay(entity):
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{revision.revision}.md"
-        path.write_bytes(data)
-        yield Replayed(entity, revision.revision, path, revision.digest)
 
 
 def refuse_bounded(workspace: Workspace, actor: str, what: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,7 @@ from catmem.policy.budget import limit_of, size_of
 from catmem.policy.migration import plan_migration
 from catmem.reading import read_bounded
 from catmem.service import gate
-from catmem.service.formatting import is_in_store, memory_files
-from catmem.service.stores import FILE_NAMES, store_of_file
+from catmem.service.formatting import commit_file, entity_at, has_journal, memory_files
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
 from catmem.store.files.backups import backups, keep_backup
@@ -81,7 +79,7 @@ def plan_file(workspace: Workspace, path: Path, *, may_be_link: bool = True) -> 
     except CatmemError as error:
         error.path = str(path)
         raise
-    entity = _entity_of(workspace, path)
+    entity = entity_at(workspace, path)
     warnings = tuple(_warnings(workspace, entity, migration)) if entity and migration.changes else ()
     return PlannedMigration(path, entity, migration, warnings)
 
@@ -103,9 +101,8 @@ def apply_migration(workspace: Workspace, planned: PlannedMigration) -> Migrated
         return Migrated(revision, found.parents[0])
     backup, made = _keep(planned.path, old)
     try:
-        if is_in_store(workspace, planned.path):
-            with closing(store_of_file(workspace.config, planned.path)) as store:
-                store.commit(str(planned.path), bytes_digest(old), lambda _: new, change)
+        if has_journal(planned.path):
+            commit_file(workspace, planned.path, None, (old, new), change)
         else:
             rewrite_file(planned.path, old, new)
     except CatmemError:
@@ -113,13 +110,6 @@ def apply_migration(workspace: Workspace, planned: PlannedMigration) -> Migrated
             backup.unlink(missing_ok=True)  # there is nothing to take back
         raise
     return Migrated(backup=backup)
-
-
-def _entity_of(workspace: Workspace, path: Path) -> str | None:
-    real = path.resolve()
-    every = ((name, target) for name in workspace.profiles() for target in FILE_NAMES)
-    found = (f"{name}/{target}" for name, target in every if workspace.path(name, target).resolve() == real)
-    return next(found, None)
 
 
 def _keep(path: Path, data: bytes) -> tuple[Path, bool]:

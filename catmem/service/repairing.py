@@ -13,7 +13,7 @@ from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.service import gate
 from catmem.service.history import entity_of
-from catmem.service.upkeep import file_store
+from catmem.service.upkeep import lasting_store
 from catmem.service.writing.budget import Usage, limit_of, size_of
 from catmem.service.writing.remarks import on_adoption
 from catmem.service.writing.writer import Written
@@ -70,8 +70,7 @@ def plan_repair(workspace: Workspace, entity: str, how: Remedy | None = None) ->
     name = entity_of(workspace, entity)
     data = workspace.store.peek(name)
     owner, _, target = name.partition("/")
-    beside = workspace.path(owner, target)
-    beside = beside.with_name(beside.stem + _MOVED)
+    beside = _beside(workspace, owner, target)
     try:
         document = workspace.parse(data)
     except NotUtf8Error as error:
@@ -102,13 +101,17 @@ def plan_repair(workspace: Workspace, entity: str, how: Remedy | None = None) ->
     return RepairPlan(name, "entry_too_large", chosen, data, _split(document, most), b"", None, message)
 
 
+def _beside(workspace: Workspace, owner: str, target: str) -> Path:
+    """The file to which a repair moves what does not fit: beside the memory file, for a database in the root."""
+    if not workspace.keeps_files:
+        return workspace.root / f"{owner}-{target}{_MOVED}"
+    path = workspace.path(owner, target)
+    return path.with_name(path.stem + _MOVED)
+
+
 def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:
     """Make a planned repair. Raises ``DriftError`` if the file is no longer what the plan was made on."""
-    store = file_store(workspace)
     owner, _, target = plan.entity.partition("/")
-    if plan.changes:
-        store.backup(plan.entity)
-        _keep_moved(plan)
 
     def update(current: Current) -> bytes:
         if current.data != plan.before:
@@ -117,7 +120,12 @@ def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:
             )
         return plan.after
 
-    written = gate.commit(workspace, plan.entity, None, update, Change(op="repair", note={"how": plan.how}))
+    with gate.attempt(workspace, plan.entity, op="repair", agent="person") as trying:
+        store = lasting_store(workspace)
+        if plan.changes:
+            store.backup(plan.entity)
+            _keep_moved(plan)
+        written = trying.commit(None, update, Change(op="repair", note={"how": plan.how}))
     text = plan.after.decode()
     return Written(
         entity=plan.entity,

@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import UnknownNameError
+from catmem.errors import CatmemError, StoreError, UnknownNameError
 from catmem.model.document import parse
 from catmem.model.merge import merge
+from catmem.policy.config import expand_user
 from catmem.policy.profile import memory_dir
 from catmem.store.contract import Merged
 from catmem.store.files.folder import Place
@@ -25,18 +26,71 @@ if TYPE_CHECKING:
 FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
 """The file of each target, in the folder of a profile."""
 
+_SQLITE = "sqlite:///"
 
-def open_store(config: Config, profile: Callable[[str], Profile], names: Iterable[str] = ()) -> Store:
+
+def open_store(
+    config: Config,
+    profile: Callable[[str], Profile],
+    names: Iterable[str] = (),
+    parse: Callable[[bytes], Document] | None = None,
+) -> Store:
     """The store that ``catmem.yaml`` names, for the entities of the profiles that ``profile`` finds by name.
 
-    ``names`` are the profiles whose entities ``verify`` looks at.
+    ``names`` are the profiles whose entities ``verify`` looks at in files. ``parse`` is how the root reads a document,
+    where it has a way that remembers. Raises ``StoreError`` if a library is missing, or the URL is none.
     """
+    if not keeps_files(config):
+        return _sql_store(config, profile, parse or (lambda data: parse_file(config, data)))
     return FileStore(
         lambda entity: locate(config, profile, entity),
         [f"{name}/{target}" for name in names for target in FILE_NAMES],
         merge=lambda base, ours, theirs: merge_files(config, base, ours, theirs),
         durable=config.durability == "full",
     )
+
+
+def keeps_files(config: Config) -> bool:
+    """Whether the entities of a root are files."""
+    return config.store == "files"
+
+
+def _sql_store(config: Config, profile: Callable[[str], Profile], parse: Callable[[bytes], Document]) -> Store:
+    try:
+        from catmem.store.sql.store import SqlStore
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            f"the store of this root is a database, and {error.name} is not installed",
+            code="missing_extra",
+            path=config.path,
+            hint=f"Run: pip install 'catmem[{'sql' if config.store.startswith(_SQLITE) else 'postgres'}]'",
+        ) from error
+    from catmem.service.rows import RowCodec
+
+    return SqlStore(store_url(config), RowCodec(parse, _tiers(profile)), folder=config.root)
+
+
+def store_url(config: Config) -> str:
+    """The URL of a root's database; the path of a SQLite file is taken from the root."""
+    if not config.store.startswith(_SQLITE):
+        return config.store
+    path, mark, options = config.store.removeprefix(_SQLITE).partition("?")
+    return f"{_SQLITE}{config.root / expand_user(path)}{mark}{options}"
+
+
+def _tiers(profile: Callable[[str], Profile]) -> Callable[[str], int | None]:
+    """The tier that the rows of an entity show. It is looked up once: rows show it, and nothing depends on it."""
+    known: dict[str, int | None] = {}
+
+    def tier(entity: str) -> int | None:
+        if entity not in known:
+            try:
+                known[entity] = profile(entity.partition("/")[0]).tier
+            except CatmemError:
+                known[entity] = None  # a profile that is gone, or not right: its entries are there all the same
+        return known[entity]
+
+    return tier
 
 
 def store_of_file(config: Config, path: Path) -> FileStore:

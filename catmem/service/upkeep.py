@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +21,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.service.workspace import Workspace
-    from catmem.store.files.doctor import Feature
-    from catmem.store.files.journal import Anchor as End
+    from catmem.store.contract import Store
+    from catmem.store.lasting import Anchor as End
+    from catmem.store.lasting import Feature, LastingStore
+    from catmem.store.sql.store import SqlStore
 
 
-def file_store(workspace: Workspace) -> FileStore:
-    """The file store of a root.
+def lasting_store(workspace: Workspace) -> LastingStore:
+    """The store of a root that can be looked after: files or a database.
 
-    Raises ``StoreError`` (``not_here``) for a root that keeps its entries elsewhere, and ``ConfigError`` (``no_root``)
-    for a folder that is none: whoever looks after nothing would be told that all is well.
+    Raises ``StoreError`` (``not_here``) for one that lives as long as its process, and ``ConfigError`` (``no_root``)
+    for a folder that is no root: whoever looks after nothing would be told that all is well.
     """
     if workspace.config.path is None and not workspace.profiles():
         raise ConfigError(
@@ -38,11 +41,20 @@ def file_store(workspace: Workspace) -> FileStore:
             hint="Go to the root or name it with --root; 'catmem init' makes one.",
         )
     store = workspace.store
-    if not isinstance(store, FileStore):
+    if not (isinstance(store, FileStore) or sql_store(store)):
         raise StoreError(
-            "this root does not keep its entries in files", code="not_here", hint="This command is for file stores."
+            "this root keeps nothing on a disk", code="not_here", hint="This command is for stores that last."
         )
-    return store
+    return store  # type: ignore[return-value]
+
+
+def sql_store(store: Store) -> SqlStore | None:
+    """The store, if it is a database. Its library is loaded only where it is in use."""
+    if "catmem.store.sql.store" not in sys.modules:
+        return None
+    from catmem.store.sql.store import SqlStore
+
+    return store if isinstance(store, SqlStore) else None
 
 
 # --- fsck ---------------------------------------------------------------------------------------------------------
@@ -71,7 +83,7 @@ class FsckReport:
 
 def fsck(workspace: Workspace, *, repair: bool = False) -> FsckReport:
     """Look over every store of the root; with ``repair`` mend what is safe to mend first."""
-    store = file_store(workspace)
+    store = lasting_store(workspace)
     done = store.mend() if repair else []
     return FsckReport((*store.verify(), *_not_text(workspace)), tuple(done))
 
@@ -114,14 +126,19 @@ class Anchor:
 def anchor(workspace: Workspace) -> list[Anchor]:
     """The ends of all journals of the root. Folders are told from the root."""
     return [
-        Anchor(os.path.relpath(folder, workspace.root), end["store"], end["sequence"], end["line"])
-        for folder, end in file_store(workspace).anchors()
+        Anchor(told_from(workspace.root, folder), end["store"], end["sequence"], end["line"])
+        for folder, end in lasting_store(workspace).anchors()
     ]
+
+
+def told_from(root: Path, place: Path) -> str:
+    """A path from the root; an entity of a database is called as it is."""
+    return os.path.relpath(place, root) if place.is_absolute() else str(place)
 
 
 def check_anchor(workspace: Workspace, text: str) -> list[Fault]:
     """What the journals no longer hold of the anchors in ``text``, one JSON object a line."""
-    store = file_store(workspace)
+    store = lasting_store(workspace)
     if not text.strip():
         raise ConfigError("there is no anchor in it", code="bad_anchor", hint="Give what 'catmem anchor' printed.")
     return [
@@ -132,7 +149,7 @@ def check_anchor(workspace: Workspace, text: str) -> list[Fault]:
     ]
 
 
-def _check(store: FileStore, number: int, line: str) -> Iterator[Fault]:
+def _check(store: LastingStore, number: int, line: str) -> Iterator[Fault]:
     try:
         said = json.loads(line)
         end: End = {"store": str(said["store"]), "sequence": int(said["sequence"]), "line": str(said["line"])}
@@ -210,15 +227,29 @@ def doctor(workspace: Workspace) -> DoctorReport:
         installed = version("catmem")
     except PackageNotFoundError:
         installed = "not installed"
+    database = sql_store(workspace.store)
+    if database is not None:
+        folders: tuple[FolderReport, ...] = (_examined_database(database),)
+    else:
+        folders = tuple(_folders(workspace))
+    return DoctorReport(str(workspace.root), platform.python_version(), installed, platform.platform(), folders)
+
+
+def _examined_database(database: SqlStore) -> FolderReport:
+    try:
+        version, features = database.features()
+    except StoreError as error:
+        note = f"{error.message}. {error.hint or ''}".strip()
+        return FolderReport(database.name, "", (), store=False, records=None, note=note)
+    records = sum(end["sequence"] for _, end in database.anchors())
+    return FolderReport(database.name, version, tuple(features), store=True, records=records, note=None)
+
+
+def _folders(workspace: Workspace) -> Iterator[FolderReport]:
     folders = {memory_dir(profile, workspace.config): None for profile in workspace.profiles().values()}
-    ends = {folder: end["sequence"] for folder, end in file_store(workspace).anchors()}
-    return DoctorReport(
-        str(workspace.root),
-        platform.python_version(),
-        installed,
-        platform.platform(),
-        tuple(_examined(folder, ends.get(folder)) for folder in folders),
-    )
+    ends = {folder: end["sequence"] for folder, end in lasting_store(workspace).anchors()}
+    for folder in folders:
+        yield _examined(folder, ends.get(folder))
 
 
 def _examined(folder: Path, records: int | None) -> FolderReport:

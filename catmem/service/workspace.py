@@ -7,11 +7,12 @@ prompt that stays the same until they ask for a new one.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from catmem.errors import CatmemError, UnknownNameError, UnreadableError
+from catmem.errors import CatmemError, StaleError, UnknownNameError, UnreadableError
 from catmem.model.document import Document, parse
 from catmem.policy.access import View, visible
 from catmem.policy.config import Config, find_root, load_config
@@ -21,15 +22,15 @@ from catmem.policy.prompt import TARGETS, Prompt, build_prompt
 from catmem.policy.rights import Rights
 from catmem.reading import read_bounded
 from catmem.service.clock import today
+from catmem.service.counts import Counts
 from catmem.service.listing import ListedEntry, Notice, list_documents, notices
 from catmem.service.session import Session
-from catmem.service.writing.operation import Operation
+from catmem.service.writing.operation import Operation, op_of
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
-    from pathlib import Path
 
     from catmem.model.document import Problem
     from catmem.policy.profile import Profile
@@ -39,10 +40,15 @@ if TYPE_CHECKING:
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
     from catmem.service.ages.history import FirstSeen
+    from catmem.service.gate import Attempt
+    from catmem.service.merging.branches import Branch
+    from catmem.service.merging.deciding import How as HowMerged
+    from catmem.service.merging.merging import Joined
     from catmem.service.searching.search import Found, Narrowing
     from catmem.service.seeding.plan import SeedPlan, SeedResult
-    from catmem.service.writing.writer import How, Written
-    from catmem.store.contract import OnDrift, Store
+    from catmem.service.writing.writer import How, Writer, Written
+    from catmem.store.contract import OnDrift, OnStale, Store
+    from catmem.store.envelope import Envelope
 
 __all__ = ["FILE_NAMES", "ListedEntry", "Notice", "Reading", "Session", "Workspace"]
 
@@ -73,8 +79,8 @@ class Workspace:
 
     The writing verbs (``add``, ``replace``, ``remove``, ``move``, ``verify``, and ``write`` for several at once) take
     the profile whose file it is, and by keyword what ``How`` lists: ``expected``, ``actor``, ``dry_run``, ``on_drift``,
-    ``op_id``. Each writes one revision or nothing, and raises ``EditError`` and its kinds, ``ForbiddenError``,
-    ``UnknownNameError``, ``RefusedError`` and its kinds, ``StoreError``.
+    ``on_stale``, ``op_id``. Each writes one revision or nothing, and raises ``EditError`` and its kinds,
+    ``ForbiddenError``, ``UnknownNameError``, ``RefusedError`` and its kinds, ``StoreError``.
     """
 
     config: Config
@@ -84,6 +90,8 @@ class Workspace:
     _indexes: tuple[tuple[bytes, Index], ...] = field(default=(), init=False, repr=False, compare=False)
     _ages: dict[str, FirstSeen] = field(default_factory=dict, init=False, repr=False, compare=False)
     _ages_notes: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    counts: Counts = field(default_factory=Counts, init=False, repr=False, compare=False)
+    """What became of the writes that were made through this workspace."""
 
     @classmethod
     def open(cls, folder: str | Path = ".", *, search: bool = True, store: Store | None = None) -> Workspace:
@@ -107,7 +115,7 @@ class Workspace:
         if store is None:
             from catmem.service.stores import open_store
 
-            store = open_store(self.config, self.profile, profile_names(self.config.profiles_dir))
+            store = open_store(self.config, self.profile, profile_names(self.config.profiles_dir), self.parse)
             object.__setattr__(self, "_opened", store)
         return store
 
@@ -130,7 +138,10 @@ class Workspace:
         return profile
 
     def path(self, name: str, target: str) -> Path:
-        """Where a profile's ``user`` or ``memory`` file is, whether it exists or not."""
+        """Where a profile's ``user`` or ``memory`` file is, whether it exists or not.
+
+        For an entity in a database it is a name for messages, such as ``sqlite:trinity/user``.
+        """
         return self._path(self.profile(name), target)
 
     # --- reading ---------------------------------------------------------------------------------------------------
@@ -222,8 +233,11 @@ class Workspace:
         return Session(self, name, as_of, style)
 
     def missing_files(self, name: str) -> tuple[Path, ...]:
-        """The files that a profile could have and has not."""
+        """The files that a profile could have and has not; in a database, the entities that hold nothing."""
         profile = self.profile(name)
+        if not self.keeps_files:
+            empty = (target for target in TARGETS if not self.store.peek(f"{profile.name}/{target}"))
+            return tuple(self._path(profile, target) for target in empty)
         paths = [self._path(profile, target) for target in TARGETS]
         return tuple(path for path in paths if not os.path.lexists(path))
 
@@ -243,7 +257,14 @@ class Workspace:
         """Keep the document of some bytes: who writes often would have the same large file parsed again and again."""
         object.__setattr__(self, "_recent", ((data, document), *self._recent[: _REMEMBERED - 1]))
 
+    @property
+    def keeps_files(self) -> bool:
+        """Whether the root's entities are files, which others may read and write too."""
+        return self.config.store == "files"
+
     def _path(self, profile: Profile, target: str) -> Path:
+        if not self.keeps_files:
+            return Path(self.config.store.partition(":")[0] + f":{profile.name}") / _known_target(target)
         return memory_dir(profile, self.config) / FILE_NAMES[_known_target(target)]
 
     def _document(self, profile: Profile, target: str) -> Document:
@@ -255,8 +276,8 @@ class Workspace:
         ``path`` is what ``path`` gives, for callers who have it.
         """
         path = path or self._path(profile, target)
-        if self._given is not None:
-            return self._given.peek(f"{profile.name}/{target}")
+        if self._given is not None or not self.keeps_files:
+            return self.store.peek(f"{profile.name}/{target}")
         # The same that the file store's `peek` does, without loading the store.
         try:
             return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=profile.allow_outside)
@@ -374,6 +395,7 @@ class Workspace:
         actor: str | None = None,
         dry_run: bool = False,
         on_drift: OnDrift | None = None,
+        on_stale: OnStale | None = None,
         op_id: str | None = None,
     ) -> Written:
         """Make several operations as one revision, all or none; limits are looked at in the end.
@@ -382,28 +404,105 @@ class Workspace:
         ``expected`` and the rest are.
         """
         from catmem.service import gate
+        from catmem.service.ages.known import known_since
         from catmem.service.writing.terms import Terms
         from catmem.service.writing.writer import Writer
 
-        acting = None if actor is None else self.profile(actor)
-        rights = Rights(acting, _known_target(target), self.config.taxonomy)
-        rights.refuse_other_owner(name)
-        owner = self.profile(name)
-        from catmem.service.ages.known import known_since
-
-        entity = f"{owner.name}/{target}"
-        known = partial(known_since, self, owner.name, rights)
-        terms = Terms(entity, target, owner, rights, self.config, today(), known)
-        writer = Writer(
-            self.store,
-            partial(gate.commit, self),
-            self.parse,
-            self._remember,
-            terms,
-            operations,
-            on_drift or self.config.on_drift,
+        agent = "person" if actor is None else actor
+        trying = gate.attempt(
+            self, f"{name}/{target}", op=op_of(operations), agent=agent, prev=expected, recorded=not dry_run
         )
-        return writer.try_out(expected) if dry_run else writer.write(expected, op_id)
+        with trying as attempt:
+            acting = None if actor is None else self.profile(actor)
+            rights = Rights(acting, _known_target(target), self.config.taxonomy)
+            rights.refuse_other_owner(name)
+            owner = self.profile(name)
+            known = partial(known_since, self, owner.name, rights)
+            terms = Terms(f"{owner.name}/{target}", target, owner, rights, self.config, today(), known)
+            writer = Writer(
+                self.store,
+                partial(attempt.commit, rebases=True),
+                self.parse,
+                self._remember,
+                terms,
+                operations,
+                on_drift or self.config.on_drift,
+                on_stale or self.config.on_stale,
+            )
+            written = _tried_out(writer, attempt, expected) if dry_run else writer.write(expected, op_id)
+            notes = attempt.notes()
+            return replace(written, notes=(*notes, *written.notes)) if notes else written
+
+    # --- envelopes -------------------------------------------------------------------------------------------------
+
+    def submit(self, envelope: Envelope | Mapping[str, Any] | str | bytes, *, confirm: bool = False) -> Written:
+        """Make the write of an envelope: an ``Envelope``, its fields, or its JSON text.
+
+        ``confirm`` writes what the writer wanted to be warned of (``alert``). Each refusal comes in the order of
+        docs/envelopes.md: ``EnvelopeError``, ``RefusedError`` (``role_drift``), ``ForbiddenError``,
+        ``OperationCollisionError``, ``StaleError`` and ``UnknownRevisionError``, ``RefusedError``
+        (``semantic_collision``), ``DriftError``, ``EditError`` and its kinds. An ``op_id`` seen before with the same
+        content gives its first answer again.
+        """
+        from catmem.service.envelopes.submitting import submit
+
+        return submit(self, envelope, confirm=confirm)
+
+    def envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+        self,
+        name: str,
+        content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]],
+        *,
+        target: str = "user",
+        agent: str | None = None,
+        prev: str | int | None = None,
+        op_id: str | None = None,
+        alert: bool = False,
+        signed: bool | None = None,
+    ) -> Envelope:
+        """Make an envelope for a profile's file, for ``submit`` here or elsewhere; the file stays as it is.
+
+        ``content`` is a whole text, its JSON form, or operations. ``agent`` is who writes, ``None`` a person. ``prev``
+        is the revision that it is made on, by default the newest; a text that no history has yet is taken in as one
+        first. It is signed if the agent has a key here; ``signed=True``
+        makes that a must, ``False`` leaves it out. Raises ``EnvelopeError`` for what no envelope can hold,
+        ``UnknownNameError`` and ``ConfigError``.
+        """
+        from catmem.service.envelopes.making import make_envelope
+
+        entity = f"{self.profile(name).name}/{_known_target(target)}"
+        return make_envelope(self, entity, content, agent=agent, prev=prev, op_id=op_id, alert=alert, signed=signed)
+
+    # --- branches --------------------------------------------------------------------------------------------------
+
+    def branches(self, entity: str | None = None) -> Sequence[Branch]:
+        """The branches of an entity (``trinity/user``, or ``trinity`` for that), or of all, that are not merged yet.
+
+        They are for a person. Raises ``UnknownNameError``.
+        """
+        from catmem.service.merging.branches import branches
+
+        return branches(self, entity)
+
+    def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+        self,
+        entity: str,
+        branches: Sequence[str] = (),
+        *,
+        precedence: HowMerged = None,
+        drop: bool = False,
+        actor: str | None = None,
+        dry_run: bool = False,
+    ) -> Joined:
+        """Bring ``branches`` (``["8a"]``), by default all, together with the head, as one revision.
+
+        ``precedence`` says what becomes of conflicts: ``"ours"`` (the head), ``"theirs"``, ``"both"``, the names of
+        agents, the first before all others, or a function. ``drop`` closes the branches and takes nothing from them.
+        Raises ``MergeConflictError`` with what nobody decided, and what ``catmem.service.merging.merging`` says.
+        """
+        from catmem.service.merging.merging import merge
+
+        return merge(self, entity, branches, precedence=precedence, drop=drop, actor=actor, dry_run=dry_run)
 
     # --- seeding ---------------------------------------------------------------------------------------------------
 
@@ -464,6 +563,15 @@ class Workspace:
         from catmem.service.seeding.applying import apply_seed
 
         return apply_seed(self, plan, on_drift=on_drift)
+
+
+def _tried_out(writer: Writer, attempt: Attempt, expected: str | int | None) -> Written:
+    """What a write would do, also where a rollout would let it pass on an older revision."""
+    try:
+        return writer.try_out(expected)
+    except StaleError as error:
+        attempt.refuse(error)
+        return replace(writer, on_drift="merge").try_out(expected)
 
 
 def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:

@@ -63,7 +63,8 @@ class MemoryStore:
             if first and repeated(first, change):
                 return replace(self.read(entity, first.revision), branch=first.is_branch)
             for merged in change.merges:
-                self._find(entity, merged)
+                if self._find(entity, merged)[0].revision != merged:
+                    raise unknown_revision(entity, merged)
             now = self.read(entity)
             base: bytes | None = None
             if expected is not None and not sees(expected, now.revision, now.digest):
@@ -94,7 +95,7 @@ class MemoryStore:
         """Keep what ``update`` makes of what the caller saw beside the head."""
         parent = str(seen.revision)
         data = update(Current(seen.data, parent, None))
-        if data == seen.data:
+        if data == seen.data and not change.merges:
             return seen
         name = next_branch(parent, {recorded.revision for recorded, _ in self._revisions.get(entity, [])})
         return replace(self._append(entity, name, parent, data, change), branch=True)
@@ -149,11 +150,11 @@ class MemoryStore:
         with self._lock:
             if self._revisions.get(entity):
                 raise not_empty(entity)
-            for count, (recorded, data) in enumerate(history, 1):
-                self._keep(replace(recorded, entity=entity, sequence=self._sequence + count), data)
-            count = len(self._revisions.get(entity, []))
-            self._sequence += count
-            return count
+            brought = list(history)  # all or nothing, also if the history breaks off
+            for recorded, data in brought:
+                self._sequence += 1
+                self._keep(replace(recorded, entity=entity, sequence=self._sequence), data)
+            return len(brought)
 
     def verify(self) -> list[Fault]:
         """Nothing: there is nothing on a disk to be damaged."""

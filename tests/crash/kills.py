@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.errors import DriftError
+from catmem.errors import DriftError, StoreError
 from catmem.store.contract import Change
 from catmem.store.files.frames import walk
 from catmem.store.files.publication import Publication
+from catmem.store.memory import MemoryStore
 from tests.crash.checks import check
 from tests.crash.interleavings import drifted, existing, fresh, late, removed, written_before
 from tests.crash.outsiders import KINDS, Outsider, RenameOver
@@ -165,6 +167,17 @@ def unfinished(scene: Scene) -> None:
     (scene.side / "tmp" / "left").write_bytes(b"left\n")
 
 
+def with_a_branch(scene: Scene) -> None:
+    """A revision beside the head."""
+    existing(scene)
+    store = scene.store()
+    answer = store.commit(
+        ENTITY, "1", lambda current: current.data + line("beside"), Change(op_id="beside", on_stale="branch")
+    )
+    scene.acknowledged[str(answer.revision)] = answer.data
+    store.close()
+
+
 def damaged(scene: Scene) -> None:
     """A journal in which a byte was flipped."""
     existing(scene)
@@ -221,6 +234,44 @@ def refuse(scene: Scene, store: FileStore) -> None:
     raise AssertionError("a write with an old view was not refused")
 
 
+def branch(scene: Scene, store: FileStore) -> None:
+    change = Change(op_id="ours", on_stale="branch")
+    answer = store.commit(ENTITY, "1", lambda current: current.data + line("ours"), change)
+    assert answer.branch
+    scene.acknowledged[str(answer.revision)] = answer.data
+
+
+def merge(scene: Scene, store: FileStore) -> None:
+    scene.write(store, "ours", lambda current: current.data + line("ours"), Change(merges=("2a",)))
+
+
+def merge_nothing(scene: Scene, store: FileStore) -> None:
+    answer = store.commit(ENTITY, None, lambda current: current.data, Change(merges=("2a",)))
+    scene.acknowledged[str(answer.revision)] = answer.data
+
+
+def bring(scene: Scene, store: FileStore) -> None:
+    """Repeated by a person: a history that is there already is refused, and is there."""
+    try:
+        store.bring(ENTITY, elsewhere().replay(ENTITY))
+    except StoreError as error:
+        if error.code != "not_empty":
+            raise
+    scene.acknowledged |= {revision.revision: data for revision, data in elsewhere().replay(ENTITY)}
+    scene.visible |= {line("second"), line("ninth")}
+
+
+@cache
+def elsewhere() -> MemoryStore:
+    """One and the same each time: a store with nine revisions and two branches, of which one is the newest of all."""
+    store = MemoryStore()
+    for name in ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"):
+        store.commit(ENTITY, None, lambda _, name=name: line("second") + line(name), Change())
+        if name in {"third", "ninth"}:
+            store.commit(ENTITY, "2", lambda _, name=name: line(f"beside {name}"), Change(on_stale="branch"))
+    return store
+
+
 def mend(scene: Scene, store: FileStore) -> None:
     store.mend()
 
@@ -240,6 +291,24 @@ def nothing_tells_the_secret(scene: Scene) -> None:
     store = scene.store()
     assert not [revision for revision, data in store.replay(ENTITY) if SECRET in data]
     store.close()
+
+
+def ours_is_not_in_the_file(scene: Scene) -> None:
+    assert line("ours") not in scene.read()
+
+
+def the_branch_is_there(scene: Scene) -> None:
+    """Unmerged or merged, it can be read."""
+    store = scene.store()
+    assert store.read(ENTITY, "2a").data == line("first") + line("beside")
+    store.close()
+
+
+def all_of_it_is_there(scene: Scene) -> None:
+    store = scene.store()
+    names = [revision.revision for revision, _ in store.replay(ENTITY)]
+    store.close()
+    assert names[:11] == ["1", "2", "3", "3a", "4", "5", "6", "7", "8", "9", "3b"]
 
 
 def the_damaged_journal_is_kept(scene: Scene) -> None:
@@ -266,9 +335,19 @@ OPERATIONS: dict[str, Operation] = {
     "mend": Operation(unfinished, mend),
     "mend a damaged journal": Operation(damaged, mend, repeats=True, afterwards=the_damaged_journal_is_kept),
     "forget": Operation(with_a_secret, forget, repeats=True, afterwards=nothing_tells_the_secret),
+    "branch": Operation(existing, branch, OURS, afterwards=ours_is_not_in_the_file),
+    "branch of a changed file, with late bytes": Operation(
+        late_and_changed, branch, OURS, afterwards=ours_is_not_in_the_file
+    ),
+    "branch that begins a segment": Operation(
+        full_segment, branch, OURS, records=4, afterwards=ours_is_not_in_the_file
+    ),
+    "merge": Operation(with_a_branch, merge, OURS, afterwards=the_branch_is_there),
+    "merge that changes nothing": Operation(with_a_branch, merge_nothing, afterwards=the_branch_is_there),
+    "bring": Operation(fresh, bring, records=4, repeats=True, afterwards=all_of_it_is_there),
 }
 
-BY_PERSONS = ("mend a damaged journal", "forget")
+BY_PERSONS = ("mend a damaged journal", "forget", "bring")
 """Nothing goes on by itself after these were stopped: a person runs them again."""
 
 

@@ -9,7 +9,15 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from catmem.errors import AmbiguousError, CatmemError, NotUtf8Error, OverBudgetError, StaleError, TooLargeError
+from catmem.errors import (
+    AmbiguousError,
+    CatmemError,
+    MergeConflictError,
+    NotUtf8Error,
+    OverBudgetError,
+    StaleError,
+    TooLargeError,
+)
 from tests.docs import cli_reference
 from tests.golden.case import put
 
@@ -30,9 +38,10 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 
 def test_the_commands_of_this_version():
     names = (
-        "init", "show", "list", "search", "prompt", "seed", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "review", "log", "diff", "restore",
-        "replay", "fsck", "doctor", "anchor", "purge", "repair", "access", "stats",
-        "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync",
+        "init", "show", "list", "search", "prompt", "seed", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "review", "log", "diff", "restore",
+        "branches", "merge", "replay", "fsck", "doctor", "anchor", "purge", "repair", "access", "stats",
+        "store", "store info", "store copy", "simulate",
+        "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "rollout", "rollout report", "rollout bypass",
     )  # fmt: skip
     assert set(COMMANDS) == {f"catmem {name}" for name in names}
 
@@ -77,13 +86,28 @@ JSON_CALLS = {
     "add": ["add", "-p", "neo", "-c", "projects", "The test runs.", "--root", "demo"],
     "replace": ["replace", "-p", "neo", "The test runs", "The test passes.", "--root", "demo"],
     "verify": ["verify", "-p", "neo", "The test passes", "--root", "demo"],
+    "envelope": ["envelope", "-p", "neo", "--as", "neo", "--add", "It is done.", "-c", "workflow-rules-development", "--root", "demo"],
+    "write": ["write", "--envelope", "e.json", "--root", "demo"],
+    "role-hash": ["role-hash", "neo", "--root", "demo"],
+    "key new": ["key", "new", "neo", "--root", "demo"],
+    "key list": ["key", "list", "--root", "demo"],
+    "key remove": ["key", "remove", "neo", "--all", "--root", "demo"],
     "review": ["review", "--list", "--as-of", "2026-11-21", "--root", "demo"],
     "move": ["move", "-p", "neo", "The test passes", "-c", "communication-style", "--root", "demo"],
-    "remove": ["remove", "-p", "neo", "The test passes", "--root", "demo"],
+    "remove": ["remove", "-p", "neo", "The test passes", "--expected", "4", "--on-stale", "branch", "--root", "demo"],
     "log": ["log", "neo", "--root", "demo"],
     "diff": ["diff", "neo", "--root", "demo"],
+    "branches": ["branches", "--root", "demo"],
+    "merge": ["merge", "neo", "--keep-both", "--root", "demo"],
     "restore": ["restore", "neo", "2", "--root", "demo"],
     "replay": ["replay", "--to", "history", "--root", "demo"],
+    "store info": ["store", "info", "--root", "demo"],
+    "store copy": ["store", "copy", "files", "sqlite:///copy.db", "--dry-run", "--root", "demo"],
+    "simulate": ["simulate", "--agents", "2", "--writes", "4", "--processes", "1"],
+    "audit": ["audit", "--root", "demo"],
+    "rollout": ["rollout", "--root", "demo"],
+    "rollout report": ["rollout", "report", "--root", "demo"],
+    "rollout bypass": ["rollout", "bypass", "--reason", "A test.", "--for", "1m", "--root", "demo"],
     "fsck": ["fsck", "--root", "demo"],
     "doctor": ["doctor", "--root", "demo"],
     "anchor": ["anchor", "--root", "demo"],
@@ -100,6 +124,10 @@ JSON_CALLS = {
 # Below these stand names from the files themselves, or from whoever wrote the record.
 OPEN_ENDED = {
     "budget",
+    "by_agent",
+    "by_entity",
+    "by_reason",
+    "by_status",
     "categories",
     "hidden",
     "hidden_uncategorized",
@@ -128,10 +156,13 @@ def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):
     rows["hermes sync"] += rows["seed"]
     assert set(rows) == set(JSON_CALLS)
     make_hermes_home(tmp_path / "hermes")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # where keys are
     for command, arguments in JSON_CALLS.items():
         words = command.count(" ") + 1
         result = CliRunner().invoke(GROUP, [*arguments[:words], "--format", "json", *arguments[words:]])
         assert result.stdout.startswith("{"), result.output
+        if command == "envelope":
+            put(tmp_path / "e.json", result.stdout)  # for write
         found = fields(json.loads(result.stdout))
         assert len(found) >= 3
         assert {name for name in found if f"`{name}`" not in rows[command]} == set(), command
@@ -141,7 +172,7 @@ def test_every_field_of_an_error_is_on_the_page():
     (row,) = (line for line in cli_reference.PAGE.read_text(encoding="utf-8").splitlines() if "| an error |" in line)
     whole = {"code": "c", "path": "p", "line": 1, "column": 1, "key": "k", "hint": "h"}
     known = [CatmemError("m", **whole), NotUtf8Error(0, "r"), TooLargeError("file", 2, 1), AmbiguousError("m", ["a"])]
-    known += [OverBudgetError("m", size=2, limit=1), StaleError("m")]
+    known += [OverBudgetError("m", size=2, limit=1), StaleError("m"), MergeConflictError("m", [])]
     for error in known:
         assert {name for name in error.to_dict() if f"`{name}`" not in row} == set()
 

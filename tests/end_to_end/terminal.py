@@ -86,9 +86,10 @@ def process(*arguments, cwd, status=0, line=None, **choices):
 
 
 def snapshot(folder):
-    """Every file below a folder with its bytes and the time of its last change."""
+    """Every file below a folder with its bytes and the time of its last change; not the audit log: it has refusals."""
     return {
         Path(where) / name: ((Path(where) / name).read_bytes(), (Path(where) / name).stat().st_mtime_ns)
         for where, _, names in os.walk(folder)
         for name in names
+        if name != "audit.jsonl"
     }

@@ -223,9 +223,10 @@ def test_restore_as_json(user):
 def test_replay_writes_every_revision(user, tmp_path):
     run("add", "-p", "boss", "-t", "memory", "-c", "rules", "New.")
     result = run("replay", "--to", "history")
-    assert result.stderr == "4 revisions written\n"
+    assert result.stderr == "4 revisions written\n2 heads rebuilt, byte for byte what the store recorded\n"
     assert set(result.stdout.splitlines()) == {
         "history/boss/MEMORY/1.md", "history/neo/USER/1.md", "history/neo/USER/2.md", "history/neo/USER/3.md",
+        "history/boss/MEMORY.md", "history/neo/USER.md",
     }  # fmt: skip
     assert (tmp_path / "history/neo/USER/1.md").read_text() == USER
     assert (tmp_path / "history/neo/USER/3.md").read_bytes() == user.read_bytes()
@@ -233,7 +234,10 @@ def test_replay_writes_every_revision(user, tmp_path):
 
 def test_replay_of_one_file_as_json(user):
     said = run_json("replay", "neo/user", "--to", "history")
-    assert list(said) == ["to", "replayed"]
+    assert list(said) == ["to", "replayed", "heads", "mismatches"]
+    assert [list(each) for each in said["heads"]] == [
+        ["entity", "revision", "path", "digest", "branches", "unrecorded"]
+    ]
     assert [list(each) for each in said["replayed"]] == [["entity", "revision", "path", "digest"]] * 3
     assert said["replayed"][0]["digest"] == digest_of(USER.encode())
 

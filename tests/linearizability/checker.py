@@ -57,7 +57,7 @@ def check(operations: Sequence[Operation], replay: Sequence[str]) -> list[Violat
         *_replayed(operations, replay),
         *_swaps(operations, replay),
         *_reads(operations, replay),
-        *_order([each for each in operations if each.kind != "retry" and each.revision != UNKNOWN]),
+        *in_order([each for each in operations if each.kind != "retry" and each.revision != UNKNOWN]),
     ]
 
 
@@ -108,7 +108,7 @@ def _reads(operations: Sequence[Operation], replay: Sequence[str]) -> Iterable[V
             yield Violation("refused", f"{each}: there is no such revision in the replay")
 
 
-def _order(operations: Sequence[Operation]) -> Iterable[Violation]:
+def in_order(operations: Sequence[Operation]) -> Iterable[Violation]:
     """Each operation can have its moment, in the order of the revisions: a write first, then who saw it, in any order.
 
     Each takes the earliest moment that it can, which leaves most room to those that come later; so if one finds none,

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+from tests.linearizability.branching import branching_in_processes, check_branches
 from tests.linearizability.broken import BROKEN
 from tests.linearizability.checker import check
-from tests.linearizability.work import in_processes, in_threads, replayed
+from tests.linearizability.plain_sql import BROKEN_SQL, SQLITE_FORBIDS, PlainPostgresql, PlainSqlite
+from tests.linearizability.work import ENTITY, in_processes, in_threads, replayed
 from tests.store.stores import named
-from tests.torture import Outcome, Task, row
+from tests.torture import Outcome, Skip, Task, row
+from tests.torture.proofs import Proof
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from catmem.store.contract import Store
+    from tests.linearizability.branching import Found
     from tests.linearizability.checker import Operation, Violation
+    from tests.linearizability.plain_sql import Way
 
 ROUND = 1_500
 """Operations on one entity, before the next begins on a fresh one."""
@@ -60,15 +66,92 @@ def _caught(store: Store, code: str) -> bool:
     return code in {violation.code for violation in check(history, replayed(store))}
 
 
-@row("linearizability", of="files", seconds=100, cores=2)
-def files(task: Task) -> Outcome:
-    """Three processes on one file."""
+def _in_processes(task: Task, kind: str) -> Outcome:
+    """Three processes on one entity."""
+    if named(kind).missing:
+        raise Skip(named(kind).missing)
 
     def one(folder: Path, operations: int, seed: int) -> tuple[list[Operation], list[Violation]]:
-        history = in_processes("files", folder, operations, seed=seed)
-        store = named("files").make(folder)
-        found = check(history, replayed(store))
-        store.close()
-        return history, found
+        history = in_processes(kind, folder, operations, seed=seed)
+        with closing(named(kind).make(folder)) as store:
+            return history, check(history, replayed(store))
 
     return _rounds(task, one)
+
+
+@row("linearizability", of="files", seconds=100, cores=2)
+def files(task: Task) -> Outcome:
+    """Processes on one file."""
+    return _in_processes(task, "files")
+
+
+@row("linearizability", of="sqlite", seconds=80, cores=2)
+def sqlite(task: Task) -> Outcome:
+    """Processes on one SQLite database; and compare-and-swaps as people get them wrong, each of which must be caught."""
+    return _with_wrong_ways(task, "sqlite", PlainSqlite)
+
+
+@row("linearizability", of="postgresql", seconds=80, cores=2)
+def postgresql(task: Task) -> Outcome:
+    """The same on one PostgreSQL server."""
+    return _with_wrong_ways(task, "postgresql", PlainPostgresql)
+
+
+def _with_wrong_ways(task: Task, kind: str, plain: type[PlainSqlite | PlainPostgresql]) -> Outcome:
+    if named(kind).missing:
+        raise Skip(named(kind).missing)
+    ways = [way for way in BROKEN_SQL if plain is PlainPostgresql or way not in SQLITE_FORBIDS]
+    missed = [way.__name__ for way in ways if not _wrong_way_caught(task, plain, way)]
+    outcome = _in_processes(task, kind)
+    note = f"{outcome.note}; {len(ways) - len(missed)} of {len(ways)} wrong ways caught"
+    return Outcome(outcome.done, outcome.failed or (f"not caught: {', '.join(missed)}" if missed else ""), note)
+
+
+def _wrong_way_caught(task: Task, plain: type[PlainSqlite | PlainPostgresql], way: Way) -> bool:
+    folder = task.folder / way.__name__
+    folder.mkdir()
+    with closing(plain.on(folder, way)) as store:
+        history = in_threads(store, 1_000)
+        return bool(BROKEN_SQL[way] & {violation.code for violation in check(history, replayed(store))})
+
+
+BRANCHES = Proof("branches", "no write is lost in branch mode", 20_000, 1_000, "operations")
+
+
+def _branching(task: Task, kind: str) -> Outcome:
+    """Processes that write late, go on beside the head, and merge."""
+    if named(kind).missing:
+        raise Skip(named(kind).missing)
+    kinds: Counter[str] = Counter()
+    found: list[Found] = []
+    turn = 0
+    while task.left() and kinds.total() < (task.asked or 0):
+        folder = task.folder / str(turn)
+        folder.mkdir()
+        answers = branching_in_processes(kind, folder, min(ROUND, task.asked or ROUND), seed=turn)
+        with closing(named(kind).make(folder)) as store:
+            found += check_branches(answers, list(store.replay(ENTITY)), store.branches(ENTITY))
+        kinds.update("branch" if each.branch else "merge" if each.merges else each.kind for each in answers)
+        turn += 1
+    said = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+    codes = Counter(each.code for each in found)
+    failed = f"{len(found)} wrong ({dict(codes)}), the first: {found[0].text}" if found else ""
+    return Outcome(kinds.total(), failed, f"{len(found)} lost or out of place; {said}")
+
+
+@row(BRANCHES, of="files", seconds=60, cores=2)
+def branches_files(task: Task) -> Outcome:
+    """On one file."""
+    return _branching(task, "files")
+
+
+@row(BRANCHES, of="sqlite", seconds=40, cores=2)
+def branches_sqlite(task: Task) -> Outcome:
+    """On one SQLite database."""
+    return _branching(task, "sqlite")
+
+
+@row(BRANCHES, of="postgresql", seconds=40, cores=2)
+def branches_postgresql(task: Task) -> Outcome:
+    """On one PostgreSQL server."""
+    return _branching(task, "postgresql")

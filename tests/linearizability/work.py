@@ -8,12 +8,14 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import BusyError, StaleError, UnknownRevisionError
 from catmem.store.contract import Change
 from tests.linearizability.checker import UNKNOWN, Operation
+from tests.store.stores import named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,38 +119,47 @@ def replayed(store: Store) -> list[str]:
 
 def in_threads(store: Store, operations: int, *, workers: int = 4, seed: int = 0) -> list[Operation]:
     """The history of some threads on one store."""
-    team = [Worker(store, f"thread-{number}", seed) for number in range(workers)]
-    start = threading.Barrier(workers)
+    return of_threads([Worker(store, f"thread-{number}", seed) for number in range(workers)], operations)
 
-    def work(worker: Worker) -> None:
+
+def of_threads(team: Sequence[Any], operations: int) -> list[Any]:
+    """What the workers' ``run`` gives, each in a thread of its own."""
+    start = threading.Barrier(len(team))
+
+    def work(worker: Any) -> list[Any]:
         start.wait()
-        worker.run(operations // workers)
+        return list(worker.run(operations // len(team)))
 
-    threads = [threading.Thread(target=work, args=(worker,)) for worker in team]
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH)
     try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(len(team)) as pool:
+            histories = list(pool.map(work, team))
     finally:
         sys.setswitchinterval(before)
-    return [each for worker in team for each in worker.history]
+    return [each for history in histories for each in history]
 
 
 def in_processes(kind: str, folder: Path, operations: int, *, workers: int = 3, seed: int = 0) -> list[Operation]:
     """The history of some processes, each with a store of ``kind`` on ``folder``."""
+    return [_operation(fields) for fields in of_processes("swap", kind, folder, operations, workers=workers, seed=seed)]
+
+
+def of_processes(
+    work: str, kind: str, folder: Path, operations: int, *, workers: int = 3, seed: int = 0
+) -> list[list[Any]]:
+    """What the workers' ``run`` gives, each in a process of its own; ``work`` is a name in ``worker.WORK``."""
+    named(kind).make(folder).close()  # a server that it needs is started here, and lives on when the workers do not
     started: list[subprocess.Popen[str]] = []
     for number in range(workers):
-        command = [sys.executable, "-m", "tests.linearizability.worker", kind, str(folder), f"process-{number}"]
+        command = [sys.executable, "-m", "tests.linearizability.worker", work, kind, str(folder), f"process-{number}"]
         command += [str(-(-operations // workers)), str(seed)]
         started.append(subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
     return _histories(started)
 
 
-def _histories(started: Sequence[subprocess.Popen[str]]) -> list[Operation]:
-    history: list[Operation] = []
+def _histories(started: Sequence[subprocess.Popen[str]]) -> list[list[Any]]:
+    history: list[list[Any]] = []
     try:
         for process in started:
             assert process.stdout is not None
@@ -158,7 +169,7 @@ def _histories(started: Sequence[subprocess.Popen[str]]) -> list[Operation]:
             process.stdin.close()
         for process in started:
             assert process.stdout is not None
-            history += [_operation(line) for line in process.stdout]
+            history += [json.loads(line) for line in process.stdout]
             assert process.wait() == 0
     finally:
         for process in started:
@@ -170,6 +181,6 @@ def _histories(started: Sequence[subprocess.Popen[str]]) -> list[Operation]:
     return history
 
 
-def _operation(line: str) -> Operation:
-    fields = Operation(*json.loads(line))
-    return fields._replace(seen=None if fields.seen is None else (fields.seen[0], fields.seen[1]))
+def _operation(fields: Sequence[Any]) -> Operation:
+    operation = Operation(*fields)
+    return operation._replace(seen=None if operation.seen is None else (operation.seen[0], operation.seen[1]))

@@ -1,4 +1,4 @@
-"""A worker process: ``python -m tests.linearizability.worker KIND FOLDER NAME OPERATIONS SEED``.
+"""A worker process: ``python -m tests.linearizability.worker WORK KIND FOLDER NAME OPERATIONS SEED``.
 
 Says ``ready`` on standard output, starts when its standard input ends, and prints its history, a JSON array a line.
 """
@@ -9,6 +9,7 @@ import json
 import sys
 from pathlib import Path
 
+from tests.linearizability.branching import Brancher
 from tests.linearizability.work import Worker
 from tests.store.stores import named
 
@@ -16,10 +17,13 @@ PAUSE = 0.0005
 """Seconds. A process that never rests keeps the lock nearly all the time, and nobody meets anybody."""
 
 
+WORK = {"swap": Worker, "branch": Brancher}
+
+
 def main() -> None:
-    kind, folder, name, operations, seed = sys.argv[1:]
+    work, kind, folder, name, operations, seed = sys.argv[1:]
     store = named(kind).make(Path(folder))
-    worker = Worker(store, name, int(seed), pause=PAUSE)
+    worker = WORK[work](store, name, int(seed), pause=PAUSE)
     print("ready", flush=True)
     sys.stdin.read()
     for each in worker.run(int(operations)):

@@ -7,9 +7,11 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catmem.model.conflict import Conflict
 from catmem.model.document import parse
 from catmem.model.edit import add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.merge import merge
+from catmem.model.version import Version
 from tests.property.strategies import texts
 
 WORDS = st.sampled_from(["vendor", "is", "acme", "short", "answers", "tea", "no", "calls", "before", "ten", "§", "```"])
@@ -109,6 +111,63 @@ def test_precedence_leaves_no_conflict(sides):
     base, ours, theirs = sides
     for side in ("ours", "theirs"):
         assert merge(base, ours, theirs, precedence=side).conflicts == ()
+
+
+def dated(*texts):
+    """The bodies of texts, each with the day on which it was verified."""
+    return {(entry.body, entry.tags.get("verified_date")) for text in texts for entry in parse(text).entries}
+
+
+@given(three())
+def test_no_words_are_verified_on_a_day_on_which_no_side_verified_these_words(sides):
+    base, ours, theirs = sides
+    merged = {one for one in dated(merge(base, ours, theirs).text) if one[1] is not None}
+    assert merged <= dated(ours.text, theirs.text)
+
+
+@given(three(), st.sampled_from(["ours", "theirs"]))
+def test_a_function_that_always_says_one_side_is_that_side(sides, side):
+    base, ours, theirs = sides
+    assert merge(base, ours, theirs, precedence=lambda _: side) == merge(base, ours, theirs, precedence=side)
+
+
+@given(three())
+def test_a_function_that_decides_nothing_is_no_precedence(sides):
+    asked = []
+    assert merge(*sides, precedence=asked.append) == merge(*sides)
+    assert asked == list(merge(*sides).conflicts)  # each once, in the order in which they are told
+
+
+@given(three(), st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)))
+def test_a_function_decides_each_conflict_by_itself(sides, to_ours, to_theirs):
+    base, ours, theirs = sides
+    numbers = {str(conflict): number for number, conflict in enumerate(merge(base, ours, theirs).conflicts)}
+
+    def decide(conflict, ours_is="ours", theirs_is="theirs"):
+        number = numbers[str(conflict)]
+        return ours_is if number in to_ours else theirs_is if number in to_theirs else None
+
+    def decide_turned(conflict):
+        return decide(Conflict(conflict.reason, conflict.base, conflict.theirs, conflict.ours), "theirs", "ours")
+
+    merged = merge(base, ours, theirs, precedence=decide)
+    assert [numbers[str(c)] in to_ours | to_theirs for c in merged.conflicts] == [False] * len(merged.conflicts)
+    assert merge(base, theirs, ours, precedence=decide_turned).text == merged.text
+
+
+@given(three(), BODIES)
+def test_what_a_function_says_stands_instead_of_both_sides(sides, words):
+    said = []
+
+    def decide(conflict):
+        if conflict.reason != "body":
+            return None
+        said.append(Version.read(conflict.base.category, f"instead {len(said)}: {words}"))
+        return said[-1]
+
+    merged = merge(*sides, precedence=decide)
+    assert {version.body for version in said} <= set(bodies(merged.text))
+    assert "body" not in {conflict.reason for conflict in merged.conflicts}
 
 
 @given(three())

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.store.contract import Change
+from tests.race.programs.writers import FIRST
 from tests.race.texts import line, shortened
 from tests.store.stores import named
 
@@ -24,8 +25,8 @@ ENTITY = "trinity/user"
 WRITERS = ("ann", "bob", "cyd")
 
 LAST = "last"
-LONGEST = 0.03
-"""Seconds that pass at most between two kills."""
+LONGEST = {"files": 0.03, "sqlite": 0.15, "postgresql": 0.15}
+"""Seconds that pass at most between two kills. A database takes longer to open."""
 
 
 class Killed(NamedTuple):
@@ -37,32 +38,36 @@ class Killed(NamedTuple):
     wrong: list[str]
 
 
-def kill_writers(folder: Path, kills: int, *, seed: int = 0, more: Callable[[], bool] = lambda: True) -> Killed:
+def kill_writers(
+    folder: Path, kills: int, *, kind: str = "files", seed: int = 0, more: Callable[[], bool] = lambda: True
+) -> Killed:
     """Have three writers write in ``folder``, and kill so many times one of them, as long as there is ``more`` time."""
+    named(kind).make(folder).close()  # a server that it needs is started here, and lives on when the writers do not
     chance = random.Random(seed)
-    done = 0
+    done, longest = 0, LONGEST[kind]
     program = subprocess.Popen(
-        [sys.executable, "-m", "tests.race.programs.writers", str(folder)],
+        [sys.executable, "-m", "tests.race.programs.writers", kind, str(folder)],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
     try:
-        running = dict(_start(program, name) for name in WRITERS)
+        running = dict(start_writer(program, name) for name in WRITERS)
         while done < kills and more():
             # Half of them die in their first moments, while they open the store and mend what the last one left.
-            time.sleep(chance.random() * LONGEST if chance.random() < 0.5 else chance.random() * LONGEST / 10)
+            time.sleep(chance.random() * longest if chance.random() < 0.5 else chance.random() * longest / 10)
             name = chance.choice(WRITERS)
             os.kill(running[name], signal.SIGKILL)
             done += 1
-            running[name] = _start(program, name)[1]
+            running[name] = start_writer(program, name)[1]
     finally:
         program.communicate(timeout=60)
-    return _found(folder, done)
+    return found(folder, done, kind)
 
 
-def _start(program: subprocess.Popen[str], name: str) -> tuple[str, int]:
+def start_writer(program: subprocess.Popen[str], name: str) -> tuple[str, int]:
+    """Have the program start a writer; returns its name and its process."""
     assert program.stdin is not None
     assert program.stdout is not None
     program.stdin.write(f"{name}\n")
@@ -72,22 +77,22 @@ def _start(program: subprocess.Popen[str], name: str) -> tuple[str, int]:
     return name, int(process)
 
 
-def _found(folder: Path, kills: int) -> Killed:
-    """Look at the replay, the file and what the writers said, after one more write that mends what was left."""
-    words = [word for name in WRITERS for word in (folder / f"{name}.said").read_text(encoding="utf-8").split()]
+def found(folder: Path, kills: int, name: str) -> Killed:
+    """Look at the replay, the head and what the writers said, after one more write that mends what was left."""
+    words = [word for writer in WRITERS for word in (folder / f"{writer}.said").read_text(encoding="utf-8").split()]
     asked = Counter(word[1:] for word in words if word.startswith("?"))
     acknowledged = Counter(word[1:] for word in words if word.startswith("!"))
-    kind = named("files")
-    assert kind.file is not None
+    kind = named(name)
     store = kind.make(folder)
     store.commit(ENTITY, None, lambda current: shortened(current.data) + line(LAST), Change(op_id=LAST))
     replay = [(recorded.op_id, data) for recorded, data in store.replay(ENTITY)]
     faults = [fault.message for fault in store.verify()]
+    head = kind.file(folder, ENTITY).read_bytes() if kind.file else store.peek(ENTITY)
     store.close()
     wrong = judge(replay, asked, acknowledged)
     wrong += [f"verify: {fault}" for fault in faults]
-    if kind.file(folder, ENTITY).read_bytes() != replay[-1][1]:
-        wrong.append("the file is not what the replay ends with")
+    if head != replay[-1][1]:
+        wrong.append("the head is not what the replay ends with")
     repeated = sum(times > 1 for times in asked.values())
     return Killed(kills, len(acknowledged), repeated, wrong)
 
@@ -101,7 +106,7 @@ def judge(replay: Sequence[tuple[str, bytes]], asked: Counter[str], acknowledged
     wrong += [f"{token} was acknowledged {times} times" for token, times in acknowledged.items() if times > 1]
     before = b""
     for op_id, data in replay:
-        if op_id not in {*asked, LAST}:
+        if op_id not in {*asked, FIRST, LAST}:
             wrong.append(f"{op_id} was never asked for")
         if data != shortened(before) + line(op_id):
             wrong.append(f"the revision of {op_id} is not the one before it and its line")

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem.store.contract import EXTERNAL
 from catmem.store.files.sight import LEASE_TRIES, LEASE_WAIT
 from tests.race.judge import Evidence, Verdict, Write, judge
+from tests.race.running import end_input, running, told_by
 from tests.store.stores import named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
 ENTITY = "trinity/user"
 PATIENCE = 1000 * LEASE_TRIES * LEASE_WAIT
 """The milliseconds for which the store waits for somebody who is writing."""
@@ -32,8 +29,6 @@ REFUSALS = {"drift", "stale_prev", "busy"}
 """What a tool may be told; nothing else."""
 
 TOOLS = 2
-LIMIT = 300
-"""Seconds after which a race that does not end has failed."""
 
 
 @dataclass
@@ -70,52 +65,20 @@ def race(folder: Path, writes: Mapping[str, int], *, tool: str = "store", seed: 
     outsiders = [
         ("outsider", name, folder, path, name, count, pace * RESTS[name], seed) for name, count in writes.items()
     ]
-    with _running([*tools, *outsiders]) as started:
+    with running("tests.race.programs", [*tools, *outsiders]) as started:
         for process in started[TOOLS:]:
-            _end_input(process)
+            end_input(process)
         for process in started[TOOLS:]:
-            _told(process)
+            told_by(process)
         for process in started[:TOOLS]:
-            _end_input(process)
-        told = [json.loads(_told(process)) for process in started[:TOOLS]]
+            end_input(process)
+        told = [json.loads(told_by(process)) for process in started[:TOOLS]]
     made = [_write(row) for name in writes for row in (folder / f"{name}.log").read_text(encoding="utf-8").splitlines()]
     evidence = _of_store(root, path, made, told) if tool == "store" else _of_naive(path, made, told)
     refused: Counter[str] = Counter()
     for each in told:
         refused.update(each.get("refused", {}))
     return Race(evidence, judge(evidence, PATIENCE), refused)
-
-
-@contextmanager
-def _running(programs: Sequence[tuple[object, ...]]) -> Iterator[list[subprocess.Popen[str]]]:
-    """The programs, each of which has said that it is ready and waits for the end of its input."""
-    started: list[subprocess.Popen[str]] = []
-    try:
-        for program, *arguments in programs:
-            command = [sys.executable, "-m", f"tests.race.programs.{program}", *map(str, arguments)]
-            pipe = subprocess.PIPE
-            started.append(subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True))
-        for process in started:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        yield started
-    finally:
-        for process in started:
-            process.kill()
-            process.communicate()
-
-
-def _end_input(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.close()
-    process.stdin = None
-
-
-def _told(process: subprocess.Popen[str]) -> str:
-    """Wait for it to end; returns what it printed."""
-    said, _ = process.communicate(timeout=LIMIT)
-    assert process.returncode == 0, f"{process.args!r} ended with status {process.returncode}"
-    return said
 
 
 def _write(row: str) -> Write:

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from catmem.digest import bytes_digest
-from catmem.errors import OperationCollisionError, RefusedError
+from catmem.errors import OperationCollisionError, RefusedError, StoreError
 from catmem.store.contract import EXTERNAL, Change
-from tests.stateful.model import Entity, Kept
+from catmem.store.graph import tips
+from tests.stateful.model import Allowed, Beside, Branch, Entity, Kept
 
 if TYPE_CHECKING:
     from io import FileIO
 
-    from catmem.store.contract import Current, Snapshot, Store
+    from catmem.store.contract import Current, Revision, Snapshot, Store
     from tests.store.stores import Kind
 
 ENTITIES = ("trinity/user", "trinity/memory", "neo/user")
@@ -32,7 +33,8 @@ ANYTHING = st.one_of(
 LINES = st.sampled_from([b"appended\n", b"again\n", b"\n", b"no end"])
 WHOSE = st.sampled_from([ENTITIES[0], *ENTITIES])
 HOW = st.sampled_from(["set", "set", "append", "nothing", "raise"])
-VIEWS = st.sampled_from(["none", "none", "head", "digest", "old", "old digest", "0"])
+VIEWS = st.sampled_from(["none", "none", "head", "digest", "old", "old digest", "branch", "branch digest", "0"])
+ON_STALE = st.sampled_from(["refuse", "branch"])
 ON_DRIFT = st.sampled_from(["adopt", "adopt", "refuse", "merge"])
 EDITS = st.sampled_from(["append", "rewrite", "rename over", "delete", "empty", "cut", "touch", "put back"])
 PICKS = st.integers(0, 1000)
@@ -87,24 +89,36 @@ class Machine(RuleBasedStateMachine):
 
     # --- calls --------------------------------------------------------------------------------------------------
 
-    @rule(entity=WHOSE, data=ANYTHING, how=HOW, view=VIEWS, on_drift=ON_DRIFT, named=st.booleans(), pick=PICKS)
-    def commit(
+    @rule(
+        entity=WHOSE,
+        data=ANYTHING,
+        how=HOW,
+        view=VIEWS,
+        on_drift=ON_DRIFT,
+        on_stale=ON_STALE,
+        named=st.booleans(),
+        pick=PICKS,
+    )
+    def commit(  # noqa: PLR0917 - a commit has so many sides
         self,
         entity: str,
         data: bytes,
         how: str = "set",
         view: str = "none",
         on_drift: Any = "adopt",
+        on_stale: Any = "refuse",
         *,
         named: bool = False,
         pick: int = 0,
+        merges: tuple[str, ...] = (),
     ) -> None:
         model = self.entities[entity]
         expected = self._view(model, view, pick)
         if expected == "0" and on_drift == "merge":
             on_drift = "adopt"
         op_id = f"op-{len(self.operations)}" if named else None
-        change = Change(agent="machine", op_id=op_id, request=bytes_digest(data), on_drift=on_drift)
+        request = bytes_digest(data)
+        change = Change("put", "machine", op_id, request, on_drift=on_drift, on_stale=on_stale, merges=merges)
         seen: list[Current] = []
 
         def update(current: Current) -> bytes:
@@ -117,7 +131,7 @@ class Machine(RuleBasedStateMachine):
             self._commit_with_late_bytes(entity, expected, update, change)
             return
         there, drifted = model.data, model.data != model.known
-        allowed = model.attempt(expected, on_drift)
+        allowed = model.attempt(expected, on_drift, on_stale)
         try:
             answer = self.store.commit(entity, expected, update, change)
         except Failed:
@@ -127,25 +141,52 @@ class Machine(RuleBasedStateMachine):
             assert not seen
         else:
             assert isinstance(allowed, tuple), f"should have been refused: {allowed}"
-            revision = model.head
-            assert answer.adopted == (revision if drifted else None)
-            assert {(current.data, current.revision, current.base) for current in seen} == {
-                (there, revision, allowed.base)
-            }
-            before = len(model.revisions)
-            model.write(answer.data)
+            revision, base = model.head, None
+            if isinstance(allowed, Beside):
+                there, revision = allowed.data, allowed.parent
+            else:
+                base = allowed.base
+            assert answer.adopted == (model.head if drifted else None)
+            assert {(current.data, current.revision, current.base) for current in seen} == {(there, revision, base)}
             assert answer.data == {"set": data, "append": there + data, "nothing": there}[how]
-            assert (answer.revision, answer.digest) == (model.head, bytes_digest(answer.data))
-            if len(model.revisions) > before:
-                self._taken_out(entity)
-                if named:
-                    self.operations.append((entity, change, answer))
+            assert answer.digest == bytes_digest(answer.data)
+            self._written(entity, allowed, change, answer, changed=answer.data != there)
         self._holds(entity)
+
+    def _written(
+        self, entity: str, allowed: Allowed | Beside, change: Change, answer: Snapshot, *, changed: bool
+    ) -> None:
+        """Tell the model of a write, which must say the same of it."""
+        model = self.entities[entity]
+        if change.op_id and (changed or change.merges):
+            self.operations.append((entity, change, answer))
+        if isinstance(allowed, Beside):
+            assert answer.revision == model.branch(allowed, answer.data)
+            assert answer.branch == changed
+            return
+        if changed:
+            self._taken_out(entity)
+        model.write(answer.data, change.merges)
+        assert (answer.revision, answer.branch) == (model.head, False)
+
+    @rule(entity=WHOSE, data=ANYTHING, how=HOW, on_drift=ON_DRIFT, named=st.booleans(), pick=PICKS)
+    def merge(self, entity: str, data: bytes, how: str, on_drift: Any, pick: int, *, named: bool) -> None:
+        branches = list(self.entities[entity].branches)
+        if branches:
+            self.commit(entity, data, how, "none", on_drift, named=named, merges=(branches[pick % len(branches)],))
+
+    @rule(entity=WHOSE, data=ANYTHING, pick=PICKS, digest=st.booleans())
+    def branch(self, entity: str, data: bytes, pick: int, *, digest: bool) -> None:
+        """A write with an old view, which a rule for all writes would seldom make."""
+        self.commit(entity, data, "append", "old digest" if digest else "old", on_stale="branch", named=True, pick=pick)
 
     def _view(self, model: Entity, view: str, pick: int) -> str | None:
         revision = (
             pick % len(model.revisions) + 1 if model.revisions and view.startswith("old") else len(model.revisions)
         )
+        if view.startswith("branch") and model.branches:
+            name = list(model.branches)[pick % len(model.branches)]
+            return bytes_digest(model.bytes_of(name)) if "digest" in view else name
         named = {"none": None, "0": "0"}
         return named.get(view, bytes_digest(model.bytes_of(revision)) if "digest" in view else str(revision))
 
@@ -194,6 +235,39 @@ class Machine(RuleBasedStateMachine):
         model = self.entities[entity]
         revision = pick % (len(model.revisions) + 1)
         assert self.store.read(entity, str(revision)).data == model.bytes_of(revision)
+
+    @rule(entity=WHOSE, pick=PICKS)
+    def read_a_branch(self, entity: str, pick: int) -> None:
+        branches = self.entities[entity].branches
+        if branches:
+            name = list(branches)[pick % len(branches)]
+            assert self.store.read(entity, name).data == branches[name].data
+
+    @rule(entity=WHOSE)
+    def bring_where_something_is(self, entity: str) -> None:
+        if not self.entities[entity].revisions:
+            return
+        try:
+            self.store.bring(entity, [])
+        except StoreError as error:
+            assert error.code == "not_empty", f"{error!r}"
+            return
+        raise AssertionError("a history was brought over another")
+
+    @precondition(lambda self: not self.held and not self.late)
+    @rule()
+    def move(self) -> None:
+        """Bring every history to new stores, and go on with those. What outsiders wrote since stays behind."""
+        folder = Path(tempfile.mkdtemp(dir=self.temporary.name))
+        stores = [self.kind.make(folder) for _ in self.stores]
+        for entity, model in self.entities.items():
+            assert stores[0].bring(entity, self.store.replay(entity)) == len(model.history)
+            model.there = model.known if model.revisions else None
+        for store in self.stores:
+            store.close()
+        self.folder, self.stores = folder, stores
+        for entity in self.entities:
+            self._holds(entity)
 
     @rule()
     def reopen(self) -> None:
@@ -309,7 +383,8 @@ class Machine(RuleBasedStateMachine):
         with contextlib.suppress(Failed, RefusedError):
             answer = self.store.commit(entity, expected, update, change)
         replay = list(self.store.replay(entity))
-        kept = [data for _, data in replay]
+        heads = [(recorded, data) for recorded, data in replay if not recorded.is_branch]
+        kept = [data for _, data in heads]
         assert kept[: len(model.revisions)] == [each.data for each in model.revisions]
         new = kept[len(model.revisions) :]
         assert any(data.endswith(b"".join(lines)) for data in new), f"{lines} is in none of {new}"
@@ -318,12 +393,15 @@ class Machine(RuleBasedStateMachine):
         if model.data != model.known:
             assert model.data in new
         if answer is not None:
-            assert answer.data in kept
-            if change.op_id and answer.revision == str(len(replay)) and replay[-1][0].op_id == change.op_id:
+            assert answer.data in {b"", *(data for _, data in replay)}
+            if change.op_id and (replay[-1][0].revision, replay[-1][0].op_id) == (answer.revision, change.op_id):
                 self.operations.append((entity, change, answer))
         assert self.kind.file is not None
         path = self.kind.file(self.folder, entity)
-        model.revisions = [Kept(data, outside=recorded.agent == EXTERNAL) for recorded, data in replay]
+        branches = _branches_of(replay)
+        assert list(branches.items())[: len(model.branches)] == list(model.branches.items())
+        model.revisions = [Kept(data, recorded.agent == EXTERNAL, (), recorded.parents) for recorded, data in heads]
+        model.branches = branches
         model.there = path.read_bytes() if os.path.lexists(path) else None
         assert model.data == model.known
         self._holds(entity)
@@ -334,13 +412,27 @@ class Machine(RuleBasedStateMachine):
         """The replay is what the model says, and the file is as the outsiders and the store left it."""
         model, store = self.entities[entity], self.store
         replay = list(store.replay(entity))
-        assert [data for _, data in replay] == [each.data for each in model.revisions]
-        assert [recorded.revision for recorded, _ in replay] == [str(n) for n in range(1, len(replay) + 1)]
-        assert [recorded.agent == EXTERNAL for recorded, _ in replay] == [each.outside for each in model.revisions]
+        assert [(recorded.revision, data, recorded.parents) for recorded, data in replay] == model.history
+        heads = [recorded for recorded, _ in replay if not recorded.is_branch]
+        assert [recorded.revision for recorded in heads] == [str(n) for n in range(1, len(heads) + 1)]
+        assert [recorded.agent == EXTERNAL for recorded in heads] == [each.outside for each in model.revisions]
         assert list(store.log(entity)) == [recorded for recorded, _ in replay][::-1]
+        assert [recorded.revision for recorded in store.branches(entity)] == model.tips
+        assert list(store.branches(entity)) == tips(store.log(entity))
         if self.kind.file:
             path = self.kind.file(self.folder, entity)
             assert (path.read_bytes() if os.path.lexists(path) else None) == model.there
+
+
+def _branches_of(replay: list[tuple[Revision, bytes]]) -> dict[str, Branch]:
+    """The branches of a replay as the model has them."""
+    found: dict[str, Branch] = {}
+    heads = 0
+    for recorded, data in replay:
+        if recorded.is_branch:
+            found[recorded.revision] = Branch(data, recorded.parents[0] if recorded.parents else "0", heads)
+        heads += not recorded.is_branch
+    return found
 
 
 def _never(current: Current) -> bytes:

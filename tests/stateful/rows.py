@@ -9,7 +9,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.stateful.machine import machine_of
 from tests.store.stores import named
-from tests.torture import Outcome, Task, row
+from tests.torture import Outcome, Skip, Task, row
 
 if TYPE_CHECKING:
     from tests.store.stores import Kind
@@ -26,6 +26,8 @@ AT_ONCE = settings(
 
 
 def _run(task: Task, kind: Kind) -> Outcome:
+    if kind.missing:
+        raise Skip(kind.missing)
     machine = machine_of(kind)
     while task.left() and machine.steps < (task.asked or 0):
         run_state_machine_as_test(machine, settings=AT_ONCE)
@@ -42,3 +44,15 @@ def memory(task: Task) -> Outcome:
 def files(task: Task) -> Outcome:
     """The file store, two of them in turn, with outsiders."""
     return _run(task, named("files"))
+
+
+@row("stateful", of="sqlite", seconds=60)
+def sqlite(task: Task) -> Outcome:
+    """The SQL store on SQLite, two of them in turn."""
+    return _run(task, named("sqlite"))
+
+
+@row("stateful", of="postgresql", seconds=60)
+def postgresql(task: Task) -> Outcome:
+    """The SQL store on PostgreSQL, two of them in turn."""
+    return _run(task, named("postgresql"))

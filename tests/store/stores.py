@@ -6,9 +6,11 @@ A test takes ``@pytest.mark.parametrize("kind", kinds())`` and makes what it nee
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.sql.postgres import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,9 +66,30 @@ def _file_of(folder: Path, entity: str) -> Path:
     return folder.joinpath(*parents, f"{name.upper()}.md")
 
 
+def _sqlite(folder: Path) -> Store:
+    return sql_store(f"sqlite:///{folder}/catmem.db", folder)
+
+
+def _postgresql(folder: Path) -> Store:
+    from tests.sql.server import url_of
+
+    return sql_store(url_of(folder), folder)
+
+
+def sql_store(url: str, folder: Path, **options: Any) -> Store:
+    """A store on a database; ``folder`` is where it keeps copies of rows that others changed."""
+    from catmem.model.document import parse
+    from catmem.service.rows import RowCodec
+    from catmem.store.sql.store import SqlStore
+
+    return SqlStore(url, RowCodec(parse), folder=folder, **options)
+
+
 KINDS = (
     Kind("memory", _memory, lasting=False),
     Kind("files", _files, file=_file_of),
+    Kind("sqlite", _sqlite),
+    Kind("postgresql", _postgresql, missing=MISSING),
 )
 
 

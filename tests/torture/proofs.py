@@ -25,6 +25,7 @@ PROOFS = {
         Proof("crash-states", "modelled crash states, and mutants of the protocol", 10_000, 500, "states"),
         Proof("kills", "random SIGKILL while several processes write", 5_000, 50, "kills"),
         Proof("linearizability", "concurrent compare-and-swap is linearizable", 50_000, 1_000, "operations"),
+        Proof("stale-writes", "racing agents, no silent overwrite; the log gives the head", 2_000, 400, "writes"),
         Proof("journal", "journal cut at every byte, every bit flipped", None, None, "damages"),
         Proof("stateful", "stateful property tests against a dict", 10_000, 500, "steps"),
     )

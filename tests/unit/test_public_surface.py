@@ -22,12 +22,14 @@ ERRORS = {
     "NoMatchError": "EditError",
     "AmbiguousError": "EditError",
     "OverBudgetError": "EditError",
+    "EnvelopeError": "CatmemError",
     "QueryError": "CatmemError",
     "ForbiddenError": "CatmemError",
     "RefusedError": "CatmemError",
     "StaleError": "RefusedError",
     "DriftError": "RefusedError",
     "BusyError": "RefusedError",
+    "MergeConflictError": "RefusedError",
     "OperationCollisionError": "RefusedError",
     "UnknownRevisionError": "CatmemError",
     "StoreError": "CatmemError",
@@ -47,8 +49,15 @@ CALLS = {
     "Workspace.move": "(self, name, old_text, to_category, *, target='user', category=None, **how)",
     "Workspace.verify": "(self, name, old_text, *, target='user', category=None, as_of=None, **how)",
     "Workspace.write": (
-        "(self, name, operations, *, target='user', expected=None, actor=None, dry_run=False, on_drift=None, op_id=None)"
+        "(self, name, operations, *, target='user', expected=None, actor=None, dry_run=False, on_drift=None, "
+        "on_stale=None, op_id=None)"
     ),
+    "Workspace.submit": "(self, envelope, *, confirm=False)",
+    "Workspace.envelope": (
+        "(self, name, content, *, target='user', agent=None, prev=None, op_id=None, alert=False, signed=None)"
+    ),
+    "Workspace.branches": "(self, entity=None)",
+    "Workspace.merge": "(self, entity, branches, *, precedence=None, drop=False, actor=None, dry_run=False)",
     "Workspace.read": "(self, name, target='user')",
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
     "Workspace.search": "(self, name, query, **narrowing)",
@@ -62,6 +71,10 @@ CALLS = {
     "Workspace.view": "(self, name, target, *, source=None)",
 }
 MEMBERS = {
+    "Envelope": {
+        "agent_id", "alert", "canonical", "content", "entity_id", "is_signed_by", "key_id", "mem_hash", "mem_rev",
+        "op_id", "parents", "prev_rev", "request", "role_hash", "role_id", "signature", "signed", "timestamp", "to_dict",
+    },
     "Document": {
         "by_category", "digest", "entries", "entries_between", "form", "limits",
         "line", "line_index", "newline", "problems", "scan", "sections", "spans", "text",
@@ -81,14 +94,14 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "apply_seed", "bytes_of", "config", "ephemeral_seed", "list", "missing_files", "move", "open", "parse", "path", "plan_seed", "problems", "profile",
-        "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "verify", "verify_all", "view", "warnings", "write",
+        "add", "apply_seed", "branches", "bytes_of", "config", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "missing_files", "move", "open", "parse", "path", "plan_seed", "problems", "profile",
+        "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "submit", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {
         "action", "as_of", "category", "check", "content", "old_text", "tags", "to_category", "to_dict",
     },
     "Written": {
-        "adopted", "after", "before", "bounded", "changed", "digest", "entity", "entries", "notes", "repeated",
+        "adopted", "after", "before", "bounded", "branch", "changed", "digest", "entity", "entries", "notes", "repeated",
         "revision", "to_dict", "usage", "warnings",
     },
 }  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,12 @@ from catmem.policy.lint.linted import Context, LintedFile, LintedStore, LintedYa
 from catmem.policy.lint.rule import all_rules
 from catmem.policy.lint.settings import Settings, read_settings
 from catmem.reading import read_bounded
+from catmem.service import gate
 from catmem.service.clock import today
 from catmem.service.linting.cache import LintCache, tool_digest
 from catmem.service.linting.sources import Root, Source
 from catmem.service.linting.stores import faults
-from catmem.service.stores import parse_file, store_of_file
+from catmem.service.stores import open_store, parse_file
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
 from catmem.store.files.folder import SIDECAR
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.model.document import Document
+    from catmem.store.contract import Store
 
 _BASELINE_LIMIT = 1 << 26
 
@@ -83,6 +85,7 @@ class Linter:
     _sources: dict[str, Source] = field(default_factory=dict)
     _wanted: frozenset[str] = frozenset()
     _store: list[Diagnostic] | None = None
+    _opened: Store | None = None
 
     @classmethod
     def open(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
@@ -188,9 +191,22 @@ class Linter:
         if source.name in overlay:
             return _Read(overlay[source.name].encode(), None)
         try:
+            if source.entity is not None:
+                return _Read(self._database().peek(source.entity), None)
             return _Read(read_bounded(source.path, DEFAULT_LIMITS.file_bytes, follow_symlink=source.may_be_link), None)
         except CatmemError as error:
             return _Read(b"", error)
+
+    def _database(self) -> Store:
+        """The store of a root that keeps its entities in a database."""
+        if self._opened is None:
+            self._opened = open_store(self.root.config, self.root.profiles.__getitem__)
+        return self._opened
+
+    def close(self) -> None:
+        """Let go of what is open; the next call opens it again."""
+        if self._opened is not None:
+            self._opened.close()
 
     def _is_wanted(self, diagnostic: Diagnostic) -> bool:
         path = diagnostic.path
@@ -214,7 +230,7 @@ class Linter:
 
     def _store_diagnostics(self, context: Context) -> list[Diagnostic]:
         if self._store is None:
-            self._store = lint_store(LintedStore("", faults(self.root)), context, self.settings)
+            self._store = lint_store(LintedStore("", faults(self.root, self.as_of)), context, self.settings)
         return self._store
 
     # --- fixing --------------------------------------------------------------------------------------------------
@@ -239,12 +255,19 @@ class Linter:
         Raises ``RefusedError`` or ``ChangedMeanwhileError`` if it is no longer ``old``, ``StoreError`` and
         ``UnreadableError``; the file is then as it was.
         """
+        from catmem.service.formatting import commit_file, has_journal
+        from catmem.service.workspace import Workspace
+
         source = self._sources[name]
         before, after = old.encode(), new.encode()
-        in_store = source.owner is not None or os.path.lexists(source.path.resolve().parent / SIDECAR)
-        if source.kind == "memory" and in_store:
-            with closing(store_of_file(self.root.config, source.path)) as store:
-                store.commit(str(source.path), bytes_digest(before), lambda _: after, Change(op="lint"))
+        if source.entity is not None:
+            workspace = Workspace(self.root.config, self._database())
+            expected, change = bytes_digest(before), Change(op="lint")
+            gate.commit(workspace, source.entity, expected, lambda _: after, change)
+        elif source.kind == "memory" and (source.owner is not None or has_journal(source.path)):
+            entity = None if source.owner is None else f"{source.owner}/{source.target}"
+            workspace = Workspace(self.root.config)
+            commit_file(workspace, source.path, entity, (before, after), Change(op="lint"))
         else:
             rewrite_file(source.path, before, after)
 

@@ -13,7 +13,7 @@ from catmem.policy.lint.linted import LintedYaml
 from catmem.policy.profile import load_profile, memory_dir
 from catmem.policy.yamlfile import YAML_LIMIT, parse_once
 from catmem.reading import read_bounded
-from catmem.service.stores import FILE_NAMES
+from catmem.service.stores import FILE_NAMES, keeps_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,7 +36,8 @@ _NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
 class Source:
     """A file to look at. ``name`` is its path from the root, with ``/``; absolute for a file outside of it.
 
-    ``may_be_link`` is whether the file may be reached by a symbolic link: only where somebody named it.
+    ``may_be_link`` is whether the file may be reached by a symbolic link: only where somebody named it. In a database
+    ``entity`` is what it is, and ``name`` and ``path`` are such as ``sqlite:trinity/user``.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Source:
     owner: str | None = None
     target: Target | None = None
     may_be_link: bool = False
+    entity: str | None = None
 
 
 class Root:
@@ -120,7 +122,18 @@ class Root:
             if os.path.lexists(real):
                 source = self.memory(Path(real))
                 found[source.name] = source
+        if not keeps_files(self.config):
+            found.update((source.name, source) for source in self._entities())
         return dict(sorted(found.items()))
+
+    def _entities(self) -> Iterator[Source]:
+        """What the root keeps in its database."""
+        kind = self.config.store.partition(":")[0]
+        for profile in self.profiles.values():
+            for target in FILE_NAMES:
+                entity = f"{profile.name}/{target}"
+                name = f"{kind}:{entity}"
+                yield Source(name, Path(name), "memory", profile.name, _target(target), entity=entity)
 
     def named(self, paths: Iterable[str | Path]) -> dict[str, Source]:
         """The files that paths name, those of folders included.
@@ -198,7 +211,7 @@ class Root:
             folder = memory_dir(profile, self.config)
         except CatmemError as error:
             return profile, error
-        for target, file in FILE_NAMES.items():
+        for target, file in FILE_NAMES.items() if keeps_files(self.config) else ():
             self._owners[os.fspath(folder / file)] = (profile, _target(target))
         return profile, None
 

@@ -1,42 +1,71 @@
-"""What lint asks of the stores of a root: what their journals find wrong, and copies that are left beside files."""
+"""What lint asks of the stores of a root: what they find wrong, unmerged branches, copies left beside files."""
 
 from __future__ import annotations
 
 import os
 from contextlib import closing
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError
 from catmem.policy.lint.linted import StoreFault
-from catmem.service.stores import FILE_NAMES, open_store
+from catmem.service.stores import FILE_NAMES, keeps_files, open_store
 from catmem.store.files.backups import backups
 from catmem.store.files.folder import SIDECAR, Folder, Place
 from catmem.store.files.system import System
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
     from pathlib import Path
 
     from catmem.service.linting.sources import Root
+    from catmem.store.contract import Revision
 
 
-def faults(root: Root) -> tuple[StoreFault, ...]:
-    """What is not right in the stores of the root's profiles that have been used, and which copies are left over."""
-    return (*_in_stores(root), *(fault for folder in sorted(root.with_copies()) for fault in _copies(root, folder)))
+def faults(root: Root, as_of: date) -> tuple[StoreFault, ...]:
+    """What is not right in the stores of the root's profiles that have been used, and which copies are left over.
+
+    ``as_of`` is the day on which branches have their age.
+    """
+    copies = (fault for folder in sorted(root.with_copies()) for fault in _copies(root, folder))
+    return (*_in_stores(root, as_of), *copies)
 
 
-def _in_stores(root: Root) -> Iterator[StoreFault]:
+def _in_stores(root: Root, as_of: date) -> Iterator[StoreFault]:
     used = [name for name, home in root.homes().items() if os.path.lexists(os.path.join(home, SIDECAR))]  # noqa: PTH118
-    if not used:
+    if not used and keeps_files(root.config):
         return
     try:
         with closing(open_store(root.config, root.profiles.__getitem__, used)) as store:
             found = store.verify()
+            branches = [(entity, branch) for entity in store.entities() for branch in store.branches(entity)[1:]]
     except CatmemError as error:
         yield _of(root, error)
         return
     for fault in found:
-        yield StoreFault(fault.code, root.name(fault.path) if fault.path else "", fault.message, fault.hint)
+        # What a database calls its own is no path.
+        place = root.name(fault.path) if fault.path and keeps_files(root.config) else fault.path or ""
+        yield StoreFault(fault.code, place, fault.message, fault.hint)
+    for entity, branch in branches:
+        yield _of_branch(root, entity, branch, as_of)
+
+
+def _of_branch(root: Root, entity: str, branch: Revision, as_of: date) -> StoreFault:
+    name, _, target = entity.partition("/")
+    home = root.homes().get(name) if keeps_files(root.config) else None
+    path = root.name(os.path.join(home, FILE_NAMES[target])) if home else ""  # noqa: PTH118 - text in, text out
+    message = f"{entity} has a branch that is not merged: {branch.revision}, by {branch.agent}, {_age(branch, as_of)}"
+    return StoreFault("branch", path, message, f"Run: catmem merge {entity} {branch.revision}")
+
+
+def _age(branch: Revision, as_of: date) -> str:
+    """How old a branch is, in days of this place; a clock may have been ahead."""
+    try:
+        days = (as_of - datetime.fromisoformat(branch.timestamp).astimezone().date()).days
+    except ValueError:
+        return f"of {branch.timestamp}"
+    return f"{days} day{'' if days == 1 else 's'} old" if days > 0 else "of today"
 
 
 def _copies(root: Root, path: Path) -> Iterator[StoreFault]:

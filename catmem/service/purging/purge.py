@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
@@ -18,12 +17,13 @@ from catmem.service.purging.redaction import Redaction, entries_near, is_purged,
 from catmem.service.purging.seeds import purge_lock
 from catmem.service.searching.usage import USAGE_NAME, drop_gone
 from catmem.service.stores import locate, parse_file
-from catmem.service.upkeep import file_store
+from catmem.service.upkeep import lasting_store, told_from
 from catmem.service.writing.matching import ambiguous, entries_holding, refuse_empty
 from catmem.store.contract import Change
-from catmem.store.files.erasing import UNREADABLE, Erasure
+from catmem.store.files.erasing import UNREADABLE
 from catmem.store.files.folder import SIDECAR
 from catmem.store.files.kept import MOVED
+from catmem.store.lasting import Erasure
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Current
     from catmem.store.files.folder import Place
-    from catmem.store.files.kept import Kept
-    from catmem.store.files.store import FileStore
+    from catmem.store.lasting import Kept, LastingStore
 
 _ROUNDS = 5
 """How often it is begun again, where somebody keeps writing or puts the text back."""
@@ -94,9 +93,10 @@ def purge(workspace: Workspace, entity: str, old_text: str, *, dry_run: bool = F
     not be reached is named. Raises ``NoMatchError``, and ``AmbiguousError`` if entries of several bodies hold the text
     now.
     """
-    store = file_store(workspace)
-    name = entity_of(workspace, entity)
-    entries = _entries_to_forget(workspace, store, name, old_text)
+    with gate.checks(workspace, entity, op="purge", agent="person", recorded=not dry_run):
+        store = lasting_store(workspace)
+        name = entity_of(workspace, entity)
+        entries = _entries_to_forget(workspace, store, name, old_text)
     purging = _Purging(workspace, store, name, _redaction(workspace, entries, old_text), dry_run=dry_run)
     purging.forget(name)
     for other in all_entities(workspace):
@@ -111,7 +111,7 @@ def purge(workspace: Workspace, entity: str, old_text: str, *, dry_run: bool = F
 # --- which entries ------------------------------------------------------------------------------------------------
 
 
-def _entries_to_forget(workspace: Workspace, store: FileStore, entity: str, old_text: str) -> list[Entry]:
+def _entries_to_forget(workspace: Workspace, store: LastingStore, entity: str, old_text: str) -> list[Entry]:
     """One entry of each body and category, the newest."""
     refuse_empty(old_text)
     found = read(partial(parse_file, workspace.config), store.peek(entity))
@@ -135,7 +135,7 @@ def _entries_to_forget(workspace: Workspace, store: FileStore, entity: str, old_
 
 
 def _old_entries(  # noqa: PLR0913, PLR0917 - what is looked for, and where
-    workspace: Workspace, store: FileStore, entity: str, old_text: str, now: list[Entry], needle: bytes
+    workspace: Workspace, store: LastingStore, entity: str, old_text: str, now: list[Entry], needle: bytes
 ) -> list[Entry]:
     """Entries that may have held the text at any time, the newest first."""
     past = _past_entries(workspace, store, entity, needle)
@@ -168,11 +168,11 @@ class _Past(NamedTuple):
     moved: list[bytes]
 
 
-def _past_entries(workspace: Workspace, store: FileStore, entity: str, needle: bytes) -> _Past:
+def _past_entries(workspace: Workspace, store: LastingStore, entity: str, needle: bytes) -> _Past:
     """The entries of all that is kept of an entity and has the needle: one of each form in each category."""
     known, unsure = _Entries(workspace, needle), _Entries(workspace, needle)
     moved: list[bytes] = []
-    file = _place(workspace, entity).name
+    file = _place(workspace, entity).name if workspace.keeps_files else entity
     for each in store.kept(entity):
         if each.kind == "moved":
             moved.append(each.data)
@@ -230,7 +230,7 @@ class _Purging:
     """One purge: goes through the entities, and notes what goes and what is left."""
 
     def __init__(
-        self, workspace: Workspace, store: FileStore, name: str, redaction: Redaction, *, dry_run: bool
+        self, workspace: Workspace, store: LastingStore, name: str, redaction: Redaction, *, dry_run: bool
     ) -> None:
         self.workspace = workspace
         self.store = store
@@ -250,7 +250,7 @@ class _Purging:
             if self._note_elsewhere(entity):
                 self.forget(entity)
         except CatmemError as error:
-            path = _place(self.workspace, entity).path if error.path is None else Path(error.path)
+            path = self._path(entity) if error.path is None else Path(error.path)
             self.left.setdefault(path, error.message)
 
     def _note_elsewhere(self, entity: str) -> bool:
@@ -366,14 +366,18 @@ class _Purging:
                     self.left.setdefault(each.path, _BACK if each.whole else UNREADABLE)
 
     def _verify_texts(self, entity: str) -> None:
-        path = _place(self.workspace, entity).path
-        journal = path.parent / SIDECAR / "journal"
+        path = self._path(entity)
+        journal = path.parent / SIDECAR / "journal" if self.workspace.keeps_files else path
         texts = chain([(path, self.store.peek(entity))], ((journal, data) for _, data in self.store.replay(entity)))
         for where, data in texts:
             if self.redaction.holds(data):
                 self.left.setdefault(where, _BACK)
             elif entity == self.name and self.redaction.holds_text(data):
                 self.left.setdefault(where, _MEANWHILE)
+
+    def _path(self, entity: str) -> Path:
+        owner, _, target = entity.partition("/")
+        return self.workspace.path(owner, target)
 
     def _is_of_an_entity(self, path: Path) -> bool:
         """Whether a file is a memory file, or was made beside one: then it is looked at with that entity."""
@@ -402,4 +406,4 @@ class _Purging:
         )
 
     def _told(self, paths: Iterable[Path]) -> tuple[str, ...]:
-        return tuple(os.path.relpath(path, self.workspace.root) for path in paths)
+        return tuple(told_from(self.workspace.root, path) for path in paths)

@@ -8,6 +8,7 @@ from catmem.errors import EditError, NoMatchError
 from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.schema import shown
+from catmem.service import gate
 from catmem.service.writing.matching import refuse_empty
 from catmem.service.writing.operation import Operation
 from catmem.service.writing.terms import undeclared
@@ -40,6 +41,24 @@ def verify_all(  # noqa: PLR0913 - which entries, and how, by keyword
     for a file without such entries. Raises ``NoMatchError`` if there are none at all, and what ``Workspace.verify``
     raises; files that were written before stay so.
     """
+    actor, dry_run = how.get("actor"), how.get("dry_run", False)
+    with gate.checks(workspace, f"{name}/{target or '*'}", op="verify", agent=actor or "person", recorded=not dry_run):
+        entries = _entries_to_verify(workspace, name, category, query, target, how)
+    written: list[Written] = []
+    for each, found in entries.items():
+        for start in range(0, len(found), MOST):
+            operations = [
+                Operation("verify", old_text=entry.id, category=entry.category, as_of=as_of)
+                for entry in found[start : start + MOST]
+            ]
+            written.append(workspace.write(name, operations, target=each, **how))
+    return written
+
+
+def _entries_to_verify(  # noqa: PLR0913, PLR0917 - as verify_all
+    workspace: Workspace, name: str, category: str | None, query: str | None, target: str | None, how: How
+) -> dict[str, list[Entry]]:
+    """The entries of each target that are meant. Raises what refuses all of it."""
     if category is None and query is None:
         raise EditError("name a category or what to search for", code="bad_operation", hint="Give one of the two.")
     if target is None and how.get("expected") is not None:
@@ -53,15 +72,7 @@ def verify_all(  # noqa: PLR0913 - which entries, and how, by keyword
     entries = {each: _entries(workspace, name, each, category, query, how.get("actor")) for each in targets}
     if not any(entries.values()):
         raise _nothing(workspace, name, category, query)
-    written: list[Written] = []
-    for each, found in entries.items():
-        for start in range(0, len(found), MOST):
-            operations = [
-                Operation("verify", old_text=entry.id, category=entry.category, as_of=as_of)
-                for entry in found[start : start + MOST]
-            ]
-            written.append(workspace.write(name, operations, target=each, **how))
-    return written
+    return entries
 
 
 def _refuse_early(workspace: Workspace, name: str, how: How) -> None:

@@ -65,6 +65,10 @@ class _Applying:
         self.done: list[SeededFile] = []
         self.refused: list[Refusal] = []
 
+    @property
+    def _agent(self) -> str:
+        return self.plan.basis.asked.actor or PERSON
+
     def run(self) -> SeedResult:
         """Write file after file, and the lock in any case: what was done is on record also if this is interrupted."""
         notes = list(self.plan.notes)
@@ -90,6 +94,7 @@ class _Applying:
     def _refused(self, each: Refusal) -> SeededFile | Refusal:
         """Once more what could not be read: the store keeps a copy of it, or somebody has mended it meanwhile."""
         if not isinstance(each.error, DriftError) or each.target not in self.plan.basis.parts:
+            gate.note_refusal(self.workspace, each.target, op="seed", agent=self._agent, error=each.error)
             return each
         return self._seeded(FilePlan(each.target, self.plan.basis.parts[each.target].source, UNREAD, "", ()))
 
@@ -118,7 +123,7 @@ class _Applying:
         keys = [body_key(each.version.body) for each in basis.parts[planned.target].slice] if basis.clocks else []
         clocks = {key: basis.clocks[key] for key in keys if key in basis.clocks}
         note |= {CLOCKS: clocks} if clocks else {}
-        change = Change(op="seed", agent=basis.asked.actor or PERSON, note=note, on_drift=self.on_drift)
+        change = Change(op="seed", agent=self._agent, note=note, on_drift=self.on_drift)
         snapshot = gate.commit(self.workspace, planned.target, None, update, change)
         wrote = snapshot.revision if made[0].changes else None
         notes = () if snapshot.adopted is None else (on_adoption(snapshot.adopted),)

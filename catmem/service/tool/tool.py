@@ -15,6 +15,7 @@ from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest
 from catmem.resources import schema
+from catmem.service import gate
 from catmem.service.clock import today
 from catmem.service.tool.answers import MOST_ENTRIES, Sight, may_fit, shown_entries, shown_hits, usage_dict
 from catmem.service.tool.arguments import Call, read_arguments
@@ -73,7 +74,9 @@ def memory_tool(
     door = _Door(workspace, profile, session or ToolSession())
     call: Call | None = None
     try:
-        call = read_arguments(arguments)
+        entity, writes = f"{profile}/{_target_of(arguments)}", not _only_reads(arguments)
+        with gate.checks(workspace, entity, op="put", agent=profile, recorded=writes):
+            call = read_arguments(arguments)
         if call.query is not None:
             return door.searched(call, call.query)
         if call.action == "seed":
@@ -145,7 +148,8 @@ class _Door:
     def written(self, call: Call) -> dict[str, Any]:
         """What a write did."""
         if call.expected is not None and is_digest(call.expected):
-            self._refuse_digest()
+            with gate.checks(self.workspace, f"{self.profile}/{call.target}", op="put", agent=self.profile):
+                self._refuse_digest()
         expected = call.expected or self.session.seen.get(call.target)
         done = self.workspace.write(
             self.profile,
@@ -156,7 +160,9 @@ class _Door:
             op_id=call.op_id,
         )
         # After a retry what is there now may be newer than what the first call made.
-        now = self.workspace.store.read(done.entity).digest if done.repeated else done.digest
+        # On a branch the profile goes on with what it wrote itself.
+        newer = done.repeated and not done.branch
+        now = self.workspace.store.read(done.entity).digest if newer else done.digest
         self.session.seen[call.target] = now
         self.session.refusals = 0
         entries, cut = shown_entries(done.entries)
@@ -166,6 +172,7 @@ class _Door:
             "entity": done.entity,
             "revision": done.revision,
             "changed": done.changed,
+            **({"branch": True} if done.branch else {}),
             "usage": usage_dict(done.usage),
             "entries": entries,
             **cut,
@@ -238,6 +245,11 @@ def _target_of(arguments: object) -> str:
     """The target that a call speaks of, as far as its arguments make sense."""
     target = arguments.get("target") if isinstance(arguments, dict) else None
     return "memory" if target == "memory" else "user"
+
+
+def _only_reads(arguments: object) -> bool:
+    """Whether a call, be it right or wrong, asks for nothing to be written."""
+    return isinstance(arguments, dict) and arguments.get("action") in {"list", "search"}
 
 
 def _counted(count: int, total: int, offset: int) -> str:

@@ -103,6 +103,11 @@ def refuse_surrogates(texts: Iterable[str]) -> None:
             ) from None
 
 
+def op_of(operations: Sequence[Operation]) -> Literal["put", "verify"]:
+    """What a record calls a write of these operations."""
+    return "verify" if operations and all(each.action == "verify" for each in operations) else "put"
+
+
 def request_digest(operations: Sequence[Operation], actor: str | None, target: str) -> str:
     """The digest of what is asked: a retry has the same one."""
     return content_digest([[operation.to_dict() for operation in operations], actor, target])

@@ -292,7 +292,7 @@ class _Draft:
         """The new document, ended with a newline and within its limits; the old one itself if nothing changed."""
         document = self.original
         if self.document.text != self.original.text:
-            document = _ended(self.document)
+            document = ended(self.document)
             self._refuse_too_long(document)
         entries = tuple(self._final(document))
         put = dict.fromkeys(action["category"] for action in self.actions if action["action"] in _PUTTING)
@@ -363,7 +363,7 @@ _ACTIONS = {
 }
 
 
-def _ended(document: Document) -> Document:
+def ended(document: Document) -> Document:
     """The document with a newline at its end, so that what a shell appends begins a line; not in a shared file."""
     text = document.text
     if not text.strip() or text.endswith("\n") or is_shared(document):

@@ -93,6 +93,19 @@ def _is_read(category: str, document: Document, terms: Terms) -> bool:
     return not document.scan.headers if included is None else included
 
 
+def on_branch(entity: str, revision: str | None) -> str:
+    """What to know of a write that was made on an older revision, and is kept as the branch ``revision``.
+
+    It says nothing of the head: a profile may not see all of that.
+    """
+    if revision is None or revision.isdecimal():
+        return "it was made on an older revision, so it would be kept as a branch beside what is there now"
+    return (
+        f"it was made on an older revision, so it is kept as branch {revision} beside what is there now, and is not in "
+        f"the file until it is merged (catmem merge {entity} {revision})"
+    )
+
+
 def on_adoption(revision: str) -> str:
     """What to know of a write before which the store took in what others had written, as that revision."""
     if revision == FIRST_REVISION:

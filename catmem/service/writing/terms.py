@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from catmem.errors import EditError, UnknownNameError
 from catmem.policy.schema import nearest, shown, suggestion, tag_faults
@@ -18,12 +18,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from catmem.model.document import Entry, TagValue
+    from catmem.model.document import TagValue
     from catmem.policy.config import Config, Taxonomy
     from catmem.policy.profile import Profile
     from catmem.policy.rights import Rights
 
 _NAME_SHOWN = 80
+
+
+class Tagged(Protocol):
+    """An entry, as far as its age goes."""
+
+    @property
+    def category(self) -> str:
+        """Where it stands."""
+        ...
+
+    @property
+    def tags(self) -> Mapping[str, TagValue]:
+        """Its tags by name."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +125,7 @@ class Terms:
                 hint="Give that day or a later one; if it is wrong itself, replace the tag verified_date.",
             )
 
-    def check_domain(self, entry: Entry, tags: Mapping[str, TagValue]) -> None:
+    def check_domain(self, entry: Tagged, tags: Mapping[str, TagValue]) -> None:
         """Refuse an actor who may not verify a domain in which the entry would be stale later (``ForbiddenError``)."""
         if tags.get("domain") == entry.tags.get("domain"):
             return

@@ -9,17 +9,18 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from catmem.digest import bytes_digest
 from catmem.errors import DriftError, EditError, NotUtf8Error, RefusedError, TooLargeError
 from catmem.service.writing.beforehand import check_beforehand
 from catmem.service.writing.budget import Usage, size_of
 from catmem.service.writing.expected import checked_expected, hide_digests
 from catmem.service.writing.legible import legible
-from catmem.service.writing.operation import refuse_surrogates, request_digest
+from catmem.service.writing.operation import op_of, refuse_surrogates, request_digest
 from catmem.service.writing.planning import Plan, plan_operations
-from catmem.service.writing.remarks import on_adoption
+from catmem.service.writing.remarks import on_adoption, on_branch
 from catmem.service.writing.seen import Base
 from catmem.store.contract import Change, Current, Snapshot, sees, stale
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry
     from catmem.service.writing.operation import Operation
     from catmem.service.writing.terms import Terms
-    from catmem.store.contract import OnDrift, Revision, Store, Update
+    from catmem.store.contract import OnDrift, OnStale, Revision, Store, Update
 
 PERSON = "person"
 """The agent on the record of what no profile did."""
@@ -43,13 +44,15 @@ class How(TypedDict, total=False):
     ``expected`` is what the caller saw last, a revision (``7`` or ``"7"``) or a ``sha256:…`` digest: if that is no
     longer what is there, the write is refused. ``actor`` is the profile that acts, ``None`` a person. ``dry_run``
     writes nothing. ``on_drift`` is what to do when somebody else changed the file (``adopt``, ``refuse``, ``merge``).
-    ``op_id`` makes a retry safe: the same operations under the same one are made once.
+    ``on_stale`` is what becomes of a write that was made on an older revision: refused (``refuse``), or kept beside the
+    head as a ``branch``. ``op_id`` makes a retry safe: the same operations under the same one are made once.
     """
 
     expected: str | int | None
     actor: str | None
     dry_run: bool
     on_drift: OnDrift | None
+    on_stale: OnStale | None
     op_id: str | None
 
 
@@ -63,7 +66,8 @@ class Written:
     there (``None``: not recorded yet), and ``digest`` that of what would be. ``notes`` say what was there already and
     what else there is to know, ``warnings`` what will not be in a prompt. ``adopted`` is the revision as which the
     store took in first what others had written to the file; the last of the notes says so. ``repeated``: this is the
-    first answer to an ``op_id`` again, and what is there now may be newer.
+    first answer to an ``op_id`` again, and what is there now may be newer. ``branch``: it was made on an older
+    revision (``before``), and is kept beside the head, or would be; the last of the notes says so.
     """
 
     entity: str
@@ -79,6 +83,7 @@ class Written:
     adopted: str | None = None
     bounded: bool = False
     repeated: bool = False
+    branch: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data, without the whole texts."""
@@ -87,6 +92,7 @@ class Written:
             "revision": self.revision,
             "digest": None if self.bounded else self.digest,
             "changed": self.changed,
+            "branch": self.branch,
             "entries": [
                 {"category": entry.category, "body": entry.body, "tags": entry.tags, "id": entry.id}
                 for entry in self.entries
@@ -106,12 +112,13 @@ class Writer:
     """
 
     store: Store
-    commit: Callable[[str, str | None, Update, Change], Snapshot]
+    commit: Callable[[str | None, Update, Change], Snapshot]
     parse: Callable[[bytes], Document]
     remember: Callable[[bytes, Document], None]
     terms: Terms
     operations: Sequence[Operation]
     on_drift: OnDrift = "adopt"
+    on_stale: OnStale = "refuse"
     _plan: Plan | None = None
     _before: str = ""
 
@@ -124,12 +131,13 @@ class Writer:
         # The store keeps the note with the revision, and reads it after the update, which fills it in.
         note: dict[str, Any] = {"target": self.terms.target, "actor": name}
         change = Change(
-            op="verify" if all(operation.action == "verify" for operation in self.operations) else "put",
+            op=op_of(self.operations),
             agent=name or PERSON,
             op_id=op_id,
             request=request_digest(self.operations, name, self.terms.target) if op_id else None,
             note=note,
             on_drift=self.on_drift,
+            on_stale=self.on_stale,
         )
 
         def update(current: Current) -> bytes:
@@ -138,7 +146,7 @@ class Writer:
             return data
 
         with self._discreetly():
-            snapshot = self.commit(self.terms.entity, expected, update, change)
+            snapshot = self.commit(expected, update, change)
         if self._plan is None:
             return self._first_answer(snapshot)
         return self._written(self._plan, snapshot)
@@ -148,14 +156,21 @@ class Writer:
         self._check()
         expected = checked_expected(given)
         now, head = self.store.read(self.terms.entity), self.store.head(self.terms.entity)
-        known = head.revision if head else "0"
+        known, branch = head.revision if head else "0", False
         with self._discreetly():
-            base = self._base(now, known, expected)
-            data = self._updated(Current(now.data, now.revision or known, base))
+            try:
+                base = self._base(now, known, expected)
+                current = Current(now.data, now.revision or known, base)
+            except RefusedError:
+                seen = None if self._is_strict(now, known) else self._branched_from(expected)
+                if seen is None:
+                    raise
+                branch, current = True, Current(seen.data, seen.revision or known, None)
+            data = self._updated(current)
         if self._plan is None:
             message = "an update that raised nothing made no plan"
             raise AssertionError(message)
-        return self._written(self._plan, Snapshot.of(data, now.revision))
+        return self._written(self._plan, Snapshot(data, now.revision, bytes_digest(data), branch=branch))
 
     def _check(self, op_id: str | None = None) -> None:
         """Refuse what makes no sense whatever is in the file."""
@@ -184,7 +199,7 @@ class Writer:
         # An empty file without a history is what a store calls revision 0.
         revision = known if known == "0" and not now.data else now.revision
         from_outside = now.revision is None and known != "0"
-        if not (from_outside and self.on_drift == "refuse"):
+        if not self._is_strict(now, known):
             if expected is None:
                 return self.store.read(entity, known).data if from_outside else None
             if sees(expected, revision, now.digest):
@@ -201,6 +216,20 @@ class Writer:
                 hint="Nothing was written. Read it again, and repeat the change on what is there now.",
             )
         raise stale(entity, expected or known, revision)
+
+    def _is_strict(self, now: Snapshot, known: str) -> bool:
+        """Whether others changed the file, and every write is refused once because of that."""
+        return now.revision is None and known != "0" and self.on_drift == "refuse"
+
+    def _branched_from(self, expected: str | None) -> Snapshot | None:
+        """What the caller saw, if a stale write is to be kept as a branch from it and it is on record."""
+        if self.on_stale != "branch" or expected is None:
+            return None
+        if not expected.startswith("sha256:"):
+            return self.store.read(self.terms.entity, expected)
+        log = self.store.log(self.terms.entity)
+        found = next((each for each in log if sees(expected, each.revision, each.digest)), None)
+        return None if found is None else self.store.read(self.terms.entity, found.revision)
 
     def _updated(self, current: Current) -> bytes:
         """The new bytes of what is there; exactly the old ones if there is nothing to change."""
@@ -224,20 +253,28 @@ class Writer:
     def _written(self, plan: Plan, now: Snapshot) -> Written:
         # Whoever wrote at the very moment of the commit may have been merged in, so the plan need not be all of it.
         after = now.data.decode(errors="replace")
+        changed = after != self._before
+        branch = now.branch and changed
         return Written(
             entity=self.terms.entity,
             revision=now.revision,
             digest=now.digest,
-            changed=after != self._before,
+            changed=changed,
             before=self._before,
             after=after,
             entries=plan.entries,
             usage=Usage(size_of(after), self.terms.limit),
-            notes=(*plan.notes, *([on_adoption(now.adopted)] if now.adopted else [])),
+            notes=(*plan.notes, *self._about_file(now, branch=branch)),
             warnings=plan.warnings,
             adopted=now.adopted,
             bounded=not self.terms.rights.unbounded,
+            branch=branch,
         )
+
+    def _about_file(self, now: Snapshot, *, branch: bool) -> list[str]:
+        """What is to be known of where the write went."""
+        notes = [on_adoption(now.adopted)] if now.adopted else []
+        return [*notes, on_branch(self.terms.entity, now.revision)] if branch else notes
 
     def _first_answer(self, snapshot: Snapshot) -> Written:
         """The answer to a retry: what the first call with this ``op_id`` did, from its record."""
@@ -255,9 +292,13 @@ class Writer:
             after=document.text,
             entries=tuple(_recorded(record, before, document)) if record else (),
             usage=Usage(size_of(document.text), self.terms.limit),
-            notes=("this was done before, under the same op_id",),
+            notes=(
+                "this was done before, under the same op_id",
+                *self._about_file(replace(snapshot, adopted=None), branch=snapshot.branch),
+            ),
             bounded=not self.terms.rights.unbounded,
             repeated=True,
+            branch=snapshot.branch,
         )
 
 

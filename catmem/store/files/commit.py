@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.errors import BusyError, DriftError, RefusedError, UnknownRevisionError
-from catmem.store.contract import EXTERNAL, Change, Current, Revision, Snapshot, repeated, sees, stale
+from catmem.digest import bytes_digest
+from catmem.errors import BusyError, DriftError, RefusedError, StaleError, UnknownRevisionError
+from catmem.store.contract import (
+    EXTERNAL,
+    Change,
+    Current,
+    Revision,
+    Snapshot,
+    next_branch,
+    repeated,
+    revision_number,
+    sees,
+    stale,
+)
 from catmem.store.files.backups import keep_backup
+from catmem.store.files.faults import store_error
 from catmem.store.files.outside import WATCHED, Outside
-from catmem.store.files.records import Draft
+from catmem.store.files.records import Draft, branch_name
 from catmem.store.files.retired import reap
 from catmem.store.files.sight import look_at
 from catmem.store.memory import unknown_revision
@@ -29,6 +43,13 @@ _OUTSIDERS = ("drift", "not_utf8")
 
 _TRIES = 40
 _REAP_EVERY = 128
+
+
+class Seen(NamedTuple):
+    """What a caller whose view is old saw last."""
+
+    revision: str
+    data: bytes
 
 
 class Commit:
@@ -57,8 +78,11 @@ class Commit:
         op_id = self.change.op_id
         first = op_id and (self.journal.operation(op_id, file=self.name) or self.journal.operation(op_id))
         if first and repeated(revision_of(self.entity, first), self.change):
-            return recorded(self.journal, self.entity, self.name, first.revision)
+            return replace(recorded(self.journal, self.entity, self.name, first.revision), branch=first.is_branch)
         self._refuse_unknown(expected)
+        for merged in self.change.merges:
+            if self.journal.find(self.name, merged) is None:
+                raise unknown_revision(self.entity, merged)
         for foreign in list(self.outside.late(self.journal.latest(WATCHED))):
             head = self.journal.head(self.name)
             if head is not None:
@@ -84,16 +108,11 @@ class Commit:
                 self.adopted = visible.revision
                 self.before = self.before or head
             revision = visible.revision if visible else "0"
-            try:
-                base = self._base(expected, sight, visible)
-                data = update(Current(sight.data, revision, base))
-            except DriftError as refusal:
-                self._keep(refusal, sight, expected, revision)
-                raise
-            if data == sight.data:
-                return Snapshot(data, revision, sight.known_digest(), self.adopted)
+            data = self._make(expected, update, sight, visible)
+            if isinstance(data, Snapshot):
+                return data
             self.begun = True
-            put = self.publication.put(sight, data, self._draft(revision))
+            put = self.publication.put(sight, data, self._draft(self.outside.next_revision(), revision))
         finally:
             sight.close()
         if put is None:
@@ -119,18 +138,86 @@ class Commit:
             )
         return Snapshot(self.journal.data(last), last.revision, last.head, self.adopted)
 
-    def _draft(self, revision: str) -> Draft:
+    def _make(self, expected: str | None, update: Update, sight: Sight, visible: Record | None) -> bytes | Snapshot:
+        """What is to go into the file; or the answer, where nothing is to. Raises the refusals."""
+        revision = visible.revision if visible else "0"
+        seen: Seen | None = None
+        base: bytes | None = None
+        try:
+            try:
+                base = self._base(expected, sight, visible)
+            except (DriftError, StaleError) as refusal:
+                seen = self._branches_from(expected, refusal)
+                if seen is None:
+                    raise
+            if seen is not None:
+                return self._branch(seen, update)
+            data = update(Current(sight.data, revision, base))
+        except DriftError as refusal:
+            self._keep(refusal, sight, expected, revision)
+            raise
+        if data != sight.data:
+            return data
+        if not self.change.merges:
+            return Snapshot(data, revision, sight.known_digest(), self.adopted)
+        self.begun = True
+        return self._recorded(replace(self._draft(self.outside.next_revision(), revision), publishes=False), data)
+
+    def _draft(self, revision: str, parent: str) -> Draft:
+        """What is to be recorded as ``revision``, made from ``parent``."""
         change = self.change
         note = dict(change.note) | ({"request": change.request} if change.request else {})
         return Draft(
             file=self.name,
             op=change.op,
             agent=change.agent,
-            revision=self.outside.next_revision(),
-            parents=() if revision == "0" else (revision,),
+            revision=revision,
+            parents=(*(() if parent == "0" else (parent,)), *change.merges),
             op_id=change.op_id or self.folder.system.token(),
             note=note,
         )
+
+    def _recorded(self, draft: Draft, data: bytes) -> Snapshot:
+        """Record a revision that puts nothing into the file."""
+        try:
+            record = self.journal.append(draft, data)
+        except OSError as error:
+            raise store_error(error, self.folder.path / self.name) from error
+        self.mine = Snapshot(data, record.revision, record.head, self.adopted, branch=record.is_branch)
+        self.folder.mark_published(record.sequence)  # so that a journal that loses its end is found out
+        return self.mine
+
+    # --- beside the head ----------------------------------------------------------------------------------------
+
+    def _branches_from(self, expected: str | None, refusal: DriftError | StaleError) -> Seen | None:
+        """What a refused caller saw, where its write is to become a branch of it; ``None`` where that cannot be."""
+        strict = isinstance(refusal, DriftError) and self.change.on_drift == "refuse"
+        if expected is None or strict or self.change.on_stale != "branch":
+            return None
+        if expected == "0":
+            return Seen("0", b"")
+        record = self._seen(expected)
+        return None if record is None else Seen(record.revision, self.journal.data(record))
+
+    def _branch(self, seen: Seen, update: Update) -> Snapshot:
+        """Keep what ``update`` makes of what the caller saw beside the head. The file stays as it is."""
+        data = update(Current(seen.data, seen.revision, None))
+        if data == seen.data and not self.change.merges:
+            return Snapshot(data, seen.revision, bytes_digest(data), self.adopted)
+        self.begun = True
+        name = next_branch(seen.revision, self._branches_since(seen.revision))
+        draft = self._draft(name, seen.revision)
+        return self._recorded(replace(draft, file=branch_name(self.name, name), publishes=False), data)
+
+    def _branches_since(self, revision: str) -> set[str]:
+        """The branches that were made since the head had the number of ``revision``: no older one is named after it."""
+        names: set[str] = set()
+        for record in self.journal.records(newest_first=True):
+            if record.owner == self.name and record.is_branch:
+                names.add(record.revision)
+            elif record.owner == self.name and record.number <= revision_number(revision):
+                break
+        return names
 
     # --- who may go on ------------------------------------------------------------------------------------------
 
@@ -172,7 +259,8 @@ class Commit:
         """The record of what a caller saw who says ``expected``."""
         if not expected.startswith("sha256:"):
             return self.journal.find(self.name, expected)
-        return next((record for record in self._records() if record.head == expected), None)
+        records = self.journal.records(newest_first=True)
+        return next((each for each in records if each.owner == self.name and each.head == expected), None)
 
     def _outsider_since(self, seen: Record | None) -> Record | None:
         """What an outsider wrote last since ``seen``, or ever if that is ``None``."""
@@ -184,7 +272,7 @@ class Commit:
         return None
 
     def _records(self) -> Iterator[Record]:
-        """The records of the file, the newest first."""
+        """The records of the file without its branches, the newest first."""
         return (record for record in self.journal.records(newest_first=True) if record.file == self.name)
 
     def _drift(self, expected: str | None, visible: Record | None) -> DriftError:

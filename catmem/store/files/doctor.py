@@ -6,26 +6,15 @@ import errno
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from catmem.store.files.faults import store_error
+from catmem.store.lasting import Feature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from catmem.store.files.system import System
-
-
-class Feature(NamedTuple):
-    """One thing that the store makes use of: whether it is there, and what that means for a write."""
-
-    name: str
-    there: bool
-    means: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The feature as JSON-ready data."""
-        return self._asdict()
 
 
 _LEASES = (

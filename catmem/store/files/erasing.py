@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from catmem.digest import bytes_digest
-from catmem.store.files.kept import Kept, kept
+from catmem.store.files.kept import kept
 from catmem.store.files.outside import Outside
 from catmem.store.files.retired import named_digest
 from catmem.store.files.whole import new_file, read_whole
+from catmem.store.lasting import Erased, Left
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.store.files.folder import Folder
-
-Redact: TypeAlias = Callable[[bytes], bytes]
-"""Gives the bytes without what is to be forgotten; the same bytes if it is not in them."""
+    from catmem.store.lasting import Erasure, Kept, Redact
 
 OPEN = "a program has it open; end that and purge once more"
 NO_LEASES = "nobody can tell whether a program has it open, for there are no leases here; remove it yourself"
@@ -38,36 +35,6 @@ _NO_LEASES = {errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 
 _Outcome: TypeAlias = Literal["gone", "changed", "open", "no leases"]
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """What is to be erased: from revisions and backups, from a file beside with no form, and which texts hold it."""
-
-    redact: Redact
-    redact_moved: Redact
-    holds: Callable[[Kept], bool]
-
-    @classmethod
-    def of(cls, redact: Redact) -> Erasure:
-        """One that treats all bytes alike."""
-        return cls(redact, redact, lambda each: redact(each.data) != each.data)
-
-
-class Left(NamedTuple):
-    """A file that holds what is to be forgotten, or may, and why it was left."""
-
-    path: Path
-    why: str
-
-
-class Erased(NamedTuple):
-    """How many revisions of the journal were rewritten, and which files beside it; which were removed, or left."""
-
-    revisions: int
-    rewritten: tuple[Path, ...]
-    removed: tuple[Path, ...]
-    left: tuple[Left, ...]
 
 
 def erase(outside: Outside, erasure: Erasure) -> Erased:
@@ -96,7 +63,8 @@ def erase(outside: Outside, erasure: Erasure) -> Erased:
     for path in aside:
         _remove_aside(folder, path)
     folder.sync(folder.descriptor)
-    revisions = folder.writable_journal.erase(lambda file, data: erasure.redact(data) if file == name else data)
+    journal = folder.writable_journal
+    revisions = journal.erase(lambda file, data: erasure.redact(data) if file == name else data)
     return Erased(revisions, tuple(rewritten), (*removed, *aside, *torn), tuple(left))
 
 

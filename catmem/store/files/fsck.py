@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC
 from typing import TYPE_CHECKING
 
@@ -15,20 +15,21 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.reading import read_bounded
 from catmem.store.contract import EXTERNAL, Fault
+from catmem.store.files.bringing import is_half_brought
 from catmem.store.files.faults import store_error
 from catmem.store.files.file_time import file_time_note
 from catmem.store.files.folder import SIDECAR, Folder, Place
-from catmem.store.files.frames import walk
-from catmem.store.files.journal_disk import MAX_SEGMENT
+from catmem.store.files.journal_bring import Brought, taken_over
 from catmem.store.files.outside import Outside
-from catmem.store.files.records import Draft, MalformedError, decode, decode_checkpoint
+from catmem.store.files.readable import Readable
+from catmem.store.files.records import Draft
 from catmem.store.files.recovery import recover
 from catmem.store.files.retired import named_digest
 from catmem.store.files.whole import read_file
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from catmem.store.contract import Merge
     from catmem.store.files.journal import Journal
@@ -108,7 +109,7 @@ def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -
             str(folder.path / SIDECAR / "journal"),
             "The files are as they are, and the next write takes them into the history again, under new numbers.",
         )
-    last = journal.last
+    last = journal.last_write
     if last is not None and last.publishes and last.sequence > folder.published():
         yield Fault(
             "unfinished",
@@ -126,6 +127,14 @@ def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -
 def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
     """What the file holds against what the journal ends with."""
     head = journal.head(place.name)
+    if head is not None and is_half_brought(head):
+        yield Fault(
+            "half_brought",
+            f"the history from another store was taken over up to revision {head.revision}, and then stopped",
+            str(place.path),
+            "Copy from that store again: it goes on from there.",
+        )
+        return
     try:
         data = b""
         if os.path.lexists(place.path):
@@ -181,7 +190,8 @@ def _sidecar_faults(folder: Folder) -> Iterator[Fault]:
 def mend(folder: Folder, merge: Merge | None, publication: type[Publication], *, durable: bool) -> list[str]:
     """Mend the sidecar, the journal, an unfinished write and late writes of a locked folder; says what was done.
 
-    A damaged journal is moved aside whole and a new one begun: its revisions go on where the old one's ended.
+    A damaged journal is moved aside whole and a new one begun: its revisions go on where the old one's ended, and it
+    has the branches that were not merged.
     """
     done: list[str] = []
     if stat.S_IMODE(folder.system.status(folder.side).st_mode) & 0o077:
@@ -213,58 +223,25 @@ def _with_a_good_journal(folder: Folder, done: list[str]) -> None:
         return
     stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
-    highest = _highest_revisions(folder)
-    folder.begin_new_journal(aside, lambda journal: _begin_again(folder, journal, highest))
+    readable = Readable.of(folder)
+    folder.begin_new_journal(aside, lambda journal: _begin_again(folder, journal, readable))
     done.append(f"the damaged journal is kept as {folder.path / SIDECAR / aside}, and a new one is begun")
     done += [
         f"{folder.path / name} is revision {number + 1} there; no older one can be shown or restored any more"
-        for name, number in sorted(highest.items())
+        for name, number in sorted(readable.highest.items())
+    ]
+    done += [
+        f"the branch {branch.revision} of {folder.path / branch.owner}, which was not merged, is in the new one too"
+        for branch, _ in readable.unmerged
     ]
 
 
-def _highest_revisions(folder: Folder) -> dict[str, int]:
-    """The highest revision of each file that any good line of the journal names."""
-    highest: dict[str, int] = {}
-    descriptor = folder.system.open("journal", os.O_RDONLY | os.O_DIRECTORY, folder=folder.side)
-    try:
-        for name in folder.system.names(descriptor):
-            for file, number in _readable_revisions(_bytes_of(folder.system, name, descriptor)):
-                highest[file] = max(highest.get(file, 0), number)
-    finally:
-        folder.system.close(descriptor)
-    return highest
+def _begin_again(folder: Folder, journal: Journal, readable: Readable) -> None:
+    """Record each file as it is, as the revision after the highest that ever was: no number means two things.
 
-
-def _readable_revisions(data: bytes) -> Iterator[tuple[str, int]]:
-    """File and revision of every record of a segment that can be read, whatever stands between them."""
-    position: int | None = 0
-    while position is not None:
-        found = walk(data, position)
-        for line in found.lines:
-            try:
-                record, _ = decode(line.payload, "")
-                yield record.file, record.number
-            except MalformedError:
-                with suppress(MalformedError):  # then it is a checkpoint, or nothing that this version can read
-                    yield from ((head.record.file, head.highest) for head in decode_checkpoint(line.payload, "").heads)
-        position = found.resume
-
-
-def _bytes_of(system: System, name: str, folder: int) -> bytes:
-    """The bytes of a file in the journal's folder; none for what is no file, or larger than any segment."""
-    if not stat.S_ISREG(system.look(name, folder=folder).st_mode):
-        return b""
-    descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder)
-    try:
-        size = system.status(descriptor).st_size
-        return b"" if size > MAX_SEGMENT else system.read_at(descriptor, size, 0)
-    finally:
-        system.close(descriptor)
-
-
-def _begin_again(folder: Folder, journal: Journal, highest: Mapping[str, int]) -> None:
-    """Record each file as it is, as the revision after the highest that ever was: no number means two things."""
-    for name, number in sorted(highest.items()):
+    Branches that wait for a merge are in no file, so they are taken over.
+    """
+    for name, number in sorted(readable.highest.items()):
         try:
             written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
             data = read_file(folder.system, name, folder.descriptor)
@@ -281,3 +258,4 @@ def _begin_again(folder: Folder, journal: Journal, highest: Mapping[str, int]) -
             publishes=False,
         )
         journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])
+    journal.bring(Brought(taken_over(branch), data, branch.timestamp) for branch, data in readable.unmerged)

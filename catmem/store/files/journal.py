@@ -4,8 +4,9 @@ The journal is a row of segments, files named by the sequence of their first rec
 others never change, except by ``erase``. Each begins with a checkpoint that holds every file whole, so the newest alone
 says what is there now, however long the journal is.
 
-Whoever writes (``append``, ``refresh`` with ``repair``, ``flush``, ``compact``, ``erase``) holds the lock of the folder
-and has called ``refresh`` since taking it. Reading needs no lock. A ``Journal`` is not for several threads at once.
+Whoever writes (``append``, ``bring``, ``refresh`` with ``repair``, ``flush``, ``compact``, ``erase``) holds the lock of
+the folder and has called ``refresh`` since taking it. Reading needs no lock. A ``Journal`` is not for several threads
+at once.
 
 Methods raise ``OSError`` as the system does, and ``DamagedError`` for what is not as it was written.
 """
@@ -14,9 +15,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, StoreError
+from catmem.store.files.journal_bring import new_segments
 from catmem.store.files.journal_disk import Folder
 from catmem.store.files.journal_erase import erase
 from catmem.store.files.journal_lines import checkpoint_line, record_line
@@ -27,25 +29,19 @@ from catmem.store.files.segments import Segment, segment_name
 from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
     from pathlib import Path
 
     from catmem.store.contract import Fault
+    from catmem.store.files.journal_bring import Brought
     from catmem.store.files.journal_erase import Redact, RedactNote
     from catmem.store.files.records import Draft, Record, RetiredFile
     from catmem.store.files.system import System
+    from catmem.store.lasting import Anchor
 
 SEGMENT_RECORDS = 256
 SEGMENT_BYTES = 256 * 1024
-
-
-class Anchor(TypedDict):
-    """The end of the journal, small enough to be kept elsewhere: only that reveals a rollback of the whole tail."""
-
-    store: str
-    sequence: int
-    line: str
 
 
 class Journal:
@@ -88,10 +84,26 @@ class Journal:
         segment = self._newest()
         return segment.last if segment else None
 
+    @property
+    def last_write(self) -> Record | None:
+        """The record of the newest write that may be unfinished: the last one, or where that is a branch its file's."""
+        last = self.last
+        return self.head(last.owner) if last is not None and last.is_branch else last
+
     def files(self) -> list[str]:
         """Every file that has a record, sorted."""
         segment = self._newest()
-        return segment.files() if segment else []
+        return [name for name in segment.files() if "/" not in name] if segment else []
+
+    def tips(self, file: str) -> list[Record]:
+        """The head of a file, and its branches that no revision came from, the newest first. Only the end is read."""
+        segment = self._newest()
+        if segment is None:
+            return []
+        names = [name for name in segment.carried() if "/" in name and name.partition("/")[0] == file]
+        branches = [head for name in names if (head := segment.head(name))]
+        head = segment.head(file)
+        return [*([head] if head else []), *sorted(branches, key=lambda each: each.sequence, reverse=True)]
 
     def head(self, file: str) -> Record | None:
         """The newest record of a file, ``None`` if it has none."""
@@ -226,8 +238,38 @@ class Journal:
             record = self._append_to_new(segment, draft, old, data, digest)
         else:
             record = self._append_to(segment, draft, old, data, digest)
-        self._heads[draft.file] = record, data
+        if not draft.is_branch:
+            self._heads[draft.file] = record, data
         return record
+
+    def bring(self, history: Iterable[Brought]) -> None:
+        """Take over many records.
+
+        They go into segments of their own, which are on the disk before the first gets its name. So what is raised
+        while ``history`` is read leaves nothing; only a stop in the moment in which the segments get their names, one
+        after the other, leaves the first of them. What publishes, and all that follows it, is in one segment.
+        """
+        self._refuse_in_doubt()
+        staged: list[str] = []
+        try:
+            filled = new_segments(
+                self._system, self._folder.where, self._newest(), history, self.head_data, self._is_full
+            )
+            for name, lines in filled:
+                staged.append(name)
+                with self._writing():
+                    self._folder.stage(name, lines)
+            self._tip.check()
+            with self._writing():
+                for name in staged:
+                    self._folder.unstage(name)
+                    self._folder.settle()  # one name after the other also on the disk: no power cut makes a gap
+        except BaseException:
+            with suppress(OSError):  # the first error is the one to tell; whoever stages next removes what is left
+                self._folder.drop_staged(staged)
+            raise
+        finally:
+            self.close()
 
     def flush(self) -> None:
         """Have the disk keep all that is there, records included whose writer did not live to wait for it.

@@ -143,6 +143,12 @@ class Folder:
 
     def put(self, name: str, data: bytes) -> None:
         """Put a segment in place, new or over the old one: whole and durable, or not at all."""
+        self.stage(name, data)
+        self.unstage(name)
+        self.settle()
+
+    def stage(self, name: str, data: bytes) -> None:
+        """Have the disk keep the bytes of a segment that has not got its name yet."""
         unfinished = name + _UNFINISHED
         with suppress(FileNotFoundError):
             self.system.unlink(unfinished, folder=self.descriptor)
@@ -158,8 +164,15 @@ class Folder:
             raise
         finally:
             self.system.close(descriptor)
-        self.system.rename(unfinished, name, old_folder=self.descriptor, new_folder=self.descriptor)
-        self.system.fsync(self.descriptor)
+
+    def unstage(self, name: str) -> None:
+        """Give a staged segment its name. The disk keeps it once ``settle`` returns."""
+        self.system.rename(name + _UNFINISHED, name, old_folder=self.descriptor, new_folder=self.descriptor)
+
+    def drop_staged(self, names: list[str]) -> None:
+        """Remove what was staged and has not got its name."""
+        for name in names:
+            self.remove(name + _UNFINISHED)
 
     def set_aside(self, name: str, sequence: int, data: bytes) -> str:
         """Keep bytes that are no record in a file beside the segment, durably; returns its name."""

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from catmem.store.files.segments import Segment
 
 Redact: TypeAlias = Callable[[str, bytes], bytes]
-"""``redact(file, data)`` gives the bytes as they are to be; the same bytes where nothing is to be erased."""
+"""``redact(file, data)`` gives the bytes as they are to be; the same bytes where nothing is to be erased.
+
+For a branch it is asked with the name of its file.
+"""
 
 RedactNote: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Gives the note of a record as it is to be."""
@@ -53,12 +56,12 @@ class _Erasing:
         if segment.torn:
             raise damaged(segment.path, "the segment ends in a broken line")
         old = {file: segment.data_before(file) for file in segment.files()}
-        new = {file: self._redact(file, data) if segment.before(file) else b"" for file, data in old.items()}
+        new = {name: self._redacted(name, data) if segment.before(name) else b"" for name, data in old.items()}
         checkpoint, line = self._checkpoint(segment.checkpoint, old, new)
         lines = [line]
         same = checkpoint == segment.checkpoint
         for step, (record, data) in zip(tuple(segment.steps), segment.contents(), strict=True):
-            before, after = new[record.file], self._redact(record.file, data)
+            before, after = new[record.file], self._redacted(record.file, data)
             self.changed += after != data
             unchanged = before == old[record.file] and after == data
             change = step.change if unchanged else _change(step.change, before, after)
@@ -68,6 +71,9 @@ class _Erasing:
             self._heads[record.file] = rewritten
             old[record.file], new[record.file] = data, after
         return None if same else b"".join(lines)
+
+    def _redacted(self, name: str, data: bytes) -> bytes:
+        return self._redact(name.partition("/")[0], data)
 
     def _checkpoint(
         self, checkpoint: Checkpoint, old: Mapping[str, bytes], new: Mapping[str, bytes]

@@ -35,9 +35,18 @@ class NewLine(NamedTuple):
 
 
 def record_line(  # noqa: PLR0913 - what a record is made of
-    system: System, segment: Segment, draft: Draft, old: bytes, data: bytes, *, digest: str | None
+    system: System,
+    segment: Segment,
+    draft: Draft,
+    old: bytes,
+    data: bytes,
+    *,
+    digest: str | None,
+    moment: str | None = None,
 ) -> NewLine:
     """The record of ``data`` after ``old``, as the next one of ``segment``. ``digest`` is that of ``data``, if known.
+
+    ``moment`` is when it was made, where that is not now.
 
     Raises ``TooLargeError``, and ``TypeError`` or ``ValueError`` for a note that is no JSON, or no digest.
     """
@@ -57,8 +66,9 @@ def record_line(  # noqa: PLR0913 - what a record is made of
         retired=draft.retired,
         late_of=draft.late_of,
         publishes=draft.publishes,
+        brought=draft.brought,
         sequence=segment.sequence + 1,
-        timestamp=timestamp(system.now()),
+        timestamp=moment or timestamp(system.now()),
         base=head.head if head else None,
         head=head.head if head and unchanged else _digest(data, digest),
         size=len(data),
@@ -84,7 +94,7 @@ def checkpoint_line(
         store = system.token()
         checkpoint = Checkpoint(1, moment, boot, store, chain_start(store))
     else:
-        heads = [(before.head(file), file) for file in before.files()]
+        heads = [(before.head(file), file) for file in before.carried()]
         checkpoint = Checkpoint(
             sequence=before.sequence + 1,
             timestamp=moment,

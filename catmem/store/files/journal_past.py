@@ -6,7 +6,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, TypeVar
 
 from catmem.errors import StoreError, UnknownRevisionError
-from catmem.store.contract import revision_number
+from catmem.store.contract import is_branch, revision_number
+from catmem.store.files.records import branch_name, recorded_name
 from catmem.store.files.segments import damaged, segment_name
 
 if TYPE_CHECKING:
@@ -63,7 +64,11 @@ class Past:
             yield segment
 
     def find(self, newest: Segment, file: str, revision: str) -> Record | None:
-        """The first record of a revision, wherever it is kept."""
+        """The first record of a revision, a branch too, wherever it is kept."""
+        if is_branch(revision):
+            unmerged = newest.head(branch_name(file, revision))
+            if unmerged is not None:
+                return unmerged
         number = revision_number(revision)
         before = newest.before(file)
         if before is None or before.highest < number:
@@ -145,13 +150,14 @@ class Past:
             heads = self._folder.checkpoint(names[middle]).heads
             highest = max((head.highest for head in heads if head.record.file == file), default=0)
             low, high = (middle, high) if highest < number else (low, middle)
+        own = recorded_name(file, revision)
         # A revision such as 8a is recorded some time after 8.
-        for name in names[low : low + 1 if revision.isdecimal() else None]:
+        for name in names[low : None if is_branch(revision) else low + 1]:
             segment = self._load(name, newest)
-            found = segment.find(file, revision)
+            found = segment.find(own, revision)
             if found is not None:
                 return found
-            before = segment.before(file)
+            before = segment.before(own)
             if before is not None and before.record.revision == revision:
                 return before.record
         return None

@@ -102,7 +102,7 @@ def _against(before: Segment | None, segment: Segment, *, first: bool) -> Iterat
     elif checkpoint.store != before.checkpoint.store or checkpoint.previous != before.link:
         message = f"the segment does not follow from {before.name}"
         yield Fault("journal_chain", message, path, _MEND, repairable=True)
-    elif _heads_of(segment) != {file: _state(before.head(file)) for file in before.files()}:
+    elif _heads_of(segment) != {file: _state(before.head(file)) for file in before.carried()}:
         message = f"the checkpoint is not what {before.name} ends with"
         yield Fault("journal_damaged", message, path, _MEND, repairable=True)
 

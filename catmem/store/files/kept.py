@@ -14,24 +14,21 @@ import zlib
 from base64 import b64decode
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import DamagedError
 from catmem.store.files.folder import SIDECAR
 from catmem.store.files.journal_disk import MAX_SEGMENT
 from catmem.store.files.retired import named_digest
 from catmem.store.files.segments import Segment
+from catmem.store.lasting import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from catmem.store.files.folder import Folder
     from catmem.store.files.system import System
-
-Kind: TypeAlias = Literal["backup", "moved", "retired", "left", "aside", "torn", "stray"]
-"""A ``backup`` of the file; what a repair ``moved`` out of it; a file ``retired`` from its place; something ``left`` by
-a process that was stopped; part of a journal that was moved ``aside``; a ``torn`` line of the journal; a ``stray`` file
-that the store did not make."""
+    from catmem.store.lasting import Kind
 
 MOVED = ".moved.md"
 """What the name of a file beside ends with, to which a repair moves what does not fit."""
@@ -50,20 +47,6 @@ _SAID = re.compile(
     rb'|"whole":"(?P<whole>[A-Za-z0-9+/]*)'
     rb'|"splice":\[\d+,\d+,"(?P<splice>[A-Za-z0-9+/]*)'
 )
-
-
-class Kept(NamedTuple):
-    """One text that lies at ``path``, which may hold several.
-
-    ``file`` is the name of the memory file that it is of, ``None`` where that is not known. ``whole`` is false where
-    the file cannot be read to its end, so that nobody can tell what else is in it.
-    """
-
-    path: Path
-    data: bytes
-    kind: Kind
-    file: str | None
-    whole: bool = True
 
 
 class _Drawer(NamedTuple):
@@ -122,7 +105,7 @@ def _is_skipped(part: str, each: str, name: str) -> bool:
 def _files_by_sequence(folder: Folder) -> dict[int, str]:
     """Which file each record is of."""
     records = folder.journal.records() if folder.journal else ()
-    return {record.sequence: record.file for record in records}
+    return {record.sequence: record.owner for record in records}
 
 
 def _read(system: System, name: str, drawer: _Drawer) -> tuple[bytes, bool] | None:
@@ -181,9 +164,9 @@ def _journal_texts(path: Path, data: bytes, kind: Kind, *, whole: bool) -> Itera
     try:
         segment = Segment.read(path.name, path, data)
         for file in segment.files():
-            yield Kept(path, segment.data_before(file), kind, file)
+            yield Kept(path, segment.data_before(file), kind, file.partition("/")[0])
         for record, content in segment.contents():
-            yield Kept(path, content, kind, record.file)
+            yield Kept(path, content, kind, record.owner)
         whole = whole and not segment.torn
     except DamagedError:
         whole = False
@@ -198,7 +181,7 @@ def _said(path: Path, line: bytes, kind: Kind) -> Iterator[Kept]:
     for match in _SAID.finditer(line):
         if match["file"] is not None:
             try:
-                file = str(json.loads(match["file"]))
+                file = str(json.loads(match["file"])).partition("/")[0]
             except ValueError:
                 file = None
         elif match["whole"] is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import canonical_json
 from catmem.store.changes import Splice, Whole
-from catmem.store.contract import revision_number
+from catmem.store.contract import is_branch, revision_number
 from catmem.store.fields import (
     bytes_of,
     flag_in,
@@ -42,6 +42,7 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 _HEX = re.compile(r"[0-9a-f]{64}")
 _FILE = re.compile(r"(?!\.{1,2}$)[^/\x00]{1,255}")
+_BRANCH = re.compile(r"(?!\.{1,2}/)[^/\x00]{1,255}/[0-9]{1,18}[a-z]{1,8}")
 _REVISION = re.compile(r"[0-9]{1,18}[a-z]{0,8}")
 _STORE = re.compile(r"[0-9a-f]{32}")
 
@@ -70,9 +71,11 @@ class Tombstone(NamedTuple):
 class Draft:
     """What the caller says of a record.
 
-    ``file`` is a name such as ``USER.md``. ``retired`` is the file that the publication takes out of its place; in a
-    record with ``late_of`` it is the new state of the file that the record of that sequence took out, which was written
-    to since. ``publishes`` is false for mere history: the bytes were in the file already.
+    ``file`` is a name such as ``USER.md``, or that of a branch (``branch_name``). ``retired`` is the file that the
+    publication takes out of its place; in a record with ``late_of`` it is the new state of the file that the record of
+    that sequence took out, which was written to since. ``publishes`` is false for mere history: the bytes were in the
+    file already, or never get there. ``brought``: the record was taken over from another store, so nothing that its
+    note says is still to be done here.
     """
 
     file: str
@@ -85,6 +88,17 @@ class Draft:
     retired: Retired | None = None
     late_of: int | None = None
     publishes: bool = True
+    brought: bool = False
+
+    @property
+    def owner(self) -> str:
+        """The memory file that it is of: the file itself, also for a branch."""
+        return self.file.partition("/")[0]
+
+    @property
+    def is_branch(self) -> bool:
+        """Whether it stands beside the line of heads."""
+        return "/" in self.file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +175,25 @@ class Checkpoint:
     def link(self) -> str:
         """The digest that the next line names as its ``previous``."""
         return self.was or self.line
+
+
+def is_revision(revision: str) -> bool:
+    """Whether a text can be the id of a revision in a journal."""
+    return _REVISION.fullmatch(revision) is not None
+
+
+def branch_name(file: str, revision: str) -> str:
+    """The name under which the journal keeps a branch: ``USER.md/8a``, which no file can have.
+
+    Beside the file's own records it is a row of its own, of one record. So a branch is no part of what the file's next
+    splice is made from, and the checkpoints carry it as they carry a file.
+    """
+    return f"{file}/{revision}"
+
+
+def recorded_name(file: str, revision: str) -> str:
+    """The name under which the journal keeps a revision of a file."""
+    return branch_name(file, revision) if is_branch(revision) else file
 
 
 def encode(record: Record, change: Change) -> bytes:
@@ -241,6 +274,8 @@ def _record_fields(record: Record) -> dict[str, Any]:
         fields["late_of"] = record.late_of
     if not record.publishes:
         fields["publishes"] = False
+    if record.brought:
+        fields["brought"] = True
     if record.was:
         fields["was"] = list(record.was)
     return fields
@@ -284,17 +319,19 @@ def _record(fields: Mapping[str, Any], line: str) -> Record:
     size = natural(fields.get("size"), "size")
     if size > MAX_DATA:
         raise ValueError(f"size {size:,} is over the limit of {MAX_DATA:,}")
+    revision = matching(fields.get("revision"), "revision", _REVISION)
     return Record(
-        file=matching(fields.get("file"), "file", _FILE),
+        file=_file(fields, revision),
         op=text_in(fields, "op"),
         agent=text_in(fields, "agent"),
-        revision=matching(fields.get("revision"), "revision", _REVISION),
+        revision=revision,
         parents=tuple(parents),
         op_id=text_in(fields, "op_id"),
         note=note,
         retired=None if retired is None else _retired(retired),
         late_of=None if late_of is None else positive(late_of, "late_of"),
         publishes=flag_in(fields, "publishes", default=True),
+        brought=flag_in(fields, "brought", default=False),
         sequence=positive(fields.get("sequence"), "sequence"),
         timestamp=text_in(fields, "timestamp"),
         base=None if base is None else matching(base, "base", DIGEST),
@@ -305,6 +342,17 @@ def _record(fields: Mapping[str, Any], line: str) -> Record:
         line=line,
         was=_tombstone(fields.get("was")),
     )
+
+
+def _file(fields: Mapping[str, Any], revision: str) -> str:
+    """The name that a record goes by: that of a file, or of the branch that its revision is."""
+    name = text_in(fields, "file")
+    if "/" not in name:
+        return matching(name, "file", _FILE)
+    matching(name, "file", _BRANCH)
+    if not name.endswith(f"/{revision}") or flag_in(fields, "publishes", default=True):
+        raise ValueError("a branch has the name of another, or goes into the file")
+    return name
 
 
 def _change(fields: Mapping[str, Any], record: Record) -> Change:

@@ -48,7 +48,7 @@ def recover(folder: Folder, publication: Publication, merge: Merge | None) -> No
     try:
         _drop_second_names(folder)
         _bridge(folder)
-        last = folder.writable_journal.last
+        last = folder.writable_journal.last_write
         if last is not None:
             own = publication if last.file == publication.name else publication.of(last.file)
             _Recovery(own, merge).finish(last)
@@ -130,12 +130,14 @@ class _Recovery:
 
     def finish(self, last: Record) -> None:
         """Finish the last record of the journal, which is one of this file."""
-        if MERGE_WITH in last.note and last.agent == EXTERNAL:
+        if last.brought and not last.publishes:
+            return  # what its note speaks of was done, or not, in another store
+        if MERGE_WITH in last.note and last.agent == EXTERNAL and not last.brought:
             visible = self.journal.find(self.name, str(last.note[MERGE_WITH]))
             if visible is not None:
                 self.restore_after_boot(visible)
                 self.outside.join(last, visible)
-        elif STILL_TO_MERGE in last.note and last.agent == EXTERNAL:
+        elif STILL_TO_MERGE in last.note and last.agent == EXTERNAL and not last.brought:
             waiting = self.journal.find(self.name, str(last.note[STILL_TO_MERGE]))
             if waiting is not None:
                 self.restore_after_boot(last)

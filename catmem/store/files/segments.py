@@ -13,7 +13,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
 from catmem.store.changes import Splice, Whole
 from catmem.store.files.frames import walk
-from catmem.store.files.records import MalformedError, RetiredFile, decode, decode_checkpoint
+from catmem.store.files.records import MalformedError, RetiredFile, decode, decode_checkpoint, recorded_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,8 +122,17 @@ class Segment:
         return None if place is None else self.steps[place].record.link
 
     def files(self) -> list[str]:
-        """Every file that has a record, here or before."""
+        """Every file and branch that has a record, here or before."""
         return sorted(self._before.keys() | self._places.keys())
+
+    def carried(self) -> list[str]:
+        """The files and branches that the next checkpoint is to have: all but the branches that a revision came from.
+
+        Those were merged, or another branch goes on from them: they are history like any old revision.
+        """
+        records = [step.record for step in self.steps]
+        followed = {recorded_name(record.owner, parent) for record in records for parent in record.parents}
+        return [name for name in self.files() if "/" not in name or name not in followed]
 
     def before(self, file: str) -> Head | None:
         """The head of a file as the checkpoint has it."""
@@ -181,7 +190,7 @@ class Segment:
     def operation(self, op_id: str, file: str | None) -> Record | None:
         """The first record of an operation in this segment."""
         for record in self._operations.get(op_id, ()):
-            if file is None or record.file == file:
+            if file is None or record.owner == file:
                 return record
         return None
 

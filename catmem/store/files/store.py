@@ -24,6 +24,7 @@ from catmem.store.files.outside import Outside, merge_appended
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
 from catmem.store.files.recovery import recover
 from catmem.store.files.system import System
+from catmem.store.lasting import Erasure
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -31,10 +32,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.store.contract import Fault, Merge, Update
-    from catmem.store.files.erasing import Erased, Erasure, Redact
-    from catmem.store.files.journal import Anchor, Journal
-    from catmem.store.files.kept import Kept
+    from catmem.store.files.journal import Journal
     from catmem.store.files.records import Record
+    from catmem.store.lasting import Anchor, Erased, Kept, Redact
 
 MOST_OPEN = 32
 """Folders that are kept open, each with a few descriptors."""
@@ -65,6 +65,7 @@ class FileStore:
         """
         self._locate = locate
         self._entities = tuple(entities)
+        self._written: set[str] = set()
         self._merge = merge
         self._durable = durable
         self._lock_timeout = lock_timeout
@@ -138,19 +139,23 @@ class FileStore:
         """The records of the file, the newest first."""
         with self._own_journal(entity) as (journal, name):
             for record in journal.records(newest_first=True) if journal else ():
-                if record.file == name:
+                if record.owner == name:
                     yield revision_of(entity, record)
 
     def branches(self, entity: str) -> Sequence[Revision]:
-        """The head alone: a file has one content."""
-        head = self.head(entity)
-        return [head] if head else []
+        """The head, and what is kept beside it and not merged. The end of the journal says it."""
+        with self._reading(entity) as (journal, name):
+            return [revision_of(entity, record) for record in journal.tips(name)] if journal else []
+
+    def entities(self) -> Sequence[str]:
+        """Those that the store was told of, or wrote, and that have a revision."""
+        return [entity for entity in sorted({*self._entities, *self._written}) if self.head(entity)]
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, from the journal alone."""
         with self._own_journal(entity) as (journal, name):
             for record, data in journal.replay() if journal else ():
-                if record.file == name:
+                if record.owner == name:
                     yield revision_of(entity, record), data
 
     @contextmanager
@@ -193,11 +198,20 @@ class FileStore:
         making: Commit | None = None
         try:
             with self._writing(entity) as (folder, name):
+                self._written.add(entity)
                 making = Commit(self, folder, name, entity, change)
                 return making.run(expected, update)
         except StoreError as error:
             error.hint = _hint_of(error, making)
             raise
+
+    def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+        """Take over a whole history; see ``Store.bring``, and ``bringing`` for what a stop in the middle leaves."""
+        from catmem.store.files.bringing import bring
+
+        with self._writing(entity) as (folder, name):
+            self._written.add(entity)
+            return bring(Outside(self._publish(folder, name), self._merge), entity, history)
 
     @contextmanager
     def _writing(self, entity: str) -> Iterator[tuple[Folder, str]]:
@@ -324,7 +338,7 @@ class FileStore:
 
     def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
         """Erase from all that is kept of an entity, once the entity itself no longer has it. See ``erasing``."""
-        from catmem.store.files.erasing import Erasure, erase
+        from catmem.store.files.erasing import erase
 
         if not isinstance(erasure, Erasure):
             erasure = Erasure.of(erasure)

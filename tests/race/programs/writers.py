@@ -1,4 +1,4 @@
-"""Writers that may be killed at any moment: ``python -m tests.race.programs.writers FOLDER``.
+"""Writers that may be killed at any moment: ``python -m tests.race.programs.writers KIND FOLDER``.
 
 Reads names on standard input, one a line. For each it forks a writer, and prints the writer's name and process id. A
 writer commits, one line after the other, until it is killed; it appends to ``FOLDER/NAME.said`` the token of each line
@@ -13,28 +13,36 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import BusyError
+from catmem.errors import BusyError, StoreError
 from catmem.store.contract import Change
 from tests.race.texts import line, shortened
 from tests.store.stores import named
 
 if TYPE_CHECKING:
     from catmem.store.contract import Current, Store
+    from tests.store.stores import Kind
 
 ENTITY = "trinity/user"
+FIRST = "first"
+GONE = {"connection_lost", "not_available"}
+REST = 0.02
+"""Seconds before a server that is gone is asked again."""
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
-    named("files").make(folder).close()  # everything is imported before the first fork
+    kind, folder = named(sys.argv[1]), Path(sys.argv[2])
+    store = kind.make(folder)
+    commit(store, FIRST)  # everything is imported before the first fork
+    store.close()
     children: set[int] = set()
     for name in map(str.strip, sys.stdin):
         child = os.fork()
         if not child:
-            write(folder, name)
+            write(kind, folder, name)
         children.add(child)
         print(name, child, flush=True)
         children -= ended(children)
@@ -48,14 +56,14 @@ def ended(children: set[int]) -> set[int]:
     return {child for child in children if os.waitpid(child, os.WNOHANG)[0]}
 
 
-def write(folder: Path, name: str) -> None:
+def write(kind: Kind, folder: Path, name: str) -> None:
     """The life of a writer."""
     said = os.open(folder / f"{name}.said", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     words = os.pread(said, 1 << 24, 0).decode().split()
     number = int(words[-1].rsplit("-", 1)[1]) if words else 0
     if words and words[-1].startswith("!"):
         number += 1
-    store = named("files").make(folder)
+    store = kind.make(folder)
     while True:
         token = f"{name}-{number:06d}"
         os.write(said, f"?{token}\n".encode())
@@ -65,7 +73,7 @@ def write(folder: Path, name: str) -> None:
 
 
 def commit(store: Store, token: str) -> bool:
-    """Add one line; ``False`` if another writer kept the lock too long."""
+    """Add one line; ``False`` if another writer kept the lock too long, or the server of a database was gone."""
 
     def update(current: Current) -> bytes:
         return shortened(current.data) + line(token)
@@ -73,6 +81,11 @@ def commit(store: Store, token: str) -> bool:
     try:
         store.commit(ENTITY, None, update, Change(agent="writer", op_id=token, request=token))
     except BusyError:
+        return False
+    except StoreError as error:
+        if error.code not in GONE:
+            raise
+        time.sleep(REST)
         return False
     return True
 

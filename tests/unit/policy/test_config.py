@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import ConfigError, UnreadableError
-from catmem.policy.config import Category, Config, Rollout, Taxonomy, days, find_root, is_name, load_config
+from catmem.policy.config import Category, Config, Rollout, Signing, Taxonomy, days, find_root, is_name, load_config
 from catmem.policy.schema import validate
 
 
@@ -39,6 +39,8 @@ limits: {user: 1375, memory: 2200}
 stale_after: 60d
 prompt: {style: xml, budget: {total: 9000}}
 rollout: {mode: canary, canary: 10}
+agents: {planner-2: planner}
+signing: {required: true, keys: ~/keys, clock_skew: 5m}
 lint: {ignore: [CM203], per_file: {"homes/*": [CM5]}}
 """
 
@@ -67,6 +69,8 @@ def test_everything(config_of, tmp_path, monkeypatch):
     assert config.stale_after == 60
     assert config.prompt == {"style": "xml", "budget": {"total": 9000}}
     assert config.rollout == Rollout("canary", 10)
+    assert config.agents == {"planner-2": "planner"}
+    assert config.signing == Signing(required=True, keys="~/keys", clock_skew=300)
     assert config.lint == {"ignore": ["CM203"], "per_file": {"homes/*": ["CM5"]}}
 
 

@@ -1,7 +1,7 @@
-"""Rules on the store of a root: what ``catmem fsck`` finds, and copies that are left over.
+"""Rules on the store of a root: what ``catmem fsck`` finds, copies that are left over, and branches.
 
 The service gives each thing a ``kind``: the store's own code for a fault (``journal_tail``), ``backup`` for a copy
-beside a file.
+beside a file, ``branch`` for a revision beside the head.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from catmem.policy.lint.linted import Context, LintedStore
 
 _BACKUP = "backup"
+_BRANCH = "branch"
 _OUTSIDE = "changed_outside"
 _OPEN = "open_sidecar"
-_UNFINISHED = frozenset({"unfinished", "leftover", "late_write", "journal_leftover", "journal_stranger"})
-_NO_DAMAGE = _UNFINISHED | {_BACKUP, _OUTSIDE, _OPEN, "anchor_too_old"}
+_UNFINISHED = frozenset({
+    "unfinished", "leftover", "late_write", "journal_leftover", "journal_stranger", "half_brought"
+})  # fmt: skip
+_NO_DAMAGE = _UNFINISHED | {_BACKUP, _BRANCH, _OUTSIDE, _OPEN, "anchor_too_old"}
 
 
 @rule("CM901", "store-damage", severity="error", scope="store")
@@ -62,6 +65,28 @@ def left_over_backup(store: LintedStore, context: Context) -> Iterator[Finding]:
     """
     del context
     yield from _of(store, lambda kind: kind == _BACKUP)
+
+
+@rule("CM903", "unmerged-branch", scope="store")
+def unmerged_branch(store: LintedStore, context: Context) -> Iterator[Finding]:
+    """Find branches that nobody has merged.
+
+    ## Why
+    In branch mode the second of two agents who write at once keeps its text beside the head. No prompt shows it there:
+    what it says is as good as lost until somebody brings the two together, and the longer that takes, the further they
+    are apart.
+
+    ## Example
+    Bad: `trinity/user` is at revision 8, and what the planner wrote as 8a is in no later revision.
+
+    Good: revision 9 has 8 and 8a as its parents.
+
+    ## Fix
+    `catmem branches` lists them, and `catmem merge ENTITY BRANCH` brings one together with the head. What it says and
+    is no longer wanted can be left out of the merged text; the branch stays in the history.
+    """
+    del context
+    yield from _of(store, lambda kind: kind == _BRANCH)
 
 
 @rule("CM904", "changed-outside", severity="hint", scope="store")

@@ -323,10 +323,12 @@ def test_a_wrong_seed_from_that_profiles_inherit_is_said_once(tmp_path):
         ("no_journal", "CM901"),
         ("something_new", "CM901"),
         ("backup", "CM902"),
+        ("branch", "CM903"),
         ("changed_outside", "CM904"),
         ("unfinished", "CM905"),
         ("leftover", "CM905"),
         ("late_write", "CM905"),
+        ("half_brought", "CM905"),
         ("open_sidecar", "CM906"),
     ],
 )

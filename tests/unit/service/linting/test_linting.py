@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from datetime import date
+from datetime import date, datetime, timedelta
 
 import pytest
 
@@ -17,6 +17,7 @@ from catmem.service.linting.cache import LintCache
 from catmem.service.linting.lint import Linter
 from catmem.service.workspace import Workspace
 from catmem.service.writing.rewrite import ChangedMeanwhileError
+from catmem.store.contract import Change
 from tests.golden.case import put
 from tests.unit.policy.lint.rules_for_tests import registered, word_rule
 
@@ -75,8 +76,8 @@ def root(tmp_path):
 
 
 def open_lint(root, *paths, **choices):
-    choices.setdefault("select", CODES)
-    return Linter.open(root, search=False, paths=paths, as_of=AS_OF, **choices)
+    choices = {"select": CODES, "as_of": AS_OF} | choices
+    return Linter.open(root, search=False, paths=paths, **choices)
 
 
 def found(root, *paths, **choices):
@@ -371,3 +372,26 @@ def test_copies_in_a_home_outside_the_root(root, tmp_path):
     put(tmp_path / "away" / "USER.md.bak.20261120T120000Z", "what somebody else wrote\n")
     (only,) = open_lint(root, select=["CM9"]).run().diagnostics
     assert (only.code, only.path.endswith("away/USER.md.bak.20261120T120000Z")) == ("CM902", True)
+
+
+def test_a_branch_that_nobody_merged_is_a_finding_until_it_is_merged(root):
+    workspace = Workspace.open(root, search=False)
+    store = workspace.store
+    for text in (b"## A\none\n", b"## A\ntwo\n"):
+        store.commit("neo/user", None, lambda _, text=text: text, Change())
+    store.commit("neo/user", "1", lambda _: b"## A\nmine\n", Change(agent="planner", on_stale="branch"))
+    today = datetime.fromisoformat(store.branches("neo/user")[1].timestamp).astimezone().date()
+
+    def found(days):
+        (only,) = open_lint(root, select=["CM9"], as_of=today + timedelta(days)).run().diagnostics
+        assert (only.code, only.path, only.hint) == ("CM903", "homes/neo/USER.md", "Run: catmem merge neo/user 2a")
+        return only.message
+
+    told = "neo/user has a branch that is not merged: 2a, by planner"
+    assert found(0) == f"{told}, of today"
+    assert found(-1) == f"{told}, of today"
+    assert found(1) == f"{told}, 1 day old"
+    assert found(12) == f"{told}, 12 days old"
+    store.commit("neo/user", None, lambda _: b"## A\nboth\n", Change(merges=("2a",)))
+    store.close()
+    assert open_lint(root, select=["CM9"]).run().diagnostics == ()

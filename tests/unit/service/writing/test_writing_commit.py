@@ -487,6 +487,7 @@ def test_an_answer_as_json(workspace):
         "revision": "2",
         "digest": written.digest,
         "changed": True,
+        "branch": False,
         "entries": [
             {
                 "category": "talk",

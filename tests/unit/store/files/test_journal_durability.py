@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.unit.store.journals import Noting, fill, journal_in, put, segments
+from catmem.store.files.journal_bring import Brought
+from tests.unit.store.journals import Noting, draft, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
 FIRST, SECOND = "000000000001.log", "000000000005.log"
@@ -74,6 +75,18 @@ def test_erasure_puts_whole_segments_over_the_old_ones_and_tails_go_last(tmp_pat
         noting.notes.clear()
         journal.erase(lambda _, data: data.replace(b"revision", b"***"))
     assert noting.notes == [*in_place(FIRST), *in_place(SECOND), f"unlink {FIRST}.tail-3", "fsync folder"]
+
+
+def test_a_history_is_on_the_disk_before_its_segments_get_their_names_one_after_the_other(tmp_path, noting):
+    with journal_in(tmp_path, noting, **SMALL) as journal:
+        journal.bring(
+            Brought(draft(number, publishes=False, brought=True), b"%d" % number, "2026-11-21T12:00:00.000000Z")
+            for number in range(1, 7)
+        )
+        assert [record.revision for record, _ in journal.replay()] == ["1", "2", "3", "4", "5", "6"]
+    staged = [f"{does} {name}.new" for name in (FIRST, SECOND) for does in ("write", "fsync")]
+    named = [note for name in (FIRST, SECOND) for note in (f"rename {name}.new", "fsync folder")]
+    assert noting.notes == [*staged, *named]
 
 
 def test_a_flush_waits_for_records_and_names(tmp_path, noting):

@@ -1,0 +1,111 @@
+"""``catmem simulate``: agents that race on shared memory, with and without guards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem.cli.options import format_option
+from catmem.cli.output import columns, emit, emit_json, printable, say
+
+if TYPE_CHECKING:
+    from catmem.service.simulating.race import Outcome
+    from catmem.store.contract import OnStale
+
+_FINDINGS = 1
+_MOST_BY_DEFAULT = 16
+_MILLI = 1_000
+
+
+@click.command(
+    epilog="Examples: catmem simulate --agents 8 --writes 1000   catmem simulate --store sqlite:///race.db "
+    "--on-stale branch   catmem simulate --store postgresql://localhost/scratch --agents 16"
+)
+@click.option("--agents", type=int, default=8, show_default=True, help="How many agents write.")
+@click.option("--writes", type=int, default=1_000, show_default=True, help="How many writes they make together.")
+@click.option(
+    "--store",
+    "stores",
+    multiple=True,
+    default=["files"],
+    show_default=True,
+    metavar="STORE",
+    help="files, sqlite:///PATH or postgresql://HOST/DATABASE. Given several times, each is a shard: an entity is in "
+    "one of them.",
+)
+@click.option("--entities", type=int, default=4, show_default=True, help="How many memory files they share.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same plan for the same number.")
+@click.option(
+    "--on-stale",
+    type=click.Choice(["refuse", "branch"]),
+    default="refuse",
+    show_default=True,
+    help="With guards, what becomes of a write on an older view: refused, and made again on what is there; or kept as "
+    "a branch, all of which are merged in the end.",
+)
+@click.option(
+    "--think", type=float, default=5, show_default=True, metavar="MS", help="Milliseconds between reading and writing."
+)
+@click.option(
+    "--processes",
+    type=int,
+    metavar="N",
+    help="In how many processes the agents run, each agent in a thread. By default a process each, 16 at most.",
+)
+@format_option
+def command(  # noqa: PLR0913 - one parameter an option
+    *,
+    agents: int,
+    writes: int,
+    stores: tuple[str, ...],
+    entities: int,
+    seed: int,
+    on_stale: OnStale,
+    think: float,
+    processes: int | None,
+    as_json: bool,
+) -> None:
+    """Let agents read, think and write facts into memory files that they share, at once, and count what is lost.
+
+    The same plan is raced twice: without guards, where an agent writes its copy of the file back whole, and with them.
+    All happens in a root, and databases, that are made for it and removed: a SQLite database must not exist, and a
+    PostgreSQL database must hold no entities. Exit status 1 if the guards let anything be lost, else 0.
+    """
+    from catmem.service.simulating.plan import Trial
+    from catmem.service.simulating.simulate import simulate
+
+    together = min(agents, _MOST_BY_DEFAULT) if processes is None else processes
+    trial = Trial(agents, writes, entities, seed, think / _MILLI, together)
+    done = simulate(trial, stores, on_stale)
+    lost = done.guarded.silent_overwrites + done.guarded.unrecorded
+    if as_json:
+        emit_json(done.to_dict())
+    else:
+        say(printable(f"{agents} agents, {writes:,} writes, {entities} files, in {', '.join(done.stores)}"))
+        emit(_table(done.unguarded, done.guarded))
+    raise SystemExit(_FINDINGS if lost or not done.guarded.rebuilt else 0)
+
+
+def _table(unguarded: Outcome, guarded: Outcome) -> str:
+    left, right = _column(unguarded), _column(guarded)
+    rows: list[tuple[str, ...]] = [("", "without guards", f"with guards ({guarded.guard})")]
+    rows += [(name, left[name].rjust(len("without guards")), right[name]) for name in left]
+    return columns(rows)
+
+
+def _column(outcome: Outcome) -> dict[str, str]:
+    return {
+        "writes acknowledged": f"{outcome.acknowledged:,}",
+        "silent overwrites": f"{outcome.silent_overwrites:,}",
+        "acknowledged, not in the log": f"{outcome.unrecorded:,}",
+        "conflicts, refused and repeated": f"{outcome.conflicts:,}",
+        "branches": f"{outcome.branches:,}",
+        "merges": f"{outcome.merges:,}",
+        "subjects with both sides kept": f"{outcome.merge_conflicts:,}",
+        "the log gives the same heads": "yes" if outcome.rebuilt else "NO",
+        "kappa between the agents": f"{outcome.kappa:.3f}",
+        "a write, median": f"{outcome.p50 * _MILLI:.1f} ms",
+        "a write, 99 of 100": f"{outcome.p99 * _MILLI:.1f} ms",
+        "writes a second": f"{outcome.rate:,.0f}",
+    }

@@ -1,0 +1,94 @@
+"""``catmem store``: what the store of a root keeps, and how it moves to another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem.cli.options import dry_run_option, format_option, open_with_store, open_workspace, root_option
+from catmem.cli.output import columns, emit, emit_json, printable, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.service.copying import CopiedEntity
+
+
+@click.group(epilog="Examples: catmem store info   catmem store copy files sqlite:///memory.db --dry-run")
+def command() -> None:
+    """Say what the store of a root keeps, or copy it to another kind of store, with its whole history."""
+
+
+@command.command(epilog="Examples: catmem store info   catmem store info --format json")
+@root_option
+@format_option
+def info(root_folder: str | None, *, as_json: bool) -> None:
+    """Print where a root keeps its entities, and how many revisions and unmerged branches each has."""
+    from catmem.service.copying import store_info
+    from catmem.service.store_names import shown_store
+
+    workspace = open_with_store(root_folder)
+    found = store_info(workspace.store)
+    where = shown_store(workspace.config.store)
+    if as_json:
+        emit_json({"store": where, "entities": [each.to_dict() for each in found]})
+        return
+    say(printable(f"store: {where}"))
+    rows: list[tuple[str, ...]] = [("entity", "head", "revisions", "branches")]
+    rows += [(each.entity, each.head, f"{each.revisions:,}", ", ".join(each.branches) or "-") for each in found]
+    emit(printable(columns(rows)) if found else "")
+    if not found:
+        say("No entity has a revision yet.")
+
+
+@command.command(
+    epilog="Examples: catmem store copy files sqlite:///memory.db --dry-run   "
+    "catmem store copy files postgresql://db.example.com/memory   catmem store copy sqlite:///memory.db files"
+)
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@dry_run_option
+@root_option
+@format_option
+def copy(source: str, target: str, root_folder: str | None, *, dry_run: bool, as_json: bool) -> None:
+    """Copy all entities of a root from one store to another, with their whole history, and compare the two.
+
+    FROM and TO are said as `store` in catmem.yaml: files, sqlite:///PATH or postgresql://HOST/DATABASE. Nothing in FROM
+    changes. An entity that TO has already, exactly so, is left as it is, so that a copy that was stopped goes on; one
+    that TO has with another history is refused, before anything is copied. Let nothing write to FROM meanwhile.
+    """
+    from catmem.service.copying import copy_root
+    from catmem.service.store_names import shown_store
+
+    copied = copy_root(open_workspace(root_folder), source, target, dry_run=dry_run)
+    shown = shown_store(target)
+    if as_json:
+        said = {"from": shown_store(source), "to": shown, "dry_run": dry_run}
+        emit_json({**said, "entities": [each.to_dict() for each in copied]})
+        return
+    emit(printable(_table(copied)))
+    if not copied:
+        say("There is nothing to copy: no entity has a revision or a text.")
+        return
+    if any(each.adopted for each in copied):
+        say("adopted: what others wrote, and no record of the source has, is the last revision of the copy")
+    if dry_run:
+        say("Nothing was written.")
+        return
+    say("Every revision was read again from the copy, and is the same.")
+    say(printable(f"Next: let catmem.yaml say `store: {shown}`. Until then this root goes on with the store it has."))
+    say("catmem.seed.lock, what searches count and reviews remember is in no store: it stays where it is.")
+
+
+def _table(copied: Sequence[CopiedEntity]) -> str:
+    rows: list[tuple[str, ...]] = [
+        (each.outcome, each.entity, f"{each.revisions:,} revision{'' if each.revisions == 1 else 's'}", _heads(each))
+        for each in copied
+    ]
+    return columns(rows)
+
+
+def _heads(each: CopiedEntity) -> str:
+    branches = f", branches {', '.join(each.branches)}" if each.branches else ""
+    return f"head {each.head}{', adopted' if each.adopted else ''}{branches}"

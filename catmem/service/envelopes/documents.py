@@ -1,0 +1,384 @@
+"""What a whole document in an envelope makes of the one that is there: rights, structure, threats and size.
+
+A content in JSON form is laid into the text that is there, so entries that stay keep their bytes. A text takes its
+place whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.errors import EditError, ForbiddenError, TooLargeError
+from catmem.model.layout import is_shared
+from catmem.model.pairing import pair_entries
+from catmem.model.splice import Slot, spliced, titled
+from catmem.model.version import Version
+from catmem.policy.access import visible_categories
+from catmem.policy.problems import all_problems
+from catmem.policy.staleness import read_date
+from catmem.service.envelopes.contents import refuse_unseen_category
+from catmem.service.showing import value_texts
+from catmem.service.writing.budget import could_go, over_budget, size_of
+from catmem.service.writing.planning import Plan, ended
+from catmem.service.writing.remarks import on_first_section, on_title
+from catmem.service.writing.terms import body_of
+from catmem.syntax import tags as tag_blocks
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from catmem.model.document import Document, Entry, TagValue
+    from catmem.service.writing.terms import Terms
+
+_PASSED_OVER = frozenset({"bad-tag"})
+"""Problems that were looked at with the tags, entry by entry."""
+
+
+class Said(NamedTuple):
+    """What an entry is to say."""
+
+    category: str
+    body: str
+    tags: dict[str, TagValue]
+
+
+class Part(NamedTuple):
+    """What a content is about: the categories, ``None`` for all, and what their entries are to say."""
+
+    categories: frozenset[str] | None
+    entries: tuple[Said, ...]
+
+    def covers(self, category: str) -> bool:
+        """Whether the content says what becomes of a category."""
+        return self.categories is None or category in self.categories
+
+
+class Change(NamedTuple):
+    """An entry before and after; one of the two is ``None`` for an addition or a removal."""
+
+    old: Said | None
+    new: Said | None
+
+
+def plan_document(
+    document: Document, content: str | dict[str, Any], terms: Terms, parse: Callable[[bytes], Document]
+) -> Plan:
+    """The document that a content makes of this one.
+
+    Raises ``ForbiddenError`` before everything else; then ``EditError`` and its kinds (``structure``, ``threat``,
+    ``over_budget``, ``bad_tag``, ``bad_date``, …) and ``UnknownNameError``.
+    """
+    whole = _parsed(content, parse) if isinstance(content, str) else None
+    part = _part_of_text(whole) if whole is not None else _part(content, terms)  # type: ignore[arg-type]
+    _refuse_unseen(document, part, terms)
+    old = [_said(entry) for entry in document.entries if part.covers(entry.category)]
+    pairs = pair_entries(old, part.entries)
+    changes = _changes(old, part.entries, pairs)
+    fault = _first_fault(changes, terms)
+    if fault is not None:
+        raise fault
+    if whole is None:
+        part = _dated(part, old, pairs, terms, dated=not is_shared(document))
+        changes = _changes(old, part.entries, pairs)
+    new = _laid_in(document, content, part, terms, parse) if whole is None else whole  # type: ignore[arg-type]
+    _check_structure(document, new, terms, lines=whole is not None)
+    warning = terms.check_threats(_new_texts(document, new, changes))
+    _check_size(document, new, changes, terms)
+    return _plan(document, new, changes, terms, [warning] if warning else [])
+
+
+def part_bodies(content: str | dict[str, Any], document: Document, terms: Terms) -> tuple[list[str], list[str]]:
+    """The bodies that a content is about, as they are and as they are to be: for a look at how alike they are."""
+    if isinstance(content, str):
+        return [entry.body for entry in document.entries], [content]
+    names = {terms.category(name) for name in content["categories"]} if content.get("partial") else None
+    now = [entry.body for entry in document.entries if names is None or entry.category in names]
+    return now, [entry["body"] for entries in content["categories"].values() for entry in entries]
+
+
+# --- what is asked -------------------------------------------------------------------------------------------------
+
+
+def _parsed(text: str, parse: Callable[[bytes], Document]) -> Document:
+    try:
+        return parse(text.encode())
+    except TooLargeError as error:
+        raise EditError(error.message, code="structure", hint=error.hint) from error
+
+
+def _part_of_text(document: Document) -> Part:
+    return Part(None, tuple(_said(entry) for entry in document.entries))
+
+
+def _part(content: Mapping[str, Any], terms: Terms) -> Part:
+    """The part that a JSON form is about."""
+    grouped: dict[str, list[Said]] = {}
+    for name, given in content["categories"].items():
+        category = terms.category(name)
+        if category in grouped:
+            raise EditError(f"the category {category} is given twice, under two names", code="structure", hint=_ONCE)
+        grouped[category] = [Said(category, body_of(fields["body"]), dict(fields.get("tags", {}))) for fields in given]
+    entries = tuple(entry for each in grouped.values() for entry in each)
+    return Part(frozenset(grouped) if content.get("partial") else None, entries)
+
+
+_ONCE = "Name each category once."
+
+
+def _dated(part: Part, old: Sequence[Said], pairs: Mapping[int, int], terms: Terms, *, dated: bool) -> Part:
+    """The part with a day for each entry that is new, as an addition gets one; words that come back are no younger."""
+    before = {there: old[here] for here, there in pairs.items()}
+    entries: list[Said] = []
+    for index, entry in enumerate(part.entries):
+        tags, was = entry.tags, before.get(index)
+        if was is None and dated and "created" not in tags:
+            tags = {"created": terms.today.isoformat(), **tags}
+        known = _known_since(tags, entry.body, terms) if was is None or was.body != entry.body else None
+        entries.append(entry._replace(tags=tags if known is None else {**tags, "created": known}))
+    return part._replace(entries=tuple(entries))
+
+
+def _known_since(tags: Mapping[str, TagValue], body: str, terms: Terms) -> str | None:
+    """The day that words which come back had, if their ``created`` is later and the actor may not verify."""
+    created = read_date(tags.get("created"))
+    if created is None or terms.rights.may_verify:
+        return None
+    known = terms.known_since(body)
+    return known.isoformat() if known is not None and known < created else None
+
+
+def _said(entry: Entry) -> Said:
+    return Said(entry.category, entry.body, entry.tags)
+
+
+def _changes(old: Sequence[Said], new: Sequence[Said], pairs: Mapping[int, int]) -> list[Change]:
+    """What differs, in the order of the old entries; additions come last."""
+    changed: list[Change] = []
+    for index, entry in enumerate(old):
+        partner = new[pairs[index]] if index in pairs else None
+        if partner != entry:
+            changed.append(Change(entry, partner))
+    added = sorted(set(range(len(new))) - set(pairs.values()))
+    return changed + [Change(None, new[index]) for index in added]
+
+
+# --- who may -------------------------------------------------------------------------------------------------------
+
+
+def _refuse_unseen(document: Document, part: Part, terms: Terms) -> None:
+    """Raise ``ForbiddenError`` if the content is about entries that the writer does not see."""
+    actor = terms.rights.actor
+    if actor is None:
+        return
+    # Of named categories also those that are empty: or the answer would tell whether something hidden is there.
+    present = dict.fromkeys(part.categories or (entry.category for entry in document.entries))
+    seen = visible_categories(document, present, terms.target, actor, terms.config.taxonomy)
+    for category in present:
+        if category in seen:
+            continue
+        if part.categories is None:
+            hint = "Send operations instead, or the JSON form with partial: true."
+            raise ForbiddenError(f"{actor.name} may not write a whole document: it does not see all of it", hint=hint)
+        refuse_unseen_category(terms, category, seen=False)
+
+
+def _first_fault(changes: Iterable[Change], terms: Terms) -> EditError | None:
+    """The first thing that is wrong with the tags of what changes; what is forbidden is raised at once."""
+    first: EditError | None = None
+    for change in changes:
+        if change.new is None:
+            continue
+        old = None if change.old is None else change.old.tags
+        given: dict[str, Any] = {**dict.fromkeys(old or {}), **change.new.tags}
+        changed = {key: value for key, value in given.items() if (old or {}).get(key) != value}
+        try:
+            _check_dates(change, changed, terms)
+            terms.check_tags(changed, old)
+        except EditError as error:
+            first = first or error
+        known = None if change.old is not None else _known_since(change.new.tags, change.new.body, terms)
+        if known is not None and first is None:
+            first = EditError(
+                f"these words were there before, since {known}, and are no younger now",
+                code="bad_date",
+                hint=f"Give created: {known}, or leave it out.",
+            )
+    return first
+
+
+def _check_dates(change: Change, changed: Mapping[str, Any], terms: Terms) -> None:
+    """Raise ``ForbiddenError`` for dates that only who may verify can set, whatever else is wrong with the tags."""
+    old, new = change.old, change.new
+    for key in changed:
+        if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old.tags))):
+            terms.rights.refuse_unverified(key)
+    if old is not None and new is not None:
+        terms.check_domain(old, new.tags)
+
+
+# --- the new text --------------------------------------------------------------------------------------------------
+
+
+def _laid_in(
+    document: Document, content: Mapping[str, Any], part: Part, terms: Terms, parse: Callable[[bytes], Document]
+) -> Document:
+    """The document with the entries of a JSON form in the places of its own."""
+    wanted: dict[str, list[Said]] = {}
+    for entry in part.entries:
+        wanted.setdefault(entry.category, []).append(entry)
+    for category in wanted:
+        terms.writable_category(category)
+    sectioned = bool(document.scan.headers) or set(wanted) > {UNCATEGORIZED}
+    base = titled(document) if sectioned else document
+    slots, first = _slots(base, part, wanted)
+    titles = {category: title for category in wanted if (title := terms.title(category)) is not None}
+    title = content["title"] if "title" in content and sectioned else base.title
+    # Where nothing is left to be changed the bytes stay as they are.
+    text = spliced(base, slots, first, titles, title)
+    return document if text == document.text else ended(parse(text.encode()))
+
+
+def _slots(
+    document: Document, part: Part, wanted: Mapping[str, Sequence[Said]]
+) -> tuple[list[Slot], dict[str, list[Version]]]:
+    """The places of all entries with what is to stand there, and what comes first in its category."""
+    slots = [Slot(entry, [Version.of(entry)]) for entry in document.entries]
+    by_category: dict[str, list[Slot]] = {}
+    for slot in slots:
+        if part.covers(slot.entry.category):
+            by_category.setdefault(slot.entry.category, []).append(slot)
+    first: dict[str, list[Version]] = {}
+    for category in dict.fromkeys((*by_category, *wanted)):
+        early = _fill(by_category.get(category, []), wanted.get(category, ()))
+        if early:
+            first[category] = early
+    return slots, first
+
+
+def _fill(slots: Sequence[Slot], entries: Sequence[Said]) -> list[Version]:
+    """Give the slots of one category what is to stand there, in order; what comes before all of them is returned.
+
+    Equal entries at both ends stay where they are, and the rest is filled in between.
+    """
+    kept = {(version.body, str(version.tags)): version for slot in slots for version in slot.versions}
+    versions = [kept.get((entry.body, str(entry.tags))) or _version(entry) for entry in entries]
+    start = _same(slots, versions)
+    end = _same(slots[start:][::-1], versions[start:][::-1])
+    middle, new = slots[start : len(slots) - end], versions[start : len(versions) - end]
+    for index, slot in enumerate(middle):
+        slot.versions = list(new[index : index + 1])
+    rest = new[len(middle) :]
+    if middle:
+        middle[-1].behind = rest
+    elif start:
+        slots[start - 1].behind = rest
+    else:
+        return rest
+    return []
+
+
+def _same(slots: Sequence[Slot], versions: Sequence[Version]) -> int:
+    """How many entries at the beginning are what they are to be."""
+    count = 0
+    for slot, version in zip(slots, versions, strict=False):
+        if not slot.versions[0].says(version):
+            break
+        count += 1
+    return count
+
+
+def _version(entry: Said) -> Version:
+    return Version(entry.category, entry.body, entry.tags, tag_blocks.write(entry.tags, entry.body))
+
+
+# --- the content itself --------------------------------------------------------------------------------------------
+
+
+def _check_structure(old: Document, new: Document, terms: Terms, *, lines: bool) -> None:
+    """Raise ``EditError`` (``structure``) for a problem that the old document has not: no tool is to write it.
+
+    ``lines`` says where; not to a writer who does not see what stands above.
+    """
+    most = new.limits.file_bytes
+    if 4 * len(new.text) > most and len(new.to_bytes()) > most:
+        raise EditError(f"a file may have {most:,} bytes, and this would have more", code="structure", hint=_SHORTER)
+    before = all_problems(old, terms.config)
+    there = Counter((problem.rule, old.text[problem.start : problem.end]) for problem in before)
+    for problem in all_problems(new, terms.config):
+        key = problem.rule, new.text[problem.start : problem.end]
+        there[key] -= 1
+        if there[key] < 0 and problem.rule not in _PASSED_OVER:
+            where = f"line {new.line(problem.start)}: " if lines else ""
+            raise EditError(f"{where}{problem.message} ({problem.rule})", code="structure", hint=_MEND)
+    hidden = on_first_section(old, new, terms)
+    if hidden is not None and not terms.rights.unbounded:
+        raise EditError(
+            f"a first section would hide the entries that this file has now from {terms.owner.name}",
+            code="would_hide",
+            hint="Nothing was written. Tell a person: they can sort the file into sections (catmem migrate).",
+        )
+
+
+_SHORTER = "Nothing was written. Send less."
+_MEND = "Nothing was written. Mend that in the content; docs/format.md tells what each problem is."
+
+
+def _new_texts(old: Document, new: Document, changes: Iterable[Change]) -> list[str]:
+    """The words that nobody has written here before: of entries, tags, and headings."""
+    texts: list[str] = []
+    for change in changes:
+        if change.new is None:
+            continue
+        before = change.old or Said("", "", {})
+        if change.new.body != before.body:
+            texts.append(change.new.body)
+        tags = {key: value for key, value in change.new.tags.items() if before.tags.get(key) != value}
+        texts += [*tags, *value_texts(tags.values())]
+    headings = {section.title for section in old.sections} | {old.title}
+    return texts + [title for title in (new.title, *(s.title for s in new.sections)) if title and title not in headings]
+
+
+def _check_size(old: Document, new: Document, changes: Iterable[Change], terms: Terms) -> None:
+    """Raise ``OverBudgetError`` for a text over the limit of the file that is not shorter than the old one."""
+    before, size, limit = size_of(old.text), size_of(new.text), terms.limit
+    if limit is None or size <= max(limit, before):
+        return
+    made = {(change.new.category, change.new.body) for change in changes if change.new is not None}
+    may_leave = [
+        entry
+        for entry in terms.rights.in_sight(new)
+        if terms.rights.may_write(entry.category) and (entry.category, entry.body) not in made
+    ]
+    named = could_go(may_leave, terms.owner, terms.config, terms.today, to_agent=terms.to_agent)
+    raise over_budget(terms.entity, before, size, limit, named)
+
+
+def _plan(old: Document, new: Document, changes: Sequence[Change], terms: Terms, warnings: Sequence[str]) -> Plan:
+    if new.text == old.text:
+        return Plan(old, (), (), ("it says that already",), ())
+    added = [change.new for change in changes if change.new is not None and change.old is None]
+    replaced = [change.new for change in changes if change.new is not None and change.old is not None]
+    gone = [change.old for change in changes if change.new is None and change.old is not None]
+    touched = (
+        ("add", _found(new.entries, added)),
+        ("replace", _found(new.entries, replaced)),
+        ("remove", _found(old.entries, gone)),
+    )
+    entries = tuple(entry for _, found in touched for entry in found)
+    actions = [{"action": name, "category": each.category, "id": each.id} for name, found in touched for each in found]
+    notes = (on_first_section(old, new, terms), on_title(old, new))
+    return Plan(new, entries, tuple(actions), tuple(note for note in notes if note), tuple(warnings))
+
+
+def _found(entries: Sequence[Entry], said: Collection[Said]) -> list[Entry]:
+    """The entries that say these things, as they stand in a document."""
+    wanted = Counter((each.category, each.body, str(each.tags)) for each in said)
+    found: list[Entry] = []
+    for entry in entries if wanted else ():
+        key = entry.category, entry.body, str(entry.tags)
+        if wanted[key] > 0:
+            wanted[key] -= 1
+            found.append(entry)
+    return found

@@ -1,0 +1,93 @@
+"""Envelopes made here: filled in from the root, and signed where the agent has a key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from catmem.digest import canonical_json
+from catmem.errors import EnvelopeError, UnknownNameError
+from catmem.policy.schema import shown, suggestion
+from catmem.service import gate
+from catmem.service.envelopes.keys import signing_key
+from catmem.service.envelopes.reading import PERSON, read_envelope
+from catmem.service.envelopes.roles import agents_of, role_hash
+from catmem.service.writing.operation import Operation
+from catmem.store.contract import Change
+from catmem.store.envelope import Envelope, content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.service.workspace import Workspace
+
+
+def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    workspace: Workspace,
+    entity: str,
+    content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]],
+    *,
+    agent: str | None = None,
+    prev: str | int | None = None,
+    op_id: str | None = None,
+    alert: bool = False,
+    signed: bool | None = None,
+) -> Envelope:
+    """Make an envelope; see ``Workspace.envelope``."""
+    name = agent or PERSON
+    agents = agents_of(workspace.config)
+    if name != PERSON and name not in agents:
+        raise UnknownNameError(f"there is no agent {shown(name)}", hint=suggestion(name, agents, "agents"))
+    profile = None if name == PERSON else workspace.profile(agents[name])
+    if prev is None:
+        prev = _newest(workspace, entity)
+    plain = _plain(content)
+    envelope = Envelope(
+        entity_id=entity,
+        agent_id=name,
+        op_id=op_id or uuid4().hex,
+        timestamp=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        prev_rev=int(prev) if str(prev).isdecimal() else prev,
+        content=plain,
+        mem_hash=_hash(plain),
+        role_id=None if profile is None else profile.name,
+        role_hash=None if profile is None else role_hash(profile),
+        alert=True if alert else None,
+    )
+    if signed is not False:
+        key = signing_key(workspace.config, name, agents)
+        if key is not None:
+            envelope = envelope.signed(key.key_id, key.secret)
+        elif signed:
+            raise UnknownNameError(
+                f"{name} has no key here", code="unknown_key", hint=f"catmem key new {name} makes one."
+            )
+    return read_envelope(envelope.to_dict())  # what is handed out fits
+
+
+def _newest(workspace: Workspace, entity: str) -> str:
+    """The revision of what is there now; a text that no history has yet is taken in first, so that it has one."""
+    now = workspace.store.read(entity)
+    if now.revision is None:
+        change = Change(op="adopt", agent=PERSON)
+        now = gate.commit(workspace, entity, None, lambda current: current.data, change)
+    return now.revision or "0"
+
+
+def _plain(content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]]) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        return dict(content)
+    return [each.to_dict() if isinstance(each, Operation) else dict(each) for each in content]
+
+
+def _hash(content: Any) -> str:  # noqa: ANN401 - any JSON value
+    try:
+        canonical_json(content)
+        return content_hash(content)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = "the content holds what JSON cannot say"
+        raise EnvelopeError(message, key="content", hint="Give plain values.") from error

@@ -1,0 +1,323 @@
+"""The way in for envelopes: each refusal in its order, and then one revision.
+
+::
+
+    schema, bad_hash     the envelope alone
+    bad_signature        its key                    up to here nothing of the root but keys and time counts,
+    clock_skew           its time                   and to role_drift nothing but the profile of the agent
+    role_drift           its profile
+    forbidden            entity and categories      by rights alone, and again where entries decide
+    hash_collision       its op_id, the head's own
+    stale_prev           the head                   from here on the answer tells what is at the head
+    semantic_collision, drift
+    structure, threat, over_budget                  the content
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from catmem.errors import (
+    CatmemError,
+    DriftError,
+    EnvelopeError,
+    ForbiddenError,
+    OperationCollisionError,
+    RefusedError,
+    StaleError,
+    UnknownRevisionError,
+)
+from catmem.service import gate
+from catmem.service.envelopes.alike import ALIKE, overlap
+from catmem.service.envelopes.contents import operations_of, refuse_out_of_scope
+from catmem.service.envelopes.documents import part_bodies, plan_document
+from catmem.service.envelopes.reading import envelope_of, fields_of
+from catmem.service.envelopes.writers import check_signature, check_time, checked_role, terms_of
+from catmem.service.writing.beforehand import check_beforehand
+from catmem.service.writing.budget import Usage, size_of
+from catmem.service.writing.expected import hide_digests
+from catmem.service.writing.legible import legible
+from catmem.service.writing.planning import Plan, plan_operations
+from catmem.service.writing.remarks import on_adoption, on_branch
+from catmem.service.writing.seen import Base
+from catmem.service.writing.writer import Written
+from catmem.store.contract import EXTERNAL, Change, Current, stale
+from catmem.store.envelope import Envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.model.document import Document
+    from catmem.service.gate import Attempt
+    from catmem.service.workspace import Workspace
+    from catmem.service.writing.operation import Operation
+    from catmem.service.writing.terms import Terms
+    from catmem.store.contract import Snapshot
+
+_KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
+"""What the history keeps of an envelope beside what every revision has; the content is the revision itself."""
+
+_LARGEST = 10**18
+_AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
+
+
+def submit(
+    workspace: Workspace, given: Envelope | Mapping[str, Any] | str | bytes, *, confirm: bool = False
+) -> Written:
+    """Make the write of an envelope; see ``Workspace.submit``."""
+    unread: EnvelopeError | None = None
+    fields: dict[str, Any] = {}
+    try:
+        fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
+    except EnvelopeError as error:
+        unread = error
+    entity, agent, prev = _named(fields)
+    with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
+        if unread is not None:
+            raise unread
+        envelope = envelope_of(fields)
+        operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
+        check_signature(workspace, envelope, trying)
+        check_time(workspace, envelope, trying)
+        actor = checked_role(workspace, envelope, trying)
+        submission = Submission(workspace, envelope, operations, terms_of(workspace, envelope, actor), trying, confirm)
+        return submission.write()
+
+
+def _named(fields: Mapping[str, Any]) -> tuple[str, str, str | None]:
+    """Entity, agent and base as an envelope names them: for the record, also if they are not as they must be."""
+    entity, agent, prev = (fields.get(name) for name in ("entity_id", "agent_id", "prev_rev"))
+    return (
+        entity if isinstance(entity, str) else "?",
+        agent if isinstance(agent, str) else "?",
+        str(prev) if isinstance(prev, str) or (isinstance(prev, int) and abs(prev) < _LARGEST) else None,
+    )
+
+
+# --- what is there -------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Submission:
+    """An envelope whose writer is known, on its way to the store."""
+
+    workspace: Workspace
+    envelope: Envelope
+    operations: tuple[Operation, ...]
+    terms: Terms
+    trying: Attempt
+    confirm: bool
+    plan: Plan | None = None
+    before: str = ""
+    alerted: bool = False
+    note: dict[str, Any] = field(default_factory=dict)
+
+    def write(self) -> Written:
+        """Commit it as one revision."""
+        envelope = self.envelope
+        refuse_out_of_scope(envelope.content, self.operations, self.terms)
+        self._refuse_second_of_the_head()
+        actor, config = self.terms.rights.actor, self.workspace.config
+        self.note |= {"target": self.terms.target, "actor": None if actor is None else actor.name}
+        kept = {name: getattr(envelope, name) for name in _KEPT}
+        self.note["envelope"] = {name: value for name, value in kept.items() if value is not None}
+        verifies = self.operations and all(operation.action == "verify" for operation in self.operations)
+        change = Change(
+            op="verify" if verifies else "put",
+            agent=envelope.agent_id,
+            op_id=envelope.op_id,
+            request=envelope.request,
+            note=self.note,
+            on_drift=config.on_drift,
+            on_stale=config.on_stale,
+        )
+        try:
+            snapshot = self.trying.commit(str(envelope.prev_rev), self.update, change, rebases=True)
+        except (StaleError, DriftError, UnknownRevisionError) as error:
+            self._refuse_what_comes_before(error)
+        except RefusedError as error:
+            self._tell(error)
+            raise
+        return self._written(self.plan, snapshot) if self.plan is not None else self._first_answer(snapshot)
+
+    def update(self, current: Current) -> bytes:
+        """The new bytes. What is forbidden is told before the alert, and what is wrong with the content after it."""
+        self.plan = None
+        document = legible(self.workspace.parse, self.terms.entity, current.data)
+        fault: CatmemError | None = None
+        plan: Plan | None = None
+        try:
+            plan = self._planned(document, current.base)
+        except (ForbiddenError, RefusedError):
+            raise
+        except CatmemError as error:
+            fault = error
+        self._alert(document)
+        if plan is None or fault is not None:
+            raise fault or AssertionError("a plan that raised nothing is none")
+        self.before, self.plan = document.text, plan
+        self.note["actions"] = list(plan.actions)
+        return current.data if plan.document is document else plan.document.to_bytes()
+
+    def _planned(self, document: Document, base: bytes | None) -> Plan:
+        content = self.envelope.content
+        if isinstance(content, list):
+            check_beforehand(self.operations, self.terms)
+            seen = None if base is None else Base(document, self._legible(base))
+            return plan_operations(document, self.operations, self.terms, seen)
+        if base is None or base == document.to_bytes():
+            return plan_document(document, content, self.terms, self.workspace.parse)
+        return self._merged(document, base, content)
+
+    def _legible(self, data: bytes) -> Document | None:
+        try:
+            return legible(self.workspace.parse, self.terms.entity, data)
+        except DriftError:
+            return None
+
+    def _merged(self, document: Document, base: bytes, content: str | dict[str, Any]) -> Plan:
+        """The plan on what the writer saw, brought together with what is there: nothing of either side is lost."""
+        from catmem.model.merge import merge
+
+        seen = legible(self.workspace.parse, self.terms.entity, base)
+        plan = plan_document(seen, content, self.terms, self.workspace.parse)
+        merged = merge(seen, document, plan.document)
+        if merged.conflicts:
+            raise DriftError(f"{self.terms.entity} was changed where this write would change it", hint=_AGAIN)
+        if merged.text == document.text:
+            return Plan(document, (), (), plan.notes, plan.warnings)
+        return plan._replace(document=self.workspace.parse(merged.text.encode()))
+
+    def _alert(self, document: Document) -> None:
+        """Refuse, once, a document that has little in common with the old one. Operations say what they change."""
+        content = self.envelope.content
+        if not self.envelope.alert or self.confirm or self.alerted or isinstance(content, list):
+            return
+        alike = overlap(*part_bodies(content, document, self.terms))
+        if alike < ALIKE:
+            self.alerted = True
+            refusal = RefusedError(
+                f"the new text has little in common with the old one: {alike:.2f} of all words, under {ALIKE}",
+                code="semantic_collision",
+                hint="Nothing was written. Look at what is there now; to write it all the same, send it again with "
+                "confirm (catmem write --confirm).",
+            )
+            self.trying.refuse(refusal)
+
+    # --- refusals --------------------------------------------------------------------------------------------------
+
+    def _refuse_second_of_the_head(self) -> None:
+        """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first."""
+        envelope = self.envelope
+        head = self.workspace.store.head(envelope.entity_id)
+        if head is None or head.agent != envelope.agent_id or head.op_id == envelope.op_id:
+            return
+        first = head.note.get("envelope", {}).get("mem_hash")
+        same_place = head.revision == str(envelope.mem_rev) and head.parents == tuple(map(str, envelope.parents))
+        if same_place and first is not None and first != envelope.mem_hash:
+            error = OperationCollisionError(
+                f"{envelope.agent_id} wrote revision {head.revision} itself, with other content",
+                expected=str(envelope.prev_rev),
+                found=head.revision,
+                hint=_AGAIN,
+            )
+            self._tell(error)
+            raise error
+
+    def _refuse_what_comes_before(self, error: CatmemError) -> NoReturn:
+        """Raise what stands before an old view in the order, if that is wrong too; else the error itself."""
+        try:
+            seen = self.workspace.store.read(self.terms.entity, str(self.envelope.prev_rev))
+            document = self._legible(seen.data)
+        except UnknownRevisionError:
+            document = None
+        if document is not None:
+            try:
+                self._planned(document, None)
+            except ForbiddenError:
+                raise
+            except CatmemError:
+                pass  # what is wrong with the content comes after an old view
+            if isinstance(error, DriftError):
+                self._refuse_stale(error)
+                self._alert(document)
+        if isinstance(error, RefusedError):
+            self._tell(error)
+        else:
+            error.hint = f"{self.terms.entity} is at revision {self._head()}. {_AGAIN}"
+        raise error
+
+    def _refuse_stale(self, error: DriftError) -> None:
+        """Raise ``StaleError`` if another write came between, too, before somebody changed the store from outside."""
+        prev = str(self.envelope.prev_rev)
+        for revision in self.workspace.store.log(self.terms.entity):
+            if revision.revision == prev:
+                return
+            if revision.agent != EXTERNAL and not revision.is_branch:
+                refusal = stale(self.terms.entity, prev, self._head())
+                refusal.drift_backup = error.drift_backup
+                raise refusal from error
+
+    def _head(self) -> str:
+        head = self.workspace.store.head(self.terms.entity)
+        return "0" if head is None else head.revision
+
+    def _tell(self, error: RefusedError) -> None:
+        """Let a refusal say what is at the head, as far as the writer may know it."""
+        if not self.terms.rights.unbounded:
+            hide_digests(error)
+        if error.found is None:
+            error.found = self._head()
+
+    # --- answers ---------------------------------------------------------------------------------------------------
+
+    def _written(self, plan: Plan, snapshot: Snapshot) -> Written:
+        after = snapshot.data.decode(errors="replace")
+        notes = [*self.trying.notes(), *plan.notes]
+        if snapshot.adopted:
+            notes.append(on_adoption(snapshot.adopted))
+        if snapshot.branch:
+            notes.append(on_branch(self.terms.entity, snapshot.revision))
+        return Written(
+            entity=self.terms.entity,
+            revision=snapshot.revision,
+            digest=snapshot.digest,
+            changed=after != self.before,
+            before=self.before,
+            after=after,
+            entries=plan.entries,
+            usage=Usage(size_of(after), self.terms.limit),
+            notes=tuple(notes),
+            warnings=plan.warnings,
+            adopted=snapshot.adopted,
+            bounded=not self.terms.rights.unbounded,
+            branch=snapshot.branch,
+        )
+
+    def _first_answer(self, snapshot: Snapshot) -> Written:
+        """The answer to a retry: what the first envelope with this ``op_id`` did, from its record."""
+        entity, store, parse = self.terms.entity, self.workspace.store, self.workspace.parse
+        record = next((each for each in store.log(entity) if each.revision == snapshot.revision), None)
+        parent = record.parents[0] if record and record.parents else "0"
+        after = legible(parse, entity, snapshot.data)
+        before = legible(parse, entity, store.read(entity, parent).data)
+        found = []
+        for action in () if record is None else record.note.get("actions", ()):
+            entries = (before if action["action"] == "remove" else after).entries
+            same = (e for e in entries if (e.category, e.id) == (action["category"], action["id"]))
+            found += [entry for entry in [next(same, None)] if entry is not None]
+        return Written(
+            entity=entity,
+            revision=snapshot.revision,
+            digest=snapshot.digest,
+            changed=True,
+            before=before.text,
+            after=after.text,
+            entries=tuple(found),
+            usage=Usage(size_of(after.text), self.terms.limit),
+            notes=("this was done before, under the same op_id",),
+            bounded=not self.terms.rights.unbounded,
+            repeated=True,
+            branch=snapshot.branch,
+        )

@@ -1,0 +1,1 @@
+"""Branches of an entity, and how they are brought together with its head."""

@@ -1,0 +1,123 @@
+"""The branches of an entity: who made them, from where, and what a merge of each would do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from catmem.errors import DriftError, EditError
+from catmem.model.merge import merge
+from catmem.model.pairing import pair_entries
+from catmem.model.version import Version
+from catmem.service.history import all_entities, entity_of
+from catmem.service.merging.past import Past
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.model.document import Document
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Revision
+
+State = Literal["merges", "conflicts", "nothing new", "unreadable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch that is not merged yet.
+
+    ``base`` is the newest revision that it has in common with the head (``None``: nothing), ``entries`` the number of
+    entries in which it differs from that. ``state`` says what a merge would do: it ``merges`` by itself, it has
+    ``conflicts`` (so many), all of it is in the head (``nothing new``), or one of the two is ``unreadable``.
+    """
+
+    entity: str
+    revision: str
+    parents: tuple[str, ...]
+    base: str | None
+    agent: str
+    op: str
+    timestamp: str
+    entries: int | None
+    conflicts: int | None
+    state: State
+
+    def to_dict(self) -> dict[str, Any]:
+        """The branch as JSON-ready data."""
+        return {
+            "entity": self.entity,
+            "revision": self.revision,
+            "parents": list(self.parents),
+            "base": self.base,
+            "agent": self.agent,
+            "op": self.op,
+            "timestamp": self.timestamp,
+            "entries": self.entries,
+            "conflicts": self.conflicts,
+            "state": self.state,
+        }
+
+
+def branches(workspace: Workspace, entity: str | None = None) -> list[Branch]:
+    """The branches of an entity, or of all, that nothing follows; of each entity the newest first.
+
+    They are for a person: what they say is not cut to what a profile sees. Raises ``UnknownNameError``.
+    """
+    names = all_entities(workspace) if entity is None else [entity_of(workspace, entity)]
+    return [branch for name in names for branch in _of_entity(workspace, name)]
+
+
+def _of_entity(workspace: Workspace, entity: str) -> list[Branch]:
+    found = open_branches(workspace, entity)
+    if not found:
+        return []
+    past = Past(workspace, entity)
+    return [_told(past, revision) for revision in found]
+
+
+def open_branches(workspace: Workspace, entity: str) -> Sequence[Revision]:
+    """The branches of an entity that nothing follows, the newest first."""
+    return [revision for revision in workspace.store.branches(entity) if revision.is_branch]
+
+
+def _told(past: Past, revision: Revision) -> Branch:
+    entries = conflicts = None
+    state: State = "unreadable"
+    try:
+        ours, theirs = past.document(past.head), past.document(revision.revision)
+        base = past.base(past.head, revision.revision)
+        entries = differing(base, theirs)
+        state, conflicts = _outlook(base, ours, theirs)
+    except DriftError:  # one of them is no text: the state says so
+        pass
+    bases = past.bases(past.head, revision.revision)
+    return Branch(
+        entity=past.entity,
+        revision=revision.revision,
+        parents=revision.parents,
+        base=bases[0] if bases else None,
+        agent=revision.agent,
+        op=revision.op,
+        timestamp=revision.timestamp,
+        entries=entries,
+        conflicts=conflicts,
+        state=state,
+    )
+
+
+def _outlook(base: Document, ours: Document, theirs: Document) -> tuple[State, int]:
+    try:
+        merged = merge(base, ours, theirs)
+    except EditError:
+        return "conflicts", 1  # no text says what was merged, so a person has to bring the two together
+    if merged.conflicts:
+        return "conflicts", len(merged.conflicts)
+    return ("nothing new" if merged.text == ours.text else "merges"), 0
+
+
+def differing(one: Document, other: Document) -> int:
+    """In how many entries two documents differ: changed, added or removed."""
+    before, after = Version.of_each(one, other)
+    pairs = pair_entries(before, after)
+    changed = sum(not before[here].says(after[there]) for here, there in pairs.items())
+    return changed + len(before) + len(after) - 2 * len(pairs)

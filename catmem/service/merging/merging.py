@@ -1,0 +1,293 @@
+"""Merging branches into the head: one revision, whose parents are the head and all that was merged.
+
+::
+
+    head ──┐
+    base ──┼─ three-way merge by entry ── conflicts ── who wins? ──> text ──> commit, if the head is still that
+    branch ┘        (of several branches one after the other)                 └── else all of it again
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import DriftError, EditError, MergeConflictError, StaleError
+from catmem.model.merge import merge as merge_documents
+from catmem.service import gate
+from catmem.service.history import entity_of, refuse_bounded
+from catmem.service.merging.branches import open_branches
+from catmem.service.merging.deciding import Answer, Ask, Disagreement, How, Settling, asking
+from catmem.service.merging.past import NOW, Past
+from catmem.service.showing import findings_in, value_texts
+from catmem.service.writing.budget import Usage, limit_of, size_of
+from catmem.service.writing.remarks import on_adoption
+from catmem.service.writing.writer import PERSON
+from catmem.store.contract import Change, is_branch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.service.gate import Attempt
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Current, Snapshot
+
+_ATTEMPTS = 8
+"""How often a merge is made again because somebody wrote in the meantime."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergePlan:
+    """What a merge would do to an entity. ``before`` and ``after`` are whole texts.
+
+    ``merged`` are the branches that it brings in, or closes if it is a ``drop``; ``conflicts`` those that nobody has
+    decided yet, ``settled`` the others, each with what was said. With open conflicts nothing is written.
+    """
+
+    entity: str
+    head: str
+    digest: str
+    merged: tuple[str, ...]
+    before: str
+    after: str
+    conflicts: tuple[Disagreement, ...] = ()
+    settled: tuple[tuple[Disagreement, Answer], ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    drop: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What a merge did, or in a dry run would do.
+
+    ``revision`` and ``digest`` are those of the file afterwards; in a dry run the revision is that of what is there
+    (``None``: not recorded yet). ``changed`` says whether a byte of the file did.
+    """
+
+    plan: MergePlan
+    revision: str | None
+    digest: str
+    usage: Usage
+    notes: tuple[str, ...]
+    adopted: str | None = None
+
+    @property
+    def entity(self) -> str:
+        """Whose branches these were."""
+        return self.plan.entity
+
+    @property
+    def changed(self) -> bool:
+        """Whether the text is another one now."""
+        return self.plan.before != self.plan.after
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-ready data, without the whole texts."""
+        return {
+            "entity": self.entity,
+            "revision": self.revision,
+            "digest": self.digest,
+            "changed": self.changed,
+            "merged": list(self.plan.merged),
+            "dropped": self.plan.drop,
+            "conflicts": [found.to_dict() for found in self.plan.conflicts],
+            "settled": [{**found.to_dict(), "taken": _taken(answer)} for found, answer in self.plan.settled],
+            "usage": {"size": self.usage.size, "limit": self.usage.limit},
+            "notes": list(self.notes),
+            "warnings": list(self.plan.warnings),
+        }
+
+
+@dataclass(slots=True)
+class _Planner:
+    """Plans merges of one entity, again and again if need be; answers that were given stay given."""
+
+    workspace: Workspace
+    entity: str
+    named: tuple[str, ...]
+    how: How
+    drop: bool
+    known: dict[str, Answer] = field(default_factory=dict)
+
+    def plan(self) -> MergePlan:
+        past = Past(self.workspace, self.entity)
+        ask = asking(self.workspace, past, self.how)
+        chosen, notes = self._chosen(past)
+        before = past.data.decode(errors="backslashreplace")
+        if self.drop or not chosen:
+            return MergePlan(self.entity, past.head, past.digest, chosen, before, before, notes=notes, drop=self.drop)
+        return self._joined(past, ask, chosen, notes)
+
+    def _chosen(self, past: Past) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The branches that are meant and not merged yet, the oldest first; and what to say of the others."""
+        if not self.named:
+            return tuple(each.revision for each in reversed(open_branches(self.workspace, self.entity))), ()
+        chosen: list[str] = []
+        notes: list[str] = []
+        for name in dict.fromkeys(self.named):
+            if not is_branch(name):
+                raise EditError(
+                    f"{name} is no branch of {self.entity}",
+                    code="not_a_branch",
+                    hint=f"A branch has a letter, such as 8a: 'catmem branches {self.entity}' lists them. To go back "
+                    f"to an old revision there is catmem restore {self.entity} {name}.",
+                )
+            past.record(name)
+            if name in past.bases(past.head, name):
+                notes.append(f"{name} is merged already")
+            else:
+                chosen.append(name)
+        return tuple(chosen), tuple(notes)
+
+    def _joined(self, past: Past, ask: Ask, chosen: Sequence[str], notes: tuple[str, ...]) -> MergePlan:
+        head, ours = past.head, past.document(past.head)
+        text = ours.text
+        left: list[Disagreement] = []
+        settled: list[tuple[Disagreement, Answer]] = []
+        for branch in chosen:
+            base = past.base(head, branch)
+            settling = Settling(past, branch, head, base, ask, self.known)
+            text = merge_documents(base, past.document(head), past.document(branch), precedence=settling).text
+            left += settling.left
+            settled += settling.settled
+            # The next branch meets what this one has become, with all that led to it.
+            joined = f"{head}+{branch}"
+            past.put(joined, (head, branch), PERSON, text.encode())
+            head = joined
+        return MergePlan(
+            entity=self.entity,
+            head=past.head,
+            digest=past.digest,
+            merged=tuple(chosen),
+            before=ours.text,
+            after=text,
+            conflicts=tuple(left),
+            settled=tuple(settled),
+            notes=notes,
+            warnings=self._warnings(ours.text, text),
+        )
+
+    def _warnings(self, before: str, after: str) -> tuple[str, ...]:
+        """What a merge does all the same: it loses nothing because a file is long or an entry looks hostile."""
+        found: list[str] = []
+        limit = _limit(self.workspace, self.entity)
+        size = size_of(after)
+        if limit is not None and size > limit:
+            found.append(f"the file has {size:,} characters now, {size - limit:,} over its limit of {limit:,}")
+        was = Counter(entry.raw for entry in self.workspace.parse(before).entries)
+        for entry in self.workspace.parse(after).entries:
+            if entry.raw in was:
+                continue
+            threats = findings_in([entry.body, *entry.tags, *value_texts(entry.tags.values())])
+            if threats:
+                rules = ", ".join(sorted({finding.rule for finding in threats}))
+                found.append(f"a prompt will withhold an entry of {entry.category}: {rules}")
+        return tuple(found)
+
+
+def plan_merge(
+    workspace: Workspace, entity: str, branches: Sequence[str] = (), *, precedence: How = None, drop: bool = False
+) -> MergePlan:
+    """What merging ``branches``, by default all, into the head would do; nothing is written. See ``merge``."""
+    return _Planner(workspace, entity_of(workspace, entity), tuple(branches), precedence, drop).plan()
+
+
+def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    workspace: Workspace,
+    entity: str,
+    branches: Sequence[str] = (),
+    *,
+    precedence: How = None,
+    drop: bool = False,
+    actor: str | None = None,
+    dry_run: bool = False,
+) -> Joined:
+    """Bring ``branches``, by default all, together with the head, as one revision that has them all as parents.
+
+    ``precedence`` says what becomes of conflicts (``How``); ``drop`` closes the branches and takes nothing from them.
+    Only a person and a tier-1 profile may. Raises ``ForbiddenError``, ``MergeConflictError`` with what nobody decided
+    (a dry run tells it in its plan instead), ``UnknownRevisionError``, ``EditError`` (``not_a_branch``,
+    ``not_possible``), ``ConfigError`` (``unknown_agent``) and ``RefusedError``.
+    """
+    agent = actor or PERSON
+    with gate.attempt(workspace, str(entity), op="merge", agent=agent, recorded=not dry_run) as trying:
+        if actor is not None:
+            refuse_bounded(workspace, actor, "merge branches")
+        trying.entity = entity_of(workspace, entity)
+        planner = _Planner(workspace, trying.entity, tuple(branches), precedence, drop)
+        return _merged(workspace, planner, trying, actor, dry_run=dry_run)
+
+
+def _merged(workspace: Workspace, planner: _Planner, trying: Attempt, actor: str | None, *, dry_run: bool) -> Joined:
+    attempts = _ATTEMPTS
+    while True:
+        plan = planner.plan()
+        if dry_run or not plan.merged:
+            return _result(workspace, plan, None)
+        if plan.conflicts:
+            raise _undecided(plan)
+        attempts -= 1
+        try:
+            return _result(workspace, plan, _commit(plan, trying, actor))
+        except (StaleError, DriftError) as error:
+            # Somebody wrote in the meantime, so what they wrote is merged too. Strict roots refuse an outsider once.
+            strict = error.code == "drift" and workspace.config.on_drift == "refuse"
+            if not attempts or strict or error.code not in {"stale_prev", "drift"}:
+                raise
+
+
+def _commit(plan: MergePlan, trying: Attempt, actor: str | None) -> Snapshot:
+    def update(current: Current) -> bytes:
+        return current.data if plan.drop else plan.after.encode()
+
+    _, _, target = plan.entity.partition("/")
+    note: dict[str, Any] = {"target": target, "actor": actor, "dropped" if plan.drop else "merged": list(plan.merged)}
+    change = Change(
+        op="merge",
+        agent=actor or PERSON,
+        note=note,
+        # Whatever is there is merged by entry here already.
+        on_drift="refuse" if trying.workspace.config.on_drift == "refuse" else "adopt",
+        merges=plan.merged,
+    )
+    # What is in no record yet has no name but its digest.
+    expected = plan.digest if plan.head == NOW else plan.head
+    return trying.commit(expected, update, change)
+
+
+def _result(workspace: Workspace, plan: MergePlan, written: Snapshot | None) -> Joined:
+    size = size_of(plan.after)
+    usage = Usage(size, _limit(workspace, plan.entity))
+    if written is None:
+        revision = None if plan.head == NOW else plan.head
+        digest = workspace.parse(plan.after).digest if plan.before != plan.after else plan.digest
+        return Joined(plan, revision, digest, usage, plan.notes)
+    notes = (*plan.notes, on_adoption(written.adopted)) if written.adopted else plan.notes
+    return Joined(plan, written.revision, written.digest, usage, notes, written.adopted)
+
+
+def _limit(workspace: Workspace, entity: str) -> int | None:
+    owner, _, target = entity.partition("/")
+    return limit_of(workspace.profile(owner), target, workspace.config)
+
+
+def _undecided(plan: MergePlan) -> MergeConflictError:
+    count = len(plan.conflicts)
+    said = "1 entry was" if count == 1 else f"{count:,} entries were"
+    open_ones = {found.branch for found in plan.conflicts}
+    free = [name for name in plan.merged if name not in open_ones]
+    alone = f" Without conflicts: {', '.join(free)}; to merge no other, name it." if free else ""
+    return MergeConflictError(
+        f"{said} changed on both sides: in {plan.entity}, and in {', '.join(plan.merged)}",
+        [found.to_dict() for found in plan.conflicts],
+        found=plan.head,
+        hint="Nothing was written. Say who wins (--precedence AGENT,AGENT, --ours for the file, --theirs for the "
+        f"branch), keep both (--keep-both), or decide one by one (--interactive).{alone}",
+    )
+
+
+def _taken(answer: Answer) -> str:
+    """What was said of a conflict, in a word."""
+    return answer if isinstance(answer, str) else "edited"

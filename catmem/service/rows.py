@@ -1,0 +1,337 @@
+"""Memory files as rows of a table, and rows that somebody edited as a memory file again.
+
+The bytes are what counts; the rows show them. What somebody else made of the rows is put into the bytes as edits of the
+entries that it touches, so every other byte stays.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections import defaultdict
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.digest import content_digest
+from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
+from catmem.model.edit import add_entry, remove_entry, replace_entry
+from catmem.store.sql.codec import Changed, Edited, FoundRow, Row
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from catmem.model.document import Document, Entry, TagValue
+
+_CREATED = "created"
+
+_SAYS = attrgetter("category", "raw")
+_FIRST_STEP = 64
+"""Entries that are compared at first."""
+
+
+class RowCodec:
+    """The rows of a root's memory files."""
+
+    def __init__(self, parse: Callable[[bytes], Document], tier: Callable[[str], int | None] = lambda _: None) -> None:
+        """``parse`` reads bytes as the root does; ``tier`` gives that of an entity's profile."""
+        self._parse = parse
+        self._tier = tier
+
+    def rows(self, entity: str, data: bytes) -> list[Row]:
+        """A row for each entry."""
+        document = self._document(data)
+        if document is None:
+            return []
+        titles, tier = _titles(document), self._tier(entity)
+        return [_row(entry, titles, tier) for entry in document.entries]
+
+    def changed(self, entity: str, old: bytes, new: bytes) -> Changed:
+        """The entries that differ, those before and behind them left out."""
+        before, after = self._document(old), self._document(new)
+        was = before.entries if before else ()
+        now = after.entries if after else ()
+        had, titles = (_titles(each) if each else {} for each in (before, after))
+        if any(had[category] != title for category, title in titles.items() if category in had):
+            # Every row of a category shows its title.
+            return Changed(len(was), 0, len(was), self.rows(entity, new))
+        old_says, new_says = list(map(_SAYS, was)), list(map(_SAYS, now))
+        start = _same(old_says, new_says)
+        end = _same(old_says[: start - 1 if start else None : -1], new_says[: start - 1 if start else None : -1])
+        tier = self._tier(entity)
+        rows = [_row(entry, titles, tier) for entry in now[start : len(now) - end]]
+        return Changed(len(was), start, len(was) - start - end, rows)
+
+    def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> Edited:
+        """The head with what the rows say."""
+        document = self._document(head)
+        if document is None:
+            return Edited(head, [(row.id, f"{entity} cannot be shown in rows") for row in rows])
+        editing = _Editing(document)
+        editing.take(rows)
+        return Edited(editing.document.to_bytes() if editing.document is not document else head, editing.bad)
+
+    def _document(self, data: bytes) -> Document | None:
+        """The document of some bytes; ``None`` for what no row can show."""
+        if b"\x00" in data:
+            return None
+        try:
+            return self._parse(data)
+        except (NotUtf8Error, TooLargeError):
+            return None
+
+
+def _titles(document: Document) -> dict[str, str]:
+    """The title of the first section of each category."""
+    titles: dict[str, str] = {}
+    for header in document.scan.headers:
+        titles.setdefault(header.category, header.title)
+    return titles
+
+
+def _row(entry: Entry, titles: Mapping[str, str], tier: int | None) -> Row:
+    tags = entry.tags
+    return Row(
+        category=entry.category,
+        title=titles.get(entry.category),
+        tier=tier,
+        content=entry.body,
+        tags=json.dumps(tags, ensure_ascii=False),
+        created_at=_day(tags),
+        mark=_mark(entry),
+    )
+
+
+def _day(tags: Mapping[str, TagValue]) -> str | None:
+    value = tags.get(_CREATED)
+    return value if isinstance(value, str) else None
+
+
+def _mark(entry: Entry) -> str:
+    return content_digest([entry.category, entry.raw])
+
+
+def _same(was: Sequence[object], now: Sequence[object]) -> int:
+    """How many are equal at the start: by slices that grow and shrink, which compare at C speed."""
+    length = min(len(was), len(now))
+    same, step, grows = 0, _FIRST_STEP, True
+    while step and same < length:
+        step = min(step, length - same)
+        if was[same : same + step] == now[same : same + step]:
+            same += step
+            step *= 2 if grows else 1
+        else:
+            grows = False
+            step //= 2
+    return same
+
+
+# --- from rows to bytes -------------------------------------------------------------------------------------------
+
+
+class _Said(NamedTuple):
+    """What a row says an entry is to be."""
+
+    row: FoundRow
+    category: str
+    body: str
+    tags: dict[str, TagValue]
+    title: str | None
+
+
+class _Editing:
+    """Makes the edits, one after the other."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.bad: list[tuple[int, str]] = []
+
+    def take(self, rows: Sequence[FoundRow]) -> None:
+        """Make the document what the rows say."""
+        entries = self.document.entries
+        paired = _paired(entries, rows)
+        said: dict[int, _Said] = {}
+        left: set[int] = set()
+        for row in rows:
+            number = paired.get(row.id)
+            saying = self._said(row, None if number is None else entries[number])
+            if saying is not None:
+                said[row.id] = saying
+            elif number is not None:
+                left.add(number)  # a row that is no entry: what it was stays, until somebody has mended the row
+        stays = {number for id_, number in paired.items() if id_ in said} | left
+        wanted = {number: said[id_] for id_, number in paired.items() if id_ in said}
+        groups: dict[str, list[_Said]] = defaultdict(list)
+        for row in rows:
+            if row.id in said:
+                groups[said[row.id].category].append(said[row.id])
+        kept = {id_ for group in groups.values() for id_ in _in_place(group, entries, paired)}
+        self._change(entries, wanted, stays, {number for number, want in wanted.items() if want.row.id not in kept})
+        for group in groups.values():
+            self._add(group, kept)
+
+    def _change(
+        self,
+        entries: Sequence[Entry],
+        wanted: Mapping[int, _Said],
+        stays: set[int],
+        moves: set[int],
+    ) -> None:
+        """Change and remove entries where they stand, from the last to the first, so that the others keep theirs."""
+        for number in range(len(entries) - 1, -1, -1):
+            entry = entries[number]
+            if number not in stays or number in moves:
+                self._try(None, lambda entry=entry: remove_entry(self.document, entry))  # type: ignore[misc]
+                continue
+            want = wanted.get(number)
+            if want is None or (want.body, want.tags) == (entry.body, entry.tags):
+                continue
+            tags = None if want.tags == entry.tags else want.tags
+            self._try(
+                want.row.id,
+                lambda entry=entry, want=want, tags=tags: replace_entry(self.document, entry, want.body, tags=tags),  # type: ignore[misc]
+            )
+
+    def _add(self, group: Sequence[_Said], kept: set[int]) -> None:
+        """Add what is new or moved in one category, each behind the entry of the row before it."""
+        places = [place for place, want in enumerate(group) if want.row.id in kept]
+        added: Entry | None = None
+        for place, want in enumerate(group):
+            if want.row.id in kept:
+                added = None
+                continue
+            # Behind all that stay is the end of the category; and nothing is put before the first of them.
+            at_the_end = not places or not places[0] < place < places[-1]
+            after = None if at_the_end else added or self._entry(group[place - 1])
+            added = self._try(want.row.id, lambda want=want, after=after: self._added(want, after))  # type: ignore[misc]
+
+    def _added(self, want: _Said, after: Entry | None) -> Any:  # noqa: ANN401 - an edit
+        return add_entry(
+            self.document, want.body, category=want.category, tags=want.tags, title=want.title, after=after
+        )
+
+    def _entry(self, said: _Said) -> Entry | None:
+        """The last entry that says this."""
+        wanted = said.category, said.body, said.tags
+        same = (entry for entry in reversed(self.document.entries) if entry.category == said.category)
+        return next((entry for entry in same if (entry.category, entry.body, entry.tags) == wanted), None)
+
+    def _try(self, row: int | None, edit: Callable[[], Any]) -> Entry | None:
+        try:
+            made = edit()
+        except CatmemError as error:
+            if row is None:
+                raise
+            self.bad.append((row, error.message))
+            return None
+        self.document = made.document
+        return made.entry  # type: ignore[no-any-return]
+
+    def _said(self, row: FoundRow, entry: Entry | None) -> _Said | None:
+        """What a row says; ``None`` if it is none, which is noted."""
+        fault = _fault(row)
+        if fault is not None:
+            self.bad.append((row.id, fault))
+            return None
+        tags: dict[str, TagValue] = json.loads(str(row.tags))
+        if entry is not None and tags == entry.tags:
+            tags = entry.tags  # in their order
+        created = row.created_at
+        if (
+            isinstance(created, str)
+            and created != (_day(entry.tags) if entry else None)
+            and tags.get(_CREATED) == (entry.tags.get(_CREATED) if entry else None)
+        ):
+            tags = {**tags, _CREATED: created}
+        category = str(row.category)
+        slug = UNCATEGORIZED if category == UNCATEGORIZED else slugify(category)
+        title = row.title if isinstance(row.title, str) else None if slug == category else category
+        return _Said(row, slug, str(row.content).strip(), tags, title)
+
+
+def _paired(entries: Sequence[Entry], rows: Sequence[FoundRow]) -> dict[int, int]:
+    """Which entry each row is of, by its mark, or else by what it says."""
+    unseen: dict[str, list[int]] = defaultdict(list)
+    for number in range(len(entries) - 1, -1, -1):
+        unseen[_mark(entries[number])].append(number)
+    paired: dict[int, int] = {}
+    rest: list[FoundRow] = []
+    for row in rows:
+        numbers = unseen.get(str(row.mark))
+        if numbers:
+            paired[row.id] = numbers.pop()
+        else:
+            rest.append(row)
+    alike: dict[tuple[object, object], list[int]] = defaultdict(list)
+    for number in sorted((number for numbers in unseen.values() for number in numbers), reverse=True):
+        alike[entries[number].category, entries[number].body].append(number)
+    for row in rest:
+        numbers = alike.get((row.category, row.content))
+        if numbers:
+            paired[row.id] = numbers.pop()
+    return paired
+
+
+def _in_place(group: Sequence[_Said], entries: Sequence[Entry], paired: Mapping[int, int]) -> list[int]:
+    """The rows of a category that can stay where they are while the others move behind them.
+
+    The first of them stays, since nothing can be put before it.
+    """
+    numbers = [(paired.get(want.row.id), want) for want in group]
+    own = [
+        (number, want.row.id)
+        for number, want in numbers
+        if number is not None and entries[number].category == want.category
+    ]
+    if not own:
+        return []
+    first = own[0][0]
+    behind = [(number, id_) for number, id_ in own[1:] if number > first]
+    rising = _rising([number for number, _ in behind])
+    return [own[0][1], *(id_ for number, id_ in behind if number in rising)]
+
+
+def _rising(order: Sequence[int]) -> set[int]:
+    """A longest rising subsequence."""
+    ends: list[int] = []
+    places: list[int] = []
+    for number in order:
+        place = bisect_left(ends, number)
+        ends[place : place + 1] = [number]
+        places.append(place)
+    kept: set[int] = set()
+    want = len(ends) - 1
+    for number, place in zip(reversed(order), reversed(places), strict=True):
+        if place == want:
+            kept.add(number)
+            want -= 1
+    return kept
+
+
+def _fault(row: FoundRow) -> str | None:
+    """Why a row is no entry; ``None`` if it is one."""
+    for name, value in (("category", row.category), ("content", row.content), ("tags", row.tags)):
+        if isinstance(value, bytes):
+            return f"its {name} is not UTF-8"
+        if not isinstance(value, str):
+            return f"its {name} is no text"
+        if "\x00" in value:
+            return f"its {name} holds a NUL"
+    category = str(row.category)
+    if category != UNCATEGORIZED and not slugify(category):
+        return f"{category[:80]!r} is not a category"
+    return _tag_fault(str(row.tags), has_content=bool(str(row.content).strip()))
+
+
+def _tag_fault(text: str, *, has_content: bool) -> str | None:
+    try:
+        tags = json.loads(text)
+    except (ValueError, RecursionError):
+        return "its tags are no JSON"
+    if not isinstance(tags, dict) or not all(_is_value(value) for value in tags.values()):
+        return "its tags are no JSON object of texts and lists of texts"
+    return None if has_content or tags else "it has no content"
+
+
+def _is_value(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))

@@ -1,0 +1,57 @@
+"""Stores by the names that catmem.yaml gives them: ``files``, ``sqlite:///…``, ``postgresql://…``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catmem.errors import ConfigError
+
+if TYPE_CHECKING:
+    from catmem.policy.config import Config
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Store
+
+
+def store_at(workspace: Workspace, where: str) -> Store:
+    """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says.
+
+    Raises ``ConfigError`` (``bad_store``) for what names no store.
+    """
+    from catmem.policy.profile import profile_names
+    from catmem.service.stores import open_store
+
+    refuse_no_store(where)
+    config = replace(workspace.config, store=where)
+    return open_store(config, workspace.profile, profile_names(config.profiles_dir))
+
+
+def refuse_no_store(where: str) -> None:
+    """Raise ``ConfigError`` (``bad_store``) for what is not written as a store in catmem.yaml."""
+    if where != "files" and not re.fullmatch(r"(sqlite:///|postgresql://).+", where):
+        raise ConfigError(
+            f"{where.partition(':')[0]!r} names no store",
+            code="bad_store",
+            hint="Say files, sqlite:///memory.db (from the root; four slashes for a whole path) or "
+            "postgresql://host/database.",
+        )
+
+
+def shown_store(where: str) -> str:
+    """The name of a store as it may be shown: without the password that a URL may hold."""
+    scheme, slashes, rest = where.partition("://")
+    before, at, host = rest.rpartition("@") if slashes else ("", "", "")
+    name = f"{scheme}://{before.partition(':')[0]}@{host}" if at else where
+    return re.sub(r"(?i)([?&]\w*password=)[^&]*", r"\1***", name)
+
+
+def database_file(config: Config, where: str) -> Path | None:
+    """The file of a SQLite store, ``None`` for another."""
+    from catmem.service.stores import store_url
+
+    if not where.startswith("sqlite:///"):
+        return None
+    url = store_url(replace(config, store=where))
+    return Path(url.removeprefix("sqlite:///").partition("?")[0]).resolve()

@@ -1,0 +1,175 @@
+"""The audit log of a root: ``.catmem/audit.jsonl``, one line for each operation, and older files of it beside.
+
+Whoever adds a line holds the lock of the file for as long as that takes, so no line is torn, however many write. A
+file that has grown large becomes ``audit.1.jsonl``, the one before it ``audit.2.jsonl``, and so on; the oldest goes.
+Nothing is waited for on a disk: the journal is the durable truth, and the log tells of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import stat
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from catmem.store.audit_line import Line
+
+NAME = "audit.jsonl"
+MOST_BYTES = 8 << 20
+"""What a file of the log has when the next one is begun."""
+MOST_FILES = 8
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Nothing is followed if it is a link, or waited for if it is a pipe.
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OLDER = re.compile(r"audit\.([1-9][0-9]{0,3})\.jsonl")
+_LOCK_SECONDS = 2.0
+_FIRST_WAIT, _LONGEST_WAIT = 0.0002, 0.01
+
+
+class AuditLog:
+    """The log in the sidecar ``folder`` (``.catmem``) of a root. For several threads and processes at once."""
+
+    def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES) -> None:
+        """Nothing is opened or made yet. ``most_files`` counts the one that is written to."""
+        self.folder = folder
+        self._most_bytes = most_bytes
+        self._most_files = most_files
+
+    def append(self, line: Line) -> None:
+        """Add a line; makes the folder (0700) and the file (0600) where they are missing.
+
+        Raises ``OSError`` if the line cannot be written, and if it was written but no new file could be begun.
+        """
+        data = line.to_json()
+        with suppress(FileExistsError):
+            os.mkdir(self.folder, 0o700)  # noqa: PTH102 - as the calls on the open folder below
+        folder = os.open(self.folder, _FOLDER)
+        try:
+            with _held(folder, os.O_RDWR | os.O_APPEND | os.O_CREAT, fcntl.LOCK_EX) as descriptor:
+                size = _write(descriptor, data)
+                if size >= self._most_bytes:
+                    self._rotate(folder)
+        finally:
+            os.close(folder)
+
+    def _rotate(self, folder: int) -> None:
+        """Rename every file to the next older name; the last one is replaced by the one before it."""
+        numbers = [number for number, _ in _older(folder) if number < self._most_files - 1]
+        for number in numbers:  # the oldest first
+            os.rename(_name(number), _name(number + 1), src_dir_fd=folder, dst_dir_fd=folder)
+        if self._most_files > 1:
+            os.rename(NAME, _name(1), src_dir_fd=folder, dst_dir_fd=folder)
+        else:
+            os.unlink(NAME, dir_fd=folder)
+
+    def open_files(self) -> list[tuple[str, int]]:
+        """Names and descriptors of all files there are, the oldest first, as they are at one moment.
+
+        Who asks closes the descriptors. Raises ``OSError``; there are none where no log was ever written.
+        """
+        try:
+            folder = os.open(self.folder, _FOLDER)
+        except FileNotFoundError:
+            return []
+        try:
+            with _held(folder, os.O_RDONLY, fcntl.LOCK_SH) as current:
+                return [*_open_older(folder), (NAME, os.dup(current))]
+        except FileNotFoundError:
+            return _open_older(folder)  # whoever was to begin the next file has not done so yet
+        finally:
+            os.close(folder)
+
+
+def _open_older(folder: int) -> list[tuple[str, int]]:
+    opened: list[tuple[str, int]] = []
+    try:
+        for _, name in _older(folder):
+            descriptor = os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)
+            opened.append((name, descriptor))
+            _refuse_other_kinds(os.fstat(descriptor), name)
+    except OSError:
+        for _, descriptor in opened:
+            os.close(descriptor)
+        raise
+    return opened
+
+
+def _older(folder: int) -> list[tuple[int, str]]:
+    """Numbers and names of the files that are written to no more, the oldest first."""
+    found = [(int(match[1]), name) for name in os.listdir(folder) if (match := _OLDER.fullmatch(name))]
+    return sorted(found, reverse=True)
+
+
+def _name(number: int) -> str:
+    return f"audit.{number}.jsonl"
+
+
+def _write(descriptor: int, data: bytes) -> int:
+    """Write a line at the end of an open and locked file; the size that it has then. All of the line, or nothing."""
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        data = b"\n" + data  # somebody was killed in the middle of a line
+    written = os.write(descriptor, data)
+    if written < len(data):
+        os.ftruncate(descriptor, size)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return size + written
+
+
+@contextmanager
+def _held(folder: int, flags: int, how: int) -> Iterator[int]:
+    """The newest file of the log, open and locked. Raises ``OSError``, ``TimeoutError`` if somebody keeps the lock."""
+    ends = time.monotonic() + _LOCK_SECONDS
+    wait = _FIRST_WAIT
+    while True:
+        descriptor = os.open(NAME, flags | _FILE, 0o600, dir_fd=folder)
+        try:
+            status = os.fstat(descriptor)
+            _refuse_other_kinds(status, NAME)
+            if _locked(descriptor, how):
+                try:
+                    # It may have become an older one in the meantime: then the newest is another.
+                    if _is(NAME, folder, status):
+                        yield descriptor
+                        return
+                finally:
+                    fcntl.flock(descriptor, fcntl.LOCK_UN)  # by name: a forked child would keep it
+                continue
+        finally:
+            os.close(descriptor)
+        if time.monotonic() > ends:
+            raise TimeoutError(errno.ETIMEDOUT, "another process holds its lock")
+        time.sleep(wait)
+        wait = min(2 * wait, _LONGEST_WAIT)
+
+
+def _locked(descriptor: int, how: int) -> bool:
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is(name: str, folder: int, status: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(name, dir_fd=folder, follow_symlinks=False), status)
+    except FileNotFoundError:
+        return False
+
+
+def _refuse_other_kinds(status: os.stat_result, name: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", name)
+    # A second name of it may stand anywhere, and there nothing is to be written.
+    if status.st_nlink > 1:
+        raise OSError(errno.EMLINK, "it has several hard links", name)

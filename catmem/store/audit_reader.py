@@ -1,0 +1,90 @@
+"""Reading the audit log, from its oldest line on, and going on from there as others add to it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.store.audit_line import Line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.store.audit import AuditLog
+
+_PIECE = 1 << 20
+_LONGEST = 1 << 16
+"""Bytes of a line; what is longer was not written by catmem."""
+
+
+class Damage(NamedTuple):
+    """A line that cannot be read, by the name of its file and its number there, which counts from 1."""
+
+    file: str
+    line: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The place as JSON-ready data."""
+        return self._asdict()
+
+
+class AuditReader:
+    """Reads a log; each ``poll`` gives what came since the one before. Close it in the end."""
+
+    def __init__(self, log: AuditLog) -> None:
+        """Nothing is opened yet."""
+        self._log = log
+        self._descriptor = -1
+        self._left = b""
+        """The beginning of a line that somebody may still be writing."""
+        self._number = 0
+
+    def poll(self) -> Iterator[Line | Damage]:
+        """The lines that were not given yet, the oldest first. Raises ``OSError``.
+
+        A file that has become an older one is read to its end first, so that no line is left out or given twice.
+        """
+        files = self._log.open_files()
+        places = [number for number, (_, descriptor) in enumerate(files) if self._is_open_one(descriptor)]
+        name = files[places[0]][0] if places else "an older file"
+        newer = files[places[0] + 1 :] if places else files
+        for each in files:
+            if each not in newer:
+                os.close(each[1])
+        waiting = [descriptor for _, descriptor in newer]
+        try:
+            if self._descriptor >= 0:
+                yield from self._rest(name, ended=bool(newer))
+            for number, (newer_name, _) in enumerate(newer, 1):
+                self.close()
+                self._descriptor = waiting.pop(0)
+                yield from self._rest(newer_name, ended=number < len(newer))
+        finally:
+            for descriptor in waiting:
+                os.close(descriptor)
+
+    def _is_open_one(self, descriptor: int) -> bool:
+        return self._descriptor >= 0 and os.path.sameopenfile(self._descriptor, descriptor)
+
+    def _rest(self, name: str, *, ended: bool) -> Iterator[Line | Damage]:
+        """What the open file has further on. ``ended``: nobody writes to it any more."""
+        while piece := os.read(self._descriptor, _PIECE):
+            *whole, self._left = (self._left + piece).split(b"\n")
+            if len(self._left) > _LONGEST:
+                whole.append(self._left[:_LONGEST])
+                self._left = b""
+            for data in whole:
+                yield self._line(name, data)
+        if ended and self._left:
+            yield self._line(name, self._left)
+            self._left = b""
+
+    def _line(self, name: str, data: bytes) -> Line | Damage:
+        self._number += 1
+        return Line.from_json(data) or Damage(name, self._number)
+
+    def close(self) -> None:
+        """Let go of the file; a further ``poll`` begins anew."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor, self._left, self._number = -1, b"", 0

@@ -1,0 +1,1 @@
+"""Entities in a database: one store on SQLAlchemy Core, for SQLite and PostgreSQL."""

@@ -1,0 +1,301 @@
+"""One commit in a transaction: what others did to the rows, who may go on, the caller's update, the record."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from catmem.digest import bytes_digest
+from catmem.errors import DriftError, RefusedError, StoreError
+from catmem.store.contract import (
+    EXTERNAL,
+    Change,
+    Current,
+    Revision,
+    Snapshot,
+    next_branch,
+    repeated,
+    revision_number,
+    sees,
+    stale,
+)
+from catmem.store.memory import timestamp, unknown_revision
+from catmem.store.sql import entries, meta
+from catmem.store.sql.drift import keep_rows
+from catmem.store.sql.faults import DriverError
+from catmem.store.sql.history import Base, Past
+from catmem.store.sql.meta import Meta
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from catmem.store.contract import Update
+    from catmem.store.sql.codec import Codec
+    from catmem.store.sql.database import Link
+    from catmem.store.sql.heads import Heads
+
+_OUTSIDERS = ("drift", "not_utf8")
+"""The codes of refusals because of what somebody else wrote. Another says that an update is not possible."""
+
+
+class Commit:
+    """One commit on a locked entity."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what a commit works on
+        self, link: Link, entity: str, change: Change, codec: Codec, heads: Heads, folder: Path | None, name: str
+    ) -> None:
+        """``folder`` is where rows that somebody changed are kept, ``name`` the place of the entity in messages."""
+        self.link = link
+        self.entity = entity
+        self.change = change
+        self.codec = codec
+        self.heads = heads
+        self.folder = folder
+        self.name = name
+        self.past = Past(link, entity)
+        self.start = ""
+        """With what the chain of an entity begins."""
+        self.meta = meta.NEVER
+        self.data = b""
+        """The bytes of the head."""
+        self.before: Snapshot | None = None
+        """The head before this commit found what somebody else wrote, if it did."""
+        self.adopted: str | None = None
+        """The revision as which it was recorded."""
+        self.kept: Path | None = None
+        """The copy that was made of it."""
+        self.refusal: BaseException | None = None
+        """What stopped the caller's own write; what others wrote is recorded nevertheless."""
+        self.begun = False
+        """Whether its own write was begun."""
+
+    def run(self, expected: str | None, update: Update) -> Snapshot | None:
+        """Make the commit; ``None`` if it was refused after something was adopted, which is to be kept."""
+        self.meta = meta.lock(self.link, self.entity)
+        first = self.past.operation(self.change.op_id) if self.change.op_id else None
+        if first and repeated(first, self.change):
+            snapshot = self.past.snapshot(first.revision)
+            return Snapshot(snapshot.data, snapshot.revision, snapshot.digest, branch=first.is_branch)
+        for merged in self.change.merges:
+            self._refuse_unknown(merged)
+        if expected is not None and expected != "0" and not expected.startswith("sha256:"):
+            self._refuse_unknown(expected)
+        self.data = self.heads.data(self.link, self.entity, self.meta)
+        if self.meta.is_drifted:
+            self._adopt()
+        try:
+            return self._write(expected, update)
+        except (DriverError, StoreError):
+            raise
+        except BaseException as error:
+            if isinstance(error, RefusedError):
+                self._complete(error, expected)
+            if self.adopted is None or self.begun:
+                raise
+            self.refusal = error
+            return None
+
+    # --- what others wrote --------------------------------------------------------------------------------------
+
+    def _adopt(self) -> None:
+        """Take in what somebody else made of the rows, as a revision of their own."""
+        rows = entries.found_rows(self.link, self.entity)
+        edited = self.codec.edited(self.entity, self.data, rows)
+        if not edited.bad and edited.data == self.data:
+            entries.settle(self.link, self.entity, rows, self.codec.rows(self.entity, self.data))
+            meta.rows_are_recorded(self.link, self.entity)
+            return
+        generations = self.meta.recorded, self.meta.generation
+        if self.folder is not None:
+            self.kept = keep_rows(self.folder, self.entity, generations, entries.shown(rows))
+        if edited.bad:
+            raise self._bad_rows(edited.bad)
+        if self.meta.revision:
+            self.before = self._now()
+        note = {"generation_observed": generations[0], "generation_actual": generations[1]}
+        adopting = Change(op="adopt", agent=EXTERNAL, note=note)
+        self.data, old = edited.data, self.data
+        entries.settle(self.link, self.entity, rows, self.codec.rows(self.entity, self.data))
+        self._record(old, self.data, adopting)
+        self.adopted = str(self.meta.revision)
+
+    def _bad_rows(self, bad: object) -> DriftError:
+        said = "; ".join(f"row {id_}: {what}" for id_, what in list(bad)[:3])  # type: ignore[call-overload]
+        return DriftError(
+            f"somebody wrote rows of {self.entity} that are no entries: {said}",
+            code="bad_rows",
+            expected=str(self.meta.revision),
+            found=f"generation {self.meta.generation}",
+            drift_backup=None if self.kept is None else str(self.kept),
+            path=self.name,
+            hint="Nothing was written. Mend these rows of user_memories, or delete them, with the program that wrote "
+            "them; a copy of all rows is kept.",
+        )
+
+    # --- the caller's own write ---------------------------------------------------------------------------------
+
+    def _write(self, expected: str | None, update: Update) -> Snapshot:
+        now = self._now()
+        changed = self.before is not None and bool(now.data)  # emptied rows are nobody's new text
+        if changed and self.change.on_drift == "refuse":
+            raise self._drift(expected)
+        base: bytes | None = None
+        if expected is None:
+            base = self.before.data if changed and self.before else None
+        elif not sees(expected, now.revision, now.digest):
+            seen = self._seen(expected)
+            if not self._is_as_good(seen, changed=changed):
+                if self.change.on_drift == "merge" and seen is not None:
+                    base = seen.data
+                elif self.change.on_stale == "branch" and seen is not None:
+                    return self._branch(seen, update)
+                else:
+                    raise self._refused(expected, seen)
+        data = update(Current(now.data, str(now.revision), base))
+        if data == now.data and not self.change.merges:
+            return now
+        changing = self.codec.changed(self.entity, now.data, data)
+        self.begun = True
+        entries.apply(self.link, self.entity, changing)
+        return self._record(now.data, data, self.change)
+
+    def _now(self) -> Snapshot:
+        return Snapshot(
+            self.data, str(self.meta.revision), self.meta.digest or bytes_digest(self.data), adopted=self.adopted
+        )
+
+    def _is_as_good(self, seen: Snapshot | None, *, changed: bool) -> bool:
+        """Whether what the caller saw is as good as what is there, though somebody touched it since."""
+        if self.before is None or seen is None:
+            return False
+        return (not changed and seen.revision == self.before.revision) or seen.digest == self.meta.digest
+
+    def _seen(self, expected: str) -> Snapshot | None:
+        """What a caller saw who says ``expected``; ``None`` for a digest that no record has."""
+        if expected == "0":
+            return Snapshot.of(b"", "0")
+        if not expected.startswith("sha256:"):
+            return self.past.snapshot(expected)
+        found = self.past.with_digest(expected)
+        return None if found is None else self.past.snapshot(found.revision)
+
+    def _refused(self, expected: str, seen: Snapshot | None) -> RefusedError:
+        """Stale or drifted. Of a text that no record has nobody can tell; then only what was found now counts."""
+        unknown = seen is None
+        drifted = self.adopted is not None if unknown else self._outsider_since(seen) is not None
+        return self._drift(expected) if drifted else stale(self.entity, expected, str(self.meta.revision))
+
+    def _drift(self, expected: str | None) -> DriftError:
+        return DriftError(
+            f"{self.entity} was changed from outside; what is there now is revision {self.meta.revision}",
+            expected=expected or (str(self.before.revision) if self.before else "0"),
+            found=str(self.meta.revision),
+            path=self.name,
+            hint="Nothing was written, and a copy of what was found is kept. Read it again, and repeat the change on "
+            "what is there now.",
+        )
+
+    def _outsider_since(self, seen: Snapshot | None) -> Revision | None:
+        """What somebody else wrote last since what was seen, or ever."""
+        named = None if seen is None or seen.revision in {None, "0"} else self.past.named(str(seen.revision))
+        return self.past.by_agent_since(EXTERNAL, 0 if named is None else named.sequence)
+
+    def _complete(self, refusal: RefusedError, expected: str | None) -> None:
+        """Say in a refusal where the entity is, and where a copy is of what somebody else wrote."""
+        if refusal.path is None:
+            refusal.path = self.name
+        if refusal.code not in _OUTSIDERS:
+            return
+        if refusal.found is None:
+            refusal.found = str(self.meta.revision)
+        if refusal.expected is None and self.before is not None:
+            refusal.expected = str(self.before.revision)
+        if refusal.drift_backup is None:
+            refusal.drift_backup = self._copy(refusal, expected)
+
+    def _copy(self, refusal: RefusedError, expected: str | None) -> str | None:
+        """The copy of what somebody else wrote last, since what the caller saw."""
+        if self.kept is not None:
+            return str(self.kept)
+        if self.folder is None or (expected is None and refusal.code != "not_utf8"):
+            return None
+        theirs = None if expected is None else self._outsider_since(self._seen(expected))
+        if theirs is None:
+            return None
+        rows = [
+            {"category": row.category, "title": row.title, "tier": row.tier, "content": row.content,
+             "tags": json.loads(row.tags), "created_at": row.created_at}
+            for row in self.codec.rows(self.entity, self.past.data(theirs))
+        ]  # fmt: skip
+        note = theirs.note
+        generations = int(note.get("generation_observed", 0)), int(note.get("generation_actual", 0))
+        return str(keep_rows(self.folder, self.entity, generations, rows))
+
+    # --- the record ---------------------------------------------------------------------------------------------
+
+    def _record(self, old: bytes, data: bytes, change: Change) -> Snapshot:
+        """Add a revision to the line of heads."""
+        parents = (str(self.meta.revision),) if self.meta.revision else ()
+        recorded = self._recorded(str(self.meta.revision + 1), (*parents, *change.merges), data, change)
+        base = Base(self.meta.head, self.meta.depth, old) if self.meta.head else None
+        step = self.past.append(recorded, data, base, self.meta.chain or self.start)
+        after = Meta(
+            self.meta.generation,
+            self.meta.generation,
+            self.meta.revision + 1,
+            recorded.sequence,
+            recorded.sequence,
+            step.depth,
+            recorded.digest,
+            step.chain,
+        )
+        self._close(after, recorded)
+        self.data = data
+        self.heads.keep(recorded.digest, data)
+        return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted)
+
+    def _branch(self, seen: Snapshot, update: Update) -> Snapshot:
+        """Keep what ``update`` makes of what the caller saw beside the head."""
+        parent = str(seen.revision)
+        data = update(Current(seen.data, parent, None))
+        if data == seen.data:
+            return Snapshot(seen.data, seen.revision, seen.digest, adopted=self.adopted)
+        taken = self.past.names_of_branches(revision_number(parent) + 1)
+        parents = (() if parent == "0" else (parent,)) + self.change.merges
+        recorded = self._recorded(next_branch(parent, taken), parents, data, self.change)
+        named = None if parent == "0" else self.past.named(parent)
+        base = None if named is None else Base(named.sequence, self.past.depth(named.sequence), seen.data)
+        self.begun = True
+        step = self.past.append(recorded, data, base, self.meta.chain or self.start)
+        self._close(self.meta._replace(sequence=recorded.sequence, chain=step.chain), recorded)
+        return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted, branch=True)
+
+    def _recorded(self, revision: str, parents: tuple[str, ...], data: bytes, change: Change) -> Revision:
+        return Revision(
+            entity=self.entity,
+            revision=revision,
+            parents=parents,
+            sequence=self.meta.sequence + 1,
+            timestamp=timestamp(datetime.now(UTC)),
+            op=change.op,
+            agent=change.agent,
+            op_id=change.op_id or uuid4().hex,
+            digest=bytes_digest(data),
+            size=len(data),
+            note=dict(change.note) | ({"request": change.request} if change.request else {}),
+        )
+
+    def _close(self, after: Meta, recorded: Revision) -> None:
+        self.meta = meta.record(self.link, self.meta, after, recorded)
+        if recorded.agent != EXTERNAL:
+            self.link.op_id = recorded.op_id
+
+    def _refuse_unknown(self, revision: str) -> None:
+        """Refuse a revision that nobody can have seen: not yet, or never. Later this commit may make it."""
+        if revision != str(self.meta.revision) or not self.meta.revision:
+            if revision.startswith("sha256:") and self.past.with_digest(revision) is not None:
+                return
+            if self.past.named(revision) is None:
+                raise unknown_revision(self.entity, revision)

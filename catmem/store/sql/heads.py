@@ -1,0 +1,65 @@
+"""The bytes of heads that were read or written lately: kept by digest, so they can never be old ones."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from catmem.digest import bytes_digest
+from catmem.store.sql.history import damaged, rebuilt
+
+if TYPE_CHECKING:
+    from catmem.store.sql.database import Link
+    from catmem.store.sql.meta import Meta
+
+_MOST = 16
+"""Heads."""
+
+_MOST_BYTES = 32 * 1024 * 1024
+
+
+class Heads:
+    """The heads of a store. Safe in threads."""
+
+    def __init__(self) -> None:
+        """None is at hand."""
+        self._known: OrderedDict[str, bytes] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def known(self, digest: str) -> bytes | None:
+        """The bytes with this digest, if they are at hand."""
+        with self._lock:
+            data = self._known.get(digest)
+            if data is not None:
+                self._known.move_to_end(digest)
+            return data
+
+    def keep(self, digest: str, data: bytes) -> None:
+        """Have some bytes at hand."""
+        with self._lock:
+            if digest not in self._known:
+                self._known[digest] = data
+                self._size += len(data)
+            while len(self._known) > _MOST or self._size > _MOST_BYTES:
+                _, gone = self._known.popitem(last=False)
+                self._size -= len(gone)
+
+    def clear(self) -> None:
+        """Have nothing at hand any more."""
+        with self._lock:
+            self._known.clear()
+            self._size = 0
+
+    def data(self, link: Link, entity: str, meta: Meta) -> bytes:
+        """The bytes of an entity's head. Raises ``DamagedError``."""
+        if not meta.head:
+            return b""
+        data = self.known(meta.digest)
+        if data is None:
+            data = rebuilt(link, entity, meta.head)
+            if bytes_digest(data) != meta.digest:
+                raise damaged(f"the head of {entity} is not what was recorded")
+            self.keep(meta.digest, data)
+        return data

@@ -1,0 +1,332 @@
+"""The log of an entity: its revisions, each as a splice of another or as the whole, chained by digests.
+
+A revision is at most ``DEPTH`` splices away from a whole one, so reading any costs the same however long the log is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import bindparam, delete, insert, select
+
+from catmem.digest import bytes_digest, canonical_json
+from catmem.errors import DamagedError
+from catmem.store.changes import Splice, Whole, change, whole
+from catmem.store.contract import Revision, Snapshot
+from catmem.store.memory import unknown_revision
+from catmem.store.sql.database import Statement
+from catmem.store.sql.tables import BRANCHES, LOG
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.store.sql.database import Database, Link
+
+DEPTH = 31
+"""Splices between a revision and the whole that it is rebuilt from."""
+
+_PAGE = 256
+
+_COLUMNS = (
+    LOG.c.revision, LOG.c.parents, LOG.c.sequence, LOG.c.timestamp, LOG.c.op, LOG.c.agent, LOG.c.op_id, LOG.c.digest,
+    LOG.c.size, LOG.c.note,
+)  # fmt: skip
+_STEP = (LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.data, LOG.c.chain)
+_OF = LOG.c.entity == bindparam("entity")
+
+_BY_REVISION = Statement(select(*_COLUMNS).where(_OF, LOG.c.revision == bindparam("revision")))
+_BY_OPERATION = Statement(select(*_COLUMNS).where(_OF, LOG.c.op_id == bindparam("op_id")))
+_BY_DIGEST = Statement(
+    select(*_COLUMNS).where(_OF, LOG.c.digest == bindparam("digest")).order_by(LOG.c.sequence.desc()).limit(1)
+)
+_LATEST = Statement(
+    select(*_COLUMNS).where(_OF, LOG.c.sequence < bindparam("before")).order_by(LOG.c.sequence.desc()).limit(_PAGE)
+)
+_EARLIEST = Statement(
+    select(*_COLUMNS, *_STEP).where(_OF, LOG.c.sequence > bindparam("after")).order_by(LOG.c.sequence).limit(_PAGE)
+)
+_TIPS = Statement(
+    select(*_COLUMNS)
+    .join(BRANCHES, (BRANCHES.c.entity == LOG.c.entity) & (BRANCHES.c.sequence == LOG.c.sequence))
+    .where(_OF)
+    .order_by(LOG.c.sequence.desc())
+)
+_BY_AGENT = Statement(
+    select(*_COLUMNS)
+    .where(_OF, LOG.c.agent == bindparam("agent"), LOG.c.sequence > bindparam("after"))
+    .order_by(LOG.c.sequence.desc())
+    .limit(1)
+)
+_DEPTH_OF = Statement(select(LOG.c.depth).where(_OF, LOG.c.sequence == bindparam("sequence")))
+_CHAIN_OF = Statement(select(LOG.c.chain).where(_OF, LOG.c.sequence == bindparam("sequence")))
+_STARTING_WITH = Statement(select(LOG.c.revision).where(_OF, LOG.c.revision.like(bindparam("beginning"))))
+_APPEND = Statement(insert(LOG))
+_NEW_TIP = Statement(insert(BRANCHES))
+_NO_TIPS = Statement(delete(BRANCHES).where(BRANCHES.c.entity == bindparam("entity")))
+_NO_TIP = Statement(
+    delete(BRANCHES).where(BRANCHES.c.entity == bindparam("entity"), BRANCHES.c.revision == bindparam("revision"))
+)
+
+
+def _chain_of_splices() -> Statement:
+    first = (
+        select(LOG.c.entity, LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.size, LOG.c.data)
+        .where(_OF, LOG.c.sequence == bindparam("sequence"))
+        .cte("steps", recursive=True)
+    )
+    more = select(LOG.c.entity, LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.size, LOG.c.data).join(
+        first, (LOG.c.entity == first.c.entity) & (LOG.c.sequence == first.c.base)
+    )
+    steps = first.union_all(more)
+    return Statement(
+        select(steps.c.base, steps.c.offset, steps.c.removed, steps.c.size, steps.c.data).order_by(steps.c.depth)
+    )
+
+
+_STEPS = _chain_of_splices()
+
+
+class Step(NamedTuple):
+    """A revision with how its bytes are made, and the digest that chains it to the one before."""
+
+    revision: Revision
+    base: int | None
+    depth: int
+    change: Splice | Whole
+    chain: str
+
+
+class Base(NamedTuple):
+    """A revision whose bytes are at hand, so that another can be a splice of it."""
+
+    sequence: int
+    depth: int
+    data: bytes
+
+
+class Past:
+    """The log of one entity, read through one connection."""
+
+    def __init__(self, link: Link, entity: str) -> None:
+        """``link`` may be one in a transaction."""
+        self.link = link
+        self.entity = entity
+
+    def named(self, revision: str) -> Revision | None:
+        """The record of a revision."""
+        return self._one(_BY_REVISION, revision=revision)
+
+    def operation(self, op_id: str) -> Revision | None:
+        """The record of an operation."""
+        return self._one(_BY_OPERATION, op_id=op_id)
+
+    def with_digest(self, digest: str) -> Revision | None:
+        """The newest record of some bytes."""
+        return self._one(_BY_DIGEST, digest=digest)
+
+    def by_agent_since(self, agent: str, sequence: int) -> Revision | None:
+        """The newest record of an agent after ``sequence``."""
+        return self._one(_BY_AGENT, agent=agent, after=sequence)
+
+    def _one(self, statement: Statement, **values: Any) -> Revision | None:  # noqa: ANN401 - what columns hold
+        found = self.link.first(statement, entity=self.entity, **values)
+        return None if found is None else revision_of(self.entity, found)
+
+    def tips(self) -> list[Revision]:
+        """The branches that nothing follows, the newest first."""
+        return [revision_of(self.entity, each) for each in self.link.rows(_TIPS, entity=self.entity)]
+
+    def set_tips(self, branches: Sequence[Revision]) -> None:
+        """Say which branches nothing follows."""
+        self.link.run(_NO_TIPS, entity=self.entity)
+        for each in branches:
+            self.link.run(_NEW_TIP, entity=self.entity, revision=each.revision, sequence=each.sequence)
+
+    def before(self, sequence: int) -> list[Revision]:
+        """Records that are older than ``sequence``, the newest first, as many as make a page."""
+        return [revision_of(self.entity, each) for each in self.link.rows(_LATEST, entity=self.entity, before=sequence)]
+
+    def names_of_branches(self, number: int) -> set[str]:
+        """The ids that begin with a number, such as ``8`` and ``8a``."""
+        found = self.link.rows(_STARTING_WITH, entity=self.entity, beginning=f"{number}%")
+        return {str(each[0]) for each in found}
+
+    def data(self, revision: Revision) -> bytes:
+        """The bytes of a revision. Raises ``DamagedError`` if they are not those that were recorded."""
+        data = rebuilt(self.link, self.entity, revision.sequence)
+        if bytes_digest(data) != revision.digest:
+            raise damaged(f"revision {revision.revision} of {self.entity} is not what was recorded")
+        return data
+
+    def depth(self, sequence: int) -> int:
+        """How many splices a revision is away from the whole that it is made from."""
+        found = self.link.first(_DEPTH_OF, entity=self.entity, sequence=sequence)
+        return DEPTH if found is None else int(found[0])
+
+    def chain(self, sequence: int) -> str | None:
+        """The link of a record; ``None`` if there is none."""
+        found = self.link.first(_CHAIN_OF, entity=self.entity, sequence=sequence)
+        return None if found is None else str(found[0])
+
+    def snapshot(self, revision: str) -> Snapshot:
+        """A revision as it was. Raises ``UnknownRevisionError``."""
+        if revision == "0":
+            return Snapshot.of(b"", "0")
+        found = self.named(revision)
+        if found is None:
+            raise unknown_revision(self.entity, revision)
+        return Snapshot(self.data(found), found.revision, found.digest)
+
+    def append(self, recorded: Revision, data: bytes, base: Base | None, chain: str) -> Step:
+        """Add a revision; ``base`` is one whose bytes are at hand, ``chain`` that of the last record."""
+        made = whole(data) if base is None or base.depth >= DEPTH else change(base.data, data)
+        if base is None or isinstance(made, Whole):
+            step = Step(recorded, None, 0, made, "")
+        else:
+            step = Step(recorded, base.sequence, base.depth + 1, made, "")
+        step = step._replace(chain=chained(chain, step))
+        self.link.run(_APPEND, **columns_of(step))
+        for parent in recorded.parents:
+            if not parent.isdecimal():
+                self.link.run(_NO_TIP, entity=self.entity, revision=parent)
+        if recorded.is_branch:
+            self.link.run(_NEW_TIP, entity=self.entity, revision=recorded.revision, sequence=recorded.sequence)
+        return step
+
+
+def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
+    """The bytes of a revision, from the whole that it goes back to. Raises ``DamagedError``."""
+    data: bytes | None = None
+    for base, offset, removed, size, stored in link.rows(_STEPS, entity=entity, sequence=sequence):
+        try:
+            if base is None:
+                data = Whole(stored, size).unpack()
+            elif data is not None:
+                data = Splice(offset, removed, stored).apply(data)
+        except (ValueError, TypeError) as error:
+            raise damaged(f"record {sequence} of {entity} cannot be rebuilt: {error}") from error
+    if data is None:
+        raise damaged(f"record {sequence} of {entity} cannot be rebuilt: the whole that it goes back to is missing")
+    return data
+
+
+def page_before(database: Database, entity: str, sequence: int) -> list[Revision]:
+    """Records that are older than ``sequence``, the newest first."""
+    with database.looking() as link:
+        return Past(link, entity).before(sequence)
+
+
+def page_after(database: Database, entity: str, sequence: int) -> list[Step]:
+    """Records that are newer than ``sequence``, the oldest first."""
+    with database.looking() as link:
+        return [step_of(entity, each) for each in link.rows(_EARLIEST, entity=entity, after=sequence)]
+
+
+class Rebuilding:
+    """Makes the bytes of revisions that come in order, the oldest first. Holds those of the last two and no more."""
+
+    def __init__(self, database: Database, entity: str) -> None:
+        """The bytes of what is not at hand are read from ``database``."""
+        self._database = database
+        self._entity = entity
+        self._held: dict[int, bytes] = {}
+
+    def data(self, step: Step) -> bytes:
+        """The bytes of a revision. Raises ``DamagedError``."""
+        change = step.change
+        try:
+            data = change.unpack() if isinstance(change, Whole) else change.apply(self.base(step) or b"")
+        except ValueError as error:
+            raise damaged(f"revision {step.revision.revision} of {self._entity} cannot be rebuilt: {error}") from error
+        if bytes_digest(data) != step.revision.digest:
+            raise damaged(f"revision {step.revision.revision} of {self._entity} is not what was recorded")
+        self._held[step.revision.sequence] = data
+        while len(self._held) > 2:  # noqa: PLR2004 - a head, and a branch beside it
+            del self._held[next(iter(self._held))]
+        return data
+
+    def base(self, step: Step) -> bytes | None:
+        """The bytes that a revision is told as a splice of; ``None`` for a whole one."""
+        if step.base is None:
+            return None
+        held = self._held.get(step.base)
+        if held is not None:
+            return held
+        with self._database.looking() as link:
+            return rebuilt(link, self._entity, step.base)
+
+
+def revision_of(entity: str, row: Sequence[Any]) -> Revision:
+    """A row of the log as the contract shows it. Raises ``DamagedError``."""
+    revision, parents, sequence, timestamp, op, agent, op_id, digest, size, note = row[:10]
+    try:
+        named, noted = json.loads(parents), json.loads(note)
+        if not isinstance(named, list) or not isinstance(noted, dict):
+            raise ValueError("not as it must be")  # noqa: TRY004, TRY301 - any fault of it is one kind
+    except (ValueError, TypeError) as error:
+        raise damaged(f"record {sequence} of {entity} cannot be read: {error}") from error
+    return Revision(
+        entity=entity,
+        revision=revision,
+        parents=tuple(named),
+        sequence=sequence,
+        timestamp=timestamp,
+        op=op,
+        agent=agent,
+        op_id=op_id,
+        digest=digest,
+        size=size,
+        note=noted,
+    )
+
+
+def step_of(entity: str, row: Sequence[Any]) -> Step:
+    """A whole row of the log."""
+    recorded = revision_of(entity, row)
+    base, depth, offset, removed, data, chain = row[10:]
+    if not isinstance(data, bytes):
+        raise damaged(f"record {recorded.sequence} of {entity} holds no bytes")
+    made = Whole(data, recorded.size) if base is None else Splice(offset, removed, data)
+    return Step(recorded, base, depth, made, chain)
+
+
+def chained(before: str, step: Step) -> str:
+    """The digest that stands for a record and all before it."""
+    made = step.change
+    how = [len(made.packed)] if isinstance(made, Whole) else [made.offset, made.removed]
+    said = [before, step.revision.to_dict(), step.base, step.depth, how]
+    link = hashlib.sha256(canonical_json(said))
+    link.update(made.packed if isinstance(made, Whole) else made.inserted)
+    return link.hexdigest()
+
+
+def columns_of(step: Step) -> dict[str, Any]:
+    """A record as the columns of the log."""
+    recorded, made = step.revision, step.change
+    splice = made if isinstance(made, Splice) else None
+    return {
+        "entity": recorded.entity,
+        "sequence": recorded.sequence,
+        "revision": recorded.revision,
+        "parents": canonical_json(list(recorded.parents)).decode(),
+        "timestamp": recorded.timestamp,
+        "op": recorded.op,
+        "agent": recorded.agent,
+        "op_id": recorded.op_id,
+        "digest": recorded.digest,
+        "size": recorded.size,
+        "note": canonical_json(dict(recorded.note)).decode(),
+        "base": step.base,
+        "depth": step.depth,
+        "offset": splice.offset if splice else None,
+        "removed": splice.removed if splice else None,
+        "data": made.inserted if isinstance(made, Splice) else made.packed,
+        "chain": step.chain,
+    }
+
+
+def damaged(message: str) -> DamagedError:
+    """The error for a log that is not what was written."""
+    return DamagedError(message, hint="Restore the database from a backup; 'catmem fsck' says what else is damaged.")

@@ -1,0 +1,132 @@
+"""What ``memory_meta`` keeps of each entity: how often its rows changed, and where its log ends."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import bindparam, func, insert, literal_column, select, update
+from sqlalchemy.dialects import postgresql
+
+from catmem.errors import StoreError
+from catmem.store.sql.database import GIVE_WAY, LISTENER, Statement
+from catmem.store.sql.tables import META
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+    from catmem.store.contract import Revision
+    from catmem.store.sql.database import Link
+
+_COLUMNS = (
+    META.c.generation, META.c.recorded, META.c.revision, META.c.sequence, META.c.head, META.c.depth, META.c.digest,
+    META.c.chain,
+)  # fmt: skip
+_LOOK = select(*_COLUMNS).where(META.c.entity == bindparam("name"))
+_READ = Statement(_LOOK)
+_LOCKED = _LOOK.with_for_update().cte("locked")
+# Once the entity is held, nobody is waited for any longer: see GIVE_WAY.
+_LOCK = Statement(_LOOK, select(_LOCKED, func.set_config("lock_timeout", GIVE_WAY, True)))  # noqa: FBT003 - SQL's own
+_ADD = Statement(
+    insert(META).values(entity=bindparam("name")),
+    postgresql.insert(META).values(entity=bindparam("name")).on_conflict_do_nothing(),
+)
+_ALL = Statement(select(META.c.entity, *_COLUMNS).order_by(META.c.entity))
+_SET = (
+    update(META)
+    .where(META.c.entity == bindparam("name"), META.c.sequence == bindparam("before"))
+    .values(
+        recorded=META.c.generation,
+        revision=bindparam("new_revision"),
+        sequence=bindparam("new_sequence"),
+        head=bindparam("new_head"),
+        depth=bindparam("new_depth"),
+        digest=bindparam("new_digest"),
+        chain=bindparam("new_chain"),
+        updated_at=bindparam("now"),
+    )
+)
+_SOMEBODY_LISTENS: ColumnElement[bool] = literal_column(
+    "EXISTS (SELECT 1 FROM pg_catalog.pg_locks WHERE locktype = 'advisory' "  # noqa: S608 - numbers of ours
+    f"AND classid = {LISTENER[0]} AND objid = {LISTENER[1]} AND objsubid = 2)"
+)
+_RECORD = Statement(_SET, _SET.returning(_SOMEBODY_LISTENS))
+_SEEN = Statement(update(META).where(META.c.entity == bindparam("name")).values(recorded=META.c.generation))
+
+
+class Meta(NamedTuple):
+    """``head`` is the sequence of the head, ``sequence`` that of the last record, ``depth`` the head's in splices."""
+
+    generation: int
+    recorded: int
+    revision: int
+    sequence: int
+    head: int
+    depth: int
+    digest: str
+    chain: str
+
+    @property
+    def is_drifted(self) -> bool:
+        """Whether somebody changed the rows since catmem last recorded them."""
+        return self.generation != self.recorded
+
+
+NEVER = Meta(0, 0, 0, 0, 0, 0, "", "")
+"""An entity that was never written."""
+
+
+def look(link: Link, entity: str) -> Meta:
+    """What is known of an entity."""
+    found = link.first(_READ, name=entity)
+    return NEVER if found is None else Meta(*found)
+
+
+def look_at_all(link: Link) -> dict[str, Meta]:
+    """What is known of every entity."""
+    return {str(entity): Meta(*rest) for entity, *rest in link.rows(_ALL)}
+
+
+def lock(link: Link, entity: str) -> Meta:
+    """What is known of an entity, which nobody else writes to until the end of the transaction."""
+    found = link.first(_LOCK, name=entity)
+    if found is None:
+        link.run(_ADD, name=entity)
+        found = link.first(_LOCK, name=entity)
+    return NEVER if found is None else Meta(*found[: len(_COLUMNS)])
+
+
+def record(link: Link, before: Meta, after: Meta, last: Revision) -> Meta:
+    """Set where the log ends, with ``last``, and that the rows are as they were just written."""
+    entity = last.entity
+    values = {
+        "name": entity,
+        "before": before.sequence,
+        "new_revision": after.revision,
+        "new_sequence": after.sequence,
+        "new_head": after.head,
+        "new_depth": after.depth,
+        "new_digest": after.digest,
+        "new_chain": after.chain,
+        "now": last.timestamp,
+    }
+    if link.dialect.name == "postgresql":
+        told = link.first(_RECORD, **values)
+        done = told is not None
+        if told is not None and told[0]:
+            link.news = news(entity, last.revision)
+    else:
+        done = link.run(_RECORD, **values) == 1
+    if not done:
+        raise StoreError(f"the record of {entity} changed under a lock", hint="Nothing was written. Try again.")
+    return after
+
+
+def rows_are_recorded(link: Link, entity: str) -> None:
+    """Say that the rows are what the head says, though somebody touched them."""
+    link.run(_SEEN, name=entity)
+
+
+def news(entity: str, revision: str) -> str:
+    """What listeners are told."""
+    return json.dumps({"entity": entity, "revision": revision})

@@ -1,0 +1,353 @@
+"""The SQL store: each entity is rows of a table that anybody may edit, and its history lies in tables beside.
+
+``docs/sql.md`` tells how to use it. Reading takes no lock. Writing is one transaction on the locked entity: what others
+did to the rows is taken in first, then comes the caller's update, then the record.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from catmem.digest import bytes_digest
+from catmem.errors import DamagedError, StoreError
+from catmem.store.contract import Change, Revision, Snapshot
+from catmem.store.lasting import Erased, Erasure
+from catmem.store.memory import not_empty, unknown_revision
+from catmem.store.sql import entries, erasing, history, meta
+from catmem.store.sql.commit import Commit
+from catmem.store.sql.database import Database
+from catmem.store.sql.drift import keep_rows
+from catmem.store.sql.faults import TransientError
+from catmem.store.sql.heads import Heads
+from catmem.store.sql.history import Base, Past, Rebuilding
+from catmem.store.sql.schema import Readiness, version_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from catmem.store.contract import Fault, Update
+    from catmem.store.lasting import Anchor, Feature, Kept, Redact
+    from catmem.store.sql.codec import Codec, FoundRow
+    from catmem.store.sql.database import Link
+    from catmem.store.sql.meta import Meta
+
+TIMEOUT = 10.0
+"""Seconds that a write waits for others, and is begun again where the database asks for it."""
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.005, 0.25
+
+_Answer = TypeVar("_Answer")
+
+
+class SqlStore:
+    """Entities in a database. Safe to use from several threads, processes and, with PostgreSQL, hosts at once."""
+
+    def __init__(self, url: str, codec: Codec, *, folder: Path | None = None, timeout: float = TIMEOUT) -> None:
+        """``url`` is ``sqlite:///PATH`` or ``postgresql://…``; ``folder`` is where rows that others changed are kept.
+
+        Nothing is opened before it is needed. Raises ``StoreError`` for what is no such URL.
+        """
+        self._database = Database(url, timeout=timeout)
+        self._ready = Readiness(self._database)
+        self._codec = codec
+        self._folder = folder
+        self._timeout = timeout
+        self._heads = Heads()
+
+    @property
+    def name(self) -> str:
+        """The database as messages name it: without user and password."""
+        return self._database.name
+
+    def place(self, entity: str) -> str:
+        """An entity as messages name it, such as ``sqlite:trinity/user``."""
+        return f"{self._database.kind}:{entity}"
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def peek(self, entity: str) -> bytes:
+        """What the rows say now."""
+        return self.read(entity).data
+
+    def read(self, entity: str, revision: str | None = None) -> Snapshot:
+        """What the rows say now, or what was recorded as ``revision``."""
+        return self._again(lambda: self._read(entity, revision))
+
+    def _read(self, entity: str, revision: str | None) -> Snapshot:
+        if revision == "0":
+            return Snapshot.of(b"", "0")
+        if not self._ready.to_read():
+            return self._nothing(entity, revision)
+        if revision is not None:
+            with self._database.reading() as link:
+                return Past(link, entity).snapshot(revision)
+        with self._database.looking() as link:
+            there = meta.look(link, entity)
+        data = self._heads.known(there.digest) if there.head else b""
+        if data is None or there.is_drifted:
+            with self._database.reading() as link:
+                there = meta.look(link, entity)
+                data = self._heads.data(link, entity, there)
+                if there.is_drifted:
+                    return self._unrecorded(link, entity, there, data)
+        return Snapshot(data, str(there.revision), there.digest or bytes_digest(data))
+
+    def _unrecorded(self, link: Link, entity: str, there: Meta, head: bytes) -> Snapshot:
+        """What somebody else made of the rows; rows that are no entries are left out, and ``verify`` tells of them."""
+        rows = entries.found_rows(link, entity)
+        data = self._codec.edited(entity, head, rows).data
+        if data == head:
+            return Snapshot(head, str(there.revision), there.digest or bytes_digest(head))
+        return Snapshot.of(data, None)
+
+    def _nothing(self, entity: str, revision: str | None) -> Snapshot:
+        if revision is not None:
+            raise unknown_revision(entity, revision)
+        return Snapshot.of(b"", "0")
+
+    def head(self, entity: str) -> Revision | None:
+        """The newest recorded revision."""
+
+        def look() -> Revision | None:
+            if not self._ready.to_read():
+                return None
+            with self._database.reading() as link:
+                there = meta.look(link, entity)
+                return Past(link, entity).named(str(there.revision)) if there.revision else None
+
+        return self._again(look)
+
+    def entities(self) -> Sequence[str]:
+        """The entities that have a revision."""
+
+        def look() -> list[str]:
+            if not self._ready.to_read():
+                return []
+            with self._database.looking() as link:
+                return sorted(entity for entity, there in meta.look_at_all(link).items() if there.sequence)
+
+        return self._again(look)
+
+    def log(self, entity: str) -> Iterator[Revision]:
+        """The recorded revisions, the newest first."""
+        before = 1 << 62
+        while self._again(self._ready.to_read):
+            page = self._again(lambda before=before: history.page_before(self._database, entity, before))  # type: ignore[misc]
+            yield from page
+            if not page:
+                return
+            before = page[-1].sequence
+
+    def branches(self, entity: str) -> Sequence[Revision]:
+        """The head, and the branches that nothing follows, the newest first."""
+
+        def look() -> list[Revision]:
+            if not self._ready.to_read():
+                return []
+            with self._database.reading() as link:
+                there, past = meta.look(link, entity), Past(link, entity)
+                head = past.named(str(there.revision)) if there.revision else None
+                return [*([head] if head else []), *past.tips()]
+
+        return self._again(look)
+
+    def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
+        """Every revision with its bytes, the oldest first."""
+        rebuilding = Rebuilding(self._database, entity)
+        for step in self._steps(entity):
+            yield step.revision, self._again(lambda step=step: rebuilding.data(step))  # type: ignore[misc]
+
+    def _steps(self, entity: str) -> Iterator[history.Step]:
+        after = -1
+        while self._again(self._ready.to_read):
+            page = self._again(lambda after=after: history.page_after(self._database, entity, after))  # type: ignore[misc]
+            yield from page
+            if not page:
+                return
+            after = page[-1].revision.sequence
+
+    # --- writing ------------------------------------------------------------------------------------------------
+
+    def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+        """Write what ``update`` makes of the entity; see ``Store.commit``."""
+        return self._again(lambda: self._commit(entity, expected, update, change))
+
+    def _commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+        start = self._ready.to_write()
+        with self._database.writing() as link:
+            making = Commit(link, entity, change, self._codec, self._heads, self._folder, self.place(entity))
+            making.start = chain_start(start, entity)
+            answer = making.run(expected, update)
+        if answer is None:
+            raise making.refusal or AssertionError("a commit gave no answer")
+        return answer
+
+    def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+        """Take over a whole history, in one transaction: all of it or nothing.
+
+        It is not begun again if the database asks for that, since a history may be read only once.
+        """
+        try:
+            start = self._ready.to_write()
+            with self._database.writing() as link:
+                return self._bring(link, entity, history, chain_start(start, entity))
+        except TransientError as error:
+            raise error.error from error
+
+    def _bring(self, link: Link, entity: str, given: Iterable[tuple[Revision, bytes]], chain: str) -> int:
+        there = meta.lock(link, entity)
+        if there.sequence or there.is_drifted or entries.found_rows(link, entity):
+            raise not_empty(entity)
+        past, after = Past(link, entity), there._replace(chain=chain)
+        head, base = b"", None
+        last: Revision | None = None
+        for sequence, (said, data) in enumerate(given, 1):
+            if bytes_digest(data) != said.digest:
+                raise DamagedError(
+                    f"revision {said.revision} of {entity} does not have the bytes of its digest",
+                    hint="Nothing was copied. Look over the store that it comes from with catmem fsck.",
+                )
+            last = replace(said, entity=entity, sequence=sequence, size=len(data))
+            step = past.append(last, data, self._base_of(past, last, base), after.chain)
+            after = after._replace(sequence=sequence, chain=step.chain)
+            if not last.is_branch:
+                head, base = data, Base(sequence, step.depth, data)
+                after = after._replace(revision=int(last.revision), head=sequence, depth=step.depth, digest=last.digest)
+        if last is None:
+            return 0
+        entries.settle(link, entity, [], self._codec.rows(entity, head))
+        meta.record(link, there, after, last)
+        return after.sequence
+
+    @staticmethod
+    def _base_of(past: Past, recorded: Revision, head: Base | None) -> Base | None:
+        """The revision of which one that is brought is told as a splice: the head before it, or a branch's parent."""
+        if not recorded.is_branch or not recorded.parents:
+            return head
+        parent = past.named(recorded.parents[0])
+        return head if parent is None else Base(parent.sequence, past.depth(parent.sequence), past.data(parent))
+
+    def _again(self, work: Callable[[], _Answer]) -> _Answer:
+        """Do something, again where the database asks for it, until it took too long."""
+        start, wait = time.monotonic(), _FIRST_WAIT
+        while True:
+            try:
+                return work()
+            except TransientError as error:
+                patience = self._timeout if error.patience is None else min(error.patience, self._timeout)
+                if time.monotonic() - start > patience:
+                    raise error.error from error
+            time.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - so that those who wait do not meet again
+            wait = min(2 * wait, _LONGEST_WAIT)
+
+    # --- upkeep -------------------------------------------------------------------------------------------------
+
+    def verify(self) -> list[Fault]:
+        """Look at every record, digest and row of the database."""
+        from catmem.store.sql.verify import look_over
+
+        if not self._again(self._ready.to_read):
+            return []
+        return self._again(lambda: look_over(self._database, self._codec))
+
+    def mend(self) -> list[str]:
+        """Make rows and open branches again from the record, where nobody counted a change of them."""
+        from catmem.store.sql.verify import mend
+
+        if not self._again(self._ready.to_read):
+            return []
+        self._again(self._ready.to_write)
+        return [
+            said
+            for entity in self.entities()
+            for said in self._again(partial(mend, self._database, self._codec, entity))
+        ]
+
+    def anchors(self) -> Iterator[tuple[Path, Anchor]]:
+        """The end of each entity's log, small enough to be kept elsewhere."""
+        if not self._again(self._ready.to_read):
+            return
+
+        def look() -> tuple[str, dict[str, Meta]]:
+            with self._database.reading() as link:
+                return (version_of(link) or (0, ""))[1], meta.look_at_all(link)
+
+        store, known = self._again(look)
+        for entity, there in known.items():
+            if there.sequence:
+                line: Anchor = {"store": f"{store}/{entity}", "sequence": there.sequence, "line": there.chain}
+                yield Path(self.place(entity)), line
+
+    def holds(self, anchor: Anchor) -> bool:
+        """Whether the log of the entity still holds the record that an anchor names."""
+        store, _, entity = anchor["store"].partition("/")
+        if not self._again(self._ready.to_read):
+            return False
+
+        def look() -> bool:
+            with self._database.reading() as link:
+                found = version_of(link)
+                chain = Past(link, entity).chain(anchor["sequence"])
+                return found is not None and found[1] == store and chain == anchor["line"]
+
+        return self._again(look)
+
+    def backup(self, entity: str) -> Path:
+        """Keep a copy of the rows as they are now, and say where. Raises ``StoreError``."""
+        if self._folder is None:
+            raise StoreError("this store has no folder for copies", code="not_writable", hint="Open it with one.")
+        folder = self._folder
+
+        def look() -> tuple[Meta, list[FoundRow]]:
+            if not self._ready.to_read():
+                return meta.NEVER, []
+            with self._database.reading() as link:
+                return meta.look(link, entity), entries.found_rows(link, entity)
+
+        there, rows = self._again(look)
+        return keep_rows(folder, entity, (there.recorded, there.generation), entries.shown(rows))
+
+    def kept(self, entity: str) -> Iterator[Kept]:
+        """What copies of rows say of an entity, each as a memory file."""
+        if self._folder is not None:
+            yield from erasing.kept(self._folder, entity, self._codec)
+
+    def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
+        """Erase from the history and the copies of an entity, once the entity itself no longer has it."""
+        what = erasure if isinstance(erasure, Erasure) else Erasure.of(erasure)
+        start = chain_start(self._again(self._ready.to_write), entity)
+        removed = () if self._folder is None else erasing.erase_copies(self._folder, entity, self._codec, what)
+        count = self._again(lambda: erasing.erase_log(self._database, entity, what.redact, start))
+        self._heads.clear()
+        left = self._again(lambda: erasing.clean_up(self._database, entity))
+        return Erased(count, (), tuple(removed), tuple(left))
+
+    def features(self) -> tuple[str, Sequence[Feature]]:
+        """The database's own name and version, and what it gives the store. Raises ``StoreError``."""
+        from catmem.store.sql.features import examine
+
+        return self._again(lambda: examine(self._database))
+
+    def listen(self, seconds: float) -> Iterator[tuple[str, str]]:
+        """The entity and revision of each commit that anybody makes in the next ``seconds``, as they come.
+
+        Only a server tells: raises ``StoreError`` (``not_available``) for SQLite.
+        """
+        from catmem.store.sql.listening import heard
+
+        self._again(self._ready.to_write)
+        yield from heard(self._database, seconds)
+
+    def close(self) -> None:
+        """Close all connections; the next call opens others."""
+        self._database.close()
+
+
+def chain_start(store: str, entity: str) -> str:
+    """With what the chain of an entity begins, so that none can be taken for another's."""
+    return bytes_digest(f"{store}\n{entity}".encode())

@@ -1,0 +1,189 @@
+"""``catmem branches`` and ``catmem merge`` on files, and what ``log`` and ``diff`` show of branches."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.end_to_end.terminal import error_of, run, run_json, write_root
+
+ADD = ("add", "-p", "neo", "-c", "rules", "--tag", "created=2026-11-21")
+BRANCH_FIELDS = [
+    "entity", "revision", "parents", "base", "agent", "op", "timestamp", "entries", "conflicts", "state",
+]  # fmt: skip
+MERGE_FIELDS = [
+    "entity", "revision", "digest", "changed", "merged", "dropped", "conflicts", "settled", "usage", "notes",
+    "warnings", "dry_run",
+]  # fmt: skip
+
+
+@pytest.fixture
+def user(tmp_path, monkeypatch):
+    """A USER.md of three revisions in branch mode, and two branches: 3a adds, 3b reworded what revision 3 did."""
+    monkeypatch.chdir(tmp_path)
+    path = write_root(tmp_path, "on_stale: branch\n")
+    run(*ADD, "Vendor is Acme.")
+    run("replace", "-p", "neo", "15th", "Invoices are due on the 20th.", "--expected", "2")
+    run(*ADD, "Vendor for print is Ink.", "--expected", "2", "--as", "neo")
+    run("replace", "-p", "neo", "15th", "Invoices are due on the 30th.", "--expected", "2", "--as", "boss")
+    return path
+
+
+def test_a_stale_write_says_that_it_is_a_branch(user):
+    result = run(*ADD, "More.", "--expected", "2")
+    assert result.stdout == "added to rules in neo/user (branch 3c)\n"
+    assert "kept as branch 3c" in result.stderr
+    assert "More." not in user.read_text()
+    assert run_json(*ADD, "Less.", "--expected", "2")["branch"] is True
+
+
+def test_a_call_may_refuse_where_the_root_branches_and_the_other_way_round(user, tmp_path):
+    assert error_of(*ADD, "More.", "--expected", "2", "--on-stale", "refuse", status=3)["code"] == "stale_prev"
+    (tmp_path / "catmem.yaml").write_text((tmp_path / "catmem.yaml").read_text().replace("branch", "refuse"))
+    assert error_of(*ADD, "More.", "--expected", "2", status=3)["code"] == "stale_prev"
+    assert run_json(*ADD, "More.", "--expected", "2", "--on-stale", "branch")["revision"] == "3c"
+
+
+def test_branches_lists_what_is_not_merged(user):
+    rows = [re.split(r"  +", line) for line in run("branches").stdout.splitlines()]
+    assert [(*row[:4], *row[5:]) for row in rows] == [
+        ("neo/user", "3b", "from 2", "boss", "put", "1 entry", "1 conflict"),
+        ("neo/user", "3a", "from 2", "neo", "put", "1 entry", "merges by itself"),
+    ]
+    assert {row[4] for row in rows} == {"< 1 h"}
+    assert run("branches", "boss").stderr == "No branch is left to merge.\n"
+
+
+def test_branches_as_json(user):
+    (first, second) = run_json("branches", "neo")["branches"]
+    assert list(first) == BRANCH_FIELDS
+    assert (second["revision"], second["parents"], second["base"], second["entries"]) == ("3a", ["2"], "2", 1)
+    assert [each["state"] for each in (first, second)] == ["conflicts", "merges"]
+
+
+def test_a_branch_that_merges_by_itself(user):
+    assert run("merge", "neo", "3a").stdout == "merged 3a in neo/user (revision 4)\n"
+    assert "Vendor for print is Ink." in user.read_text()
+    assert [each["revision"] for each in run_json("branches")["branches"]] == ["3b"]
+    again = run("merge", "neo", "3a")
+    assert (again.stdout, again.stderr) == ("", "3a is merged already\nNothing was written.\n")
+
+
+def test_a_conflict_is_shown_and_nothing_is_written(user):
+    before = user.read_bytes()
+    result = run("merge", "neo", status=3)
+    assert result.stderr.splitlines()[:5] == [
+        "error[merge_conflict]: 1 entry was changed on both sides: in neo/user, and in 3a, 3b",
+        "  1. branch 3b in rules: both sides reworded this entry",
+        "     base:              [created: 2026-01-02] Invoices are due on the 15th.",
+        "     ours (person):     [created: 2026-01-02] Invoices are due on the 20th.",
+        "     theirs (boss):     [created: 2026-01-02] Invoices are due on the 30th.",
+    ]
+    assert "Without conflicts: 3a" in result.stderr
+    error = error_of("merge", "neo", status=3)
+    assert (error["code"], [each["theirs_by"] for each in error["conflicts"]]) == ("merge_conflict", ["boss"])
+    assert user.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "there"),
+    [
+        (["--ours"], ["20th"]),
+        (["--theirs"], ["30th"]),
+        (["--keep-both"], ["20th", "30th"]),
+        (["--precedence", "boss,person"], ["30th"]),
+        (["--precedence", "person, boss"], ["20th"]),
+    ],
+)
+def test_who_wins(user, options, there):
+    said = run_json("merge", "neo", *options)
+    assert list(said) == MERGE_FIELDS
+    assert (said["revision"], said["merged"], said["changed"]) == ("4", ["3a", "3b"], True)
+    assert len(said["settled"]) == 1
+    text = user.read_text()
+    assert [day for day in ("15th", "20th", "30th") if day in text] == there
+    assert run_json("log", "neo")["revisions"][0]["parents"] == ["3", "3a", "3b"]
+    run("fsck")
+
+
+def test_a_dry_run_shows_the_text_and_the_conflicts(user):
+    before = user.read_bytes()
+    result = run("merge", "neo", "--dry-run", status=3)
+    assert "+[created: 2026-11-21] Vendor for print is Ink.\n" in result.stdout
+    assert "1 conflict to decide" in result.stderr
+    assert "Nothing was written. 3a, 3b cannot be merged yet." in result.stderr
+    assert "Nothing was written. 3a would be merged." in run("merge", "neo", "3a", "--dry-run").stderr
+    assert run_json("merge", "neo", "--dry-run", status=3)["conflicts"][0]["branch"] == "3b"
+    assert user.read_bytes() == before
+
+
+def test_a_dropped_branch_is_closed_and_kept(user):
+    before = user.read_bytes()
+    result = run("merge", "neo", "3b", "--drop")
+    assert result.stdout == "dropped 3b in neo/user (revision 4), and no byte of the file changed\n"
+    assert user.read_bytes() == before
+    assert [each["revision"] for each in run_json("branches")["branches"]] == ["3a"]
+    assert "30th" in run("diff", "neo", "3", "3b").stdout
+
+
+def test_what_an_editor_wrote_is_merged_too(user):
+    user.write_text(user.read_text() + "§\nBy hand.\n")
+    assert run_json("merge", "neo", "3a")["revision"] == "5"  # 4 is what the editor wrote
+    text = user.read_text()
+    assert "By hand." in text
+    assert "Ink" in text
+
+
+def test_answers_may_come_from_a_pipe(user):
+    result = run("merge", "neo", "--interactive", input="e Invoices are due at once.\n")
+    assert "merged 3a, 3b in neo/user (revision 4)" in result.stdout
+    assert result.stderr.endswith("1 conflict decided:\n  branch 3b in rules: both sides reworded this entry: edited\n")
+    assert "Invoices are due at once." in user.read_text()
+
+
+@pytest.mark.parametrize("answers", ["x\n", "o now\n"])
+def test_a_wrong_answer_from_a_pipe_writes_nothing(user, answers):
+    before = user.read_bytes()
+    assert "error[bad_answer]: standard input:1:" in run("merge", "neo", "-i", input=answers, status=2).stderr
+    assert user.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["neo", "--ours", "--precedence", "boss"], "exclude each other"),
+        (["neo", "--drop"], "Name the branches that --drop closes."),
+        (["neo", "--interactive", "--format", "json"], "--interactive is for people"),
+        (["neo", "--precedence", ","], "--precedence needs the name of an agent"),
+        (["neo", "--precedence", "bos"], "Did you mean 'boss'?"),
+        (["neo", "3"], "3 is no branch of neo/user"),
+        (["neo", "9z"], "neo/user has no revision 9z"),
+        (["neo", "--as", "neo"], "neo may not merge branches"),
+        (["nobody"], "there is no profile 'nobody'"),
+    ],
+)
+def test_wrong_input(user, arguments, said):
+    before = user.read_bytes()
+    assert said in run("merge", *arguments, status=2).stderr
+    assert user.read_bytes() == before
+
+
+def test_log_draws_branches_beside_the_file(user):
+    run("merge", "neo", "3a")
+    pictures = [line.split("  20")[0].split() for line in run("log", "neo", "--graph").stdout.splitlines()]
+    assert [" ".join(picture) for picture in pictures] == [
+        "* 4",
+        "| | * 3b",
+        "| * | 3a",
+        "* | | 3",
+        "* | | 2",
+        "* 1",
+    ]
+    last = [line.rsplit("  ", 1)[1] for line in run("log", "neo").stdout.splitlines()]
+    assert last[:3] == ["merged 3a", "branch from 2, replace rules", "branch from 2, add rules"]
+
+
+def test_the_newest_branch_is_no_change_from_outside(user):
+    assert run_json("log", "neo")["unrecorded"] is None
+    assert run_json("diff", "neo")["to"] == "3"

@@ -1,0 +1,145 @@
+"""A root goes from files to SQLite, to PostgreSQL and back to files, and nothing of its history changes on the way."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from catmem.service.copying import copy_root
+from catmem.service.store_names import store_at
+from catmem.service.workspace import Workspace
+from catmem.store.contract import Change
+from tests.golden.case import put
+from tests.sql import server
+
+needs_postgresql = pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
+BYTES = b"## Notes\r\nCRLF, and no newline at the end; \xc3\xa9"
+
+
+def make_root(folder):
+    put(folder / "catmem.yaml", "version: 1\n")
+    for name in ("neo", "trinity"):
+        put(folder / "profiles" / f"{name}.yaml", '{user_memory_categories: ["*"], writable_categories: ["*"]}\n')
+    return Workspace.open(folder, search=False)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """A root with what a history can have: several agents, an op_id, outsiders, a branch that is merged and one not."""
+    workspace = make_root(tmp_path / "root")
+    store = workspace.store
+    for number in range(40):
+        workspace.add("neo", f"Fact number {number}.", category="notes", op_id=f"op-{number}")
+    with workspace.path("neo", "user").open("ab") as file:
+        file.write("§\nfrom a shell\n".encode())
+    workspace.replace("neo", "Fact number 7.", "Fact seven.", actor="neo")
+    for fact in (b"beside\n", b"left alone\n"):
+        store.commit("neo/user", "3", lambda now, f=fact: now.data + "§\n".encode() + f, Change(on_stale="branch"))
+    store.commit("neo/user", None, lambda now: now.data, Change(op="merge", merges=("4a",)))
+    store.commit("neo/memory", None, lambda _: BYTES, Change(agent="neo", note={"why": ["bytes", {"are": "kept"}]}))
+    put(tmp_path / "root" / "homes" / "trinity" / "USER.md", "never recorded\n")
+    yield workspace
+    store.close()
+
+
+def everything(workspace, where):
+    """Every revision with its bytes, without the sequences, and without when a text was adopted on the way."""
+    with closing(store_at(workspace, where)) as store:
+        return {
+            entity: [(replace(recorded, sequence=0), data) for recorded, data in store.replay(entity)]
+            for entity in ("neo/user", "neo/memory", "trinity/user")
+        }
+
+
+def texts(workspace, where):
+    with closing(store_at(workspace, where)) as store:
+        return {entity: store.peek(entity) for entity in ("neo/user", "neo/memory", "trinity/user")}
+
+
+def test_from_files_to_sqlite_and_back(workspace, tmp_path):
+    go_round([workspace, workspace, make_root(tmp_path / "second")], ["files", f"sqlite:///{tmp_path}/a.db", "files"])
+
+
+@needs_postgresql
+def test_over_all_stores_and_back(workspace, tmp_path):
+    places = ["files", f"sqlite:///{tmp_path}/a.db", server.url("copy"), "files"]
+    go_round([workspace] * 3 + [make_root(tmp_path / "second")], places)
+
+
+def go_round(roots, places):
+    """Copy from each place to the next, each asked from its root, and compare all with the first."""
+    before = files_of(roots[0])
+    for (_, source), (root, target) in pairwise(zip(roots, places, strict=True)):
+        # The last root is another folder, which reads the database and writes its own files.
+        copied = copy_root(root, source, target)
+        assert [each.entity for each in copied] == ["neo/memory", "neo/user", "trinity/user"]
+        assert {each.outcome for each in copied} == {"copied"}
+    assert files_of(roots[0]) == before
+    first = everything(roots[0], "files")
+    assert [recorded.revision for recorded, _ in first["neo/user"]][-3:] == ["4a", "4b", "43"]
+    first["trinity/user"] = everything(roots[1], places[1])["trinity/user"]
+    for root, where in zip(roots[1:], places[1:], strict=True):
+        assert everything(root, where) == first
+        assert texts(root, where) == texts(roots[0], "files")
+        with closing(store_at(root, where)) as store:
+            assert store.verify() == []
+            assert [each.revision for each in store.branches("neo/user")] == ["43", "4b"]
+    assert {each.outcome for each in copy_root(roots[-1], places[-2], "files")} == {"already there"}
+
+
+def files_of(workspace):
+    return {path: path.read_bytes() for path in workspace.root.rglob("*") if path.is_file()}
+
+
+KILLED = """
+import os, signal, sys
+from catmem.service import copying
+from catmem.service.workspace import Workspace
+root, source, target, after = *sys.argv[1:4], int(sys.argv[4])
+history, seen = copying.history, []
+def counted(*arguments):
+    for each in history(*arguments):
+        seen.append(each)
+        if len(seen) > after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield each
+copying.history = counted
+copying.copy_root(Workspace.open(root, search=False), source, target)
+"""
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 30, 46, 47, 90, 93])
+def test_a_copy_that_was_killed_goes_on_where_it_was(workspace, tmp_path, after):
+    target = f"sqlite:///{tmp_path}/a.db"
+    arguments = [str(workspace.root), "files", target, str(after)]
+    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False, stderr=subprocess.PIPE)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    copied = copy_root(workspace, "files", target)
+    assert {each.outcome for each in copied} <= {"copied", "already there"}
+    assert everything(workspace, target)["neo/user"] == everything(workspace, "files")["neo/user"]
+
+
+def test_a_purged_entry_is_in_no_copy(workspace, tmp_path):
+    from catmem.service.purging.purge import purge
+
+    purge(workspace, "neo/user", "Fact number 9.")
+    copy_root(workspace, "files", f"sqlite:///{tmp_path}/a.db")
+    kept = everything(workspace, f"sqlite:///{tmp_path}/a.db")
+    assert not any(b"Fact number 9." in data for _, data in kept["neo/user"])
+
+
+def test_a_profile_that_is_gone_keeps_the_copy_to_files_from_losing_its_memory(workspace, tmp_path):
+    from catmem.errors import UnknownNameError
+
+    copy_root(workspace, "files", f"sqlite:///{tmp_path}/a.db")
+    second = make_root(tmp_path / "second")
+    (second.root / "profiles" / "neo.yaml").unlink()
+    with pytest.raises(UnknownNameError):
+        copy_root(second, f"sqlite:///{tmp_path}/a.db", "files")
+    assert not (second.root / "homes").exists()

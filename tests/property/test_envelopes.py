@@ -1,0 +1,299 @@
+"""Whatever an envelope says: hidden entries are not told, not changed, make no difference; no signature is bent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError
+from catmem.model.document import parse
+from catmem.service.envelopes.keys import new_key
+from catmem.service.envelopes.roles import role_hash
+from catmem.service.workspace import Workspace
+from catmem.store.envelope import Envelope, content_hash
+from catmem.store.memory import MemoryStore
+from tests.golden.case import put
+from tests.property.strategies import bodies
+from tests.roots import put_bytes
+
+CANARY = "CANARY-4f1c"
+OTHER = "SOMETHING-."
+CONFIG = {
+    "open": "taxonomy: {categories: {talk: {title: Talk}, vault: {title: Vault, aliases: [hush]}, canary-4f1c: {}}}\n",
+    "closed": "taxonomy: {closed: true, categories: {talk: {}, rules: {}, drop: {}, vault: {aliases: [hush]}, canary-4f1c: {}}}\n",
+    "branches": "on_stale: branch\n",
+    "merging": "on_drift: merge\n",
+    "shadow": "rollout: {mode: shadow}\n",
+}
+PROFILES = {
+    "neo": "user_memory_categories: [talk, rules]\nmemory_categories: [talk]\nwritable_categories: [talk, drop]\nlimits: {user: 900}\n",
+    "other": "user_memory_categories: ['*']\nwritable_categories: ['*']\n",
+}
+TEXT = """\
+# Title {canary}
+
+{canary} without a category
+
+## Talk
+[verified_date: 2026-01-01] short answers
+§
+no calls, please
+
+## {vault}
+[source: {canary}] {canary} in the vault, short answers
+§
+§
+```
+{canary} unclosed
+
+## Rules
+be kind
+
+## Drop
+{canary} dropped
+"""
+FEW = settings(max_examples=max(20, settings.default.max_examples // 5))
+"""Each of five roots is tried."""
+HIDDEN = {"vault", "drop", "__uncategorized__"}
+ENTRIES = parse(TEXT.format(canary=CANARY, vault="Vault")).entries
+
+
+@pytest.fixture(scope="module", params=CONFIG)
+def folder(request, tmp_path_factory):
+    place = tmp_path_factory.mktemp(request.param)
+    put(place / "catmem.yaml", CONFIG[request.param])
+    for name, text in PROFILES.items():
+        put(place / "profiles" / f"{name}.yaml", text)
+    return place
+
+
+def opened(folder, canary: str, vault: str = "Vault") -> Workspace:
+    workspace = Workspace.open(folder, search=False, store=MemoryStore())
+    for entity in ("neo/user", "neo/memory", "other/user"):
+        put_bytes(workspace, entity, TEXT.format(canary=canary, vault=vault))
+    return workspace
+
+
+# What a writer may try who guesses at what it does not see.
+names = st.sampled_from(["talk", "rules", "drop", "vault", "hush", "not-there", "canary-4f1c", "__uncategorized__"])
+texts = st.one_of(
+    st.sampled_from(
+        [
+            "short answers",
+            "no calls, please",
+            "be kind",
+            f"{CANARY} dropped",
+            "in the vault",
+            "```\nopen",
+            "y" * 700,
+            *(entry.id for entry in ENTRIES),
+        ]
+    ),
+    bodies(),
+)
+tags = st.dictionaries(
+    st.sampled_from(["verified_date", "created", "source"]),
+    st.sampled_from(["2026-01-01", "2026-05-01", CANARY, "x"]),
+    max_size=2,
+)
+entries = st.fixed_dictionaries({"body": texts}, optional={"tags": tags})
+documents = st.fixed_dictionaries(
+    {"categories": st.dictionaries(names, st.lists(entries, max_size=3), max_size=2)},
+    optional={"partial": st.booleans(), "title": st.sampled_from([None, "Title", f"Title {CANARY}"])},
+)
+operations = st.lists(
+    st.fixed_dictionaries(
+        {"action": st.sampled_from(["add", "replace", "remove", "move", "verify"])},
+        optional={"content": texts, "old_text": texts, "category": names, "to_category": names, "tags": tags},
+    ),
+    min_size=1,
+    max_size=3,
+)
+whole = st.sampled_from(
+    [TEXT.format(canary=CANARY, vault="Vault"), TEXT.format(canary=OTHER, vault="Vault"), "", "## Talk\nx\n"]
+)
+contents = st.one_of(documents, operations, operations, whole)
+revisions = st.sampled_from([0, 1, 1, 1, 2, 2, 3, 99, "2a", "3b"])
+sent = st.tuples(
+    contents,
+    revisions,
+    st.sampled_from(["neo/user", "neo/user", "neo/user", "neo/memory", "other/user", "nobody/user"]),
+    st.sampled_from(["1", "2", "3"]),
+    st.booleans(),
+    st.booleans(),
+)
+sequences = st.lists(sent, min_size=1, max_size=5)
+
+
+def answer(workspace: Workspace, call) -> str:
+    """All that the writer is told, as one text."""
+    content, prev, entity, op_id, alert, confirm = call
+    envelope = Envelope(
+        entity_id=entity,
+        agent_id="neo",
+        op_id=op_id,
+        timestamp=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        prev_rev=prev,
+        content=content,
+        mem_hash=content_hash(content),
+        role_id="neo",
+        role_hash=role_hash(workspace.profile("neo")),
+        alert=alert or None,
+    )
+    try:
+        told = workspace.submit(envelope, confirm=confirm).to_dict()
+    except CatmemError as error:
+        told = {"refused": type(error).__name__, "text": str(error), **error.to_dict()}
+    return json.dumps(told, ensure_ascii=False)
+
+
+def hidden(workspace: Workspace, entity: str) -> list[str]:
+    document = workspace.parse(workspace.store.peek(entity))
+    return [entry.raw for entry in document.entries if entry.category in HIDDEN and CANARY in entry.raw]
+
+
+def guess(content: object, *, alert: bool = False) -> list[tuple[object, ...]]:
+    """One envelope of a writer who guesses right."""
+    return [(content, 1, "neo/user", "1", alert, False)]
+
+
+DROPPED = {"partial": True, "categories": {"drop": [{"body": f"{CANARY} dropped"}]}}
+LOOSE = {"partial": True, "categories": {"__uncategorized__": [{"body": f"{CANARY} without a category"}]}}
+VAULT = {"partial": True, "categories": {"vault": []}}
+
+
+@FEW
+@given(sequence=sequences)
+@example(sequence=guess(DROPPED))
+@example(sequence=guess(DROPPED, alert=True))
+@example(sequence=guess(LOOSE))
+@example(sequence=guess(VAULT))
+@example(sequence=guess(TEXT.format(canary=CANARY, vault="Vault")))
+@example(sequence=guess({**parse(TEXT.format(canary=CANARY, vault="Vault")).to_dict(), "problems": []}))
+@example(sequence=guess({"partial": True, "categories": {"talk": []}, "title": f"Title {CANARY}"}))
+def test_what_is_hidden_makes_no_difference(folder, sequence):
+    one, other = opened(folder, CANARY), opened(folder, OTHER, vault="Attic")
+    for call in sequence:
+        assert answer(one, call) == answer(other, call), call
+
+
+plain_text = st.text("abc §#`[]\n", max_size=20)
+plain_entries = st.fixed_dictionaries({"body": st.one_of(plain_text, st.sampled_from(["short answers", "be kind"]))})
+plain_documents = st.fixed_dictionaries(
+    {
+        "categories": st.dictionaries(
+            names.filter(lambda name: "canary" not in name), st.lists(plain_entries, max_size=3), max_size=2
+        )
+    },
+    optional={"partial": st.booleans()},
+)
+guesses = st.sampled_from(
+    ["short", "answers", "vault", "dropped", "unclosed", "a", "without", *(entry.id for entry in ENTRIES)]
+)
+plain_operations = st.lists(
+    st.fixed_dictionaries(
+        {"action": st.sampled_from(["add", "replace", "remove", "move", "verify"])},
+        optional={"content": plain_text, "old_text": guesses, "category": names, "to_category": names},
+    ),
+    min_size=1,
+    max_size=3,
+).filter(lambda made: CANARY.lower() not in json.dumps(made))
+
+
+@given(
+    sequence=st.lists(
+        st.tuples(
+            st.one_of(plain_documents, plain_operations, st.just("")),
+            revisions,
+            st.sampled_from(["neo/user", "neo/memory", "other/user"]),
+            st.sampled_from(["1", "2", "3"]),
+            st.booleans(),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+@example(sequence=[({"partial": True, "categories": {"talk": []}}, 1, "neo/user", "1", False, False)])
+def test_hidden_entries_are_never_told_and_never_changed(folder, sequence):
+    workspace = opened(folder, CANARY)
+    before = {entity: hidden(workspace, entity) for entity in ("neo/user", "neo/memory")}
+    others = workspace.store.peek("other/user")
+    for call in sequence:
+        told = answer(workspace, call).lower()
+        assert CANARY.lower() not in told, call
+        assert bytes_digest(workspace.store.peek("neo/user"))[:20] not in told, call
+    assert {entity: hidden(workspace, entity) for entity in before} == before
+    assert workspace.store.peek("other/user") == others
+
+
+# --- signatures ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def signing(tmp_path_factory):
+    place = tmp_path_factory.mktemp("signing")
+    put(place / "root" / "catmem.yaml", f"signing: {{required: true, keys: {place / 'keys'}}}\n")
+    for name, text in PROFILES.items():
+        put(place / "root" / "profiles" / f"{name}.yaml", text)
+    workspace = opened(place / "root", CANARY)
+    for agent in ("neo", "neo", "other", "person"):
+        new_key(workspace.config, agent)
+    return workspace
+
+
+ADD = [{"action": "add", "content": "tea", "category": "talk"}]
+FIELDS = [
+    "entity_id",
+    "agent_id",
+    "op_id",
+    "timestamp",
+    "prev_rev",
+    "content",
+    "mem_hash",
+    "role_id",
+    "role_hash",
+    "key_id",
+    "signature",
+]
+
+
+@given(
+    taken=st.sets(st.sampled_from(FIELDS), min_size=1, max_size=len(FIELDS) - 1), strip=st.booleans(), data=st.data()
+)
+def test_parts_of_two_signed_envelopes_make_no_third(signing, taken, strip, data):
+    agents = data.draw(st.permutations(["neo", "other", None]))
+    one = signing.envelope("neo", ADD, agent=agents[0])
+    two = signing.envelope(
+        "other", [{"action": "add", "content": "coffee", "category": "rules"}], agent=agents[1], prev=0
+    )
+    mixed = replace(one, **{name: getattr(two, name) for name in taken})
+    if strip:
+        mixed = replace(mixed, key_id=None, signature=None)
+    assume(mixed not in (one, two))
+    heads = [signing.store.head(entity) for entity in ("neo/user", "other/user")]
+    with pytest.raises(CatmemError) as caught:
+        signing.submit(mixed)
+    assert caught.value.code in {"bad_signature", "bad_hash", "schema"}
+    assert [signing.store.head(entity) for entity in ("neo/user", "other/user")] == heads
+
+
+@given(times=st.integers(2, 4), between=st.booleans())
+def test_a_replayed_envelope_writes_once(signing, times, between):
+    content = [{"action": "add", "content": f"fact {uuid4()}", "category": "rules"}]
+    envelope = signing.envelope("other", content, agent="other")
+    first = signing.submit(envelope)
+    for _ in range(times):
+        if between:
+            signing.add("other", f"later {uuid4()}", category="rules")
+        head = signing.store.head("other/user")
+        repeated = signing.submit(envelope)
+        assert (repeated.repeated, repeated.revision) == (True, first.revision)
+        assert signing.store.head("other/user") == head

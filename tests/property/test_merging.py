@@ -1,0 +1,104 @@
+"""Any sequence of stale writes in branch mode, then merges: no acknowledged text is lost but by what somebody said."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catmem.errors import AmbiguousError, NoMatchError
+from catmem.model.document import parse
+from catmem.store.graph import ancestry
+from tests.roots import make_root, text_of
+
+PROFILES = {"neo": "user_memory_categories: ['*']\n", "boss": "tier: 1\nuser_memory_categories: ['*']\n"}
+BASE = "## A\none two three four\n§\nfive six seven eight\n\n## B\nnine ten eleven twelve\n"
+WORDS = ["one", "five", "nine", "new"]
+FEW = settings(max_examples=max(40, settings().max_examples // 4))
+
+writes = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "reword", "remove", "move", "merge", "merge all"]),
+        st.integers(0, 30),  # on which revision, or which branch is merged
+        st.sampled_from(WORDS),
+        st.sampled_from(["a", "b"]),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+def bodies(workspace, revision=None):
+    data = workspace.store.read("neo/user", revision).data
+    return {entry.body for entry in parse(data).entries}
+
+
+def play(workspace, steps):
+    """Do the steps; each is a write on any revision there was, branches too, or a merge that keeps both."""
+    for number, (action, place, word, category) in enumerate(steps):
+        names = [each.revision for each in workspace.store.log("neo/user")]
+        seen = names[place % len(names)]
+        try:
+            if action == "add":
+                workspace.add("neo", f"new fact {number}", category=category, expected=seen)
+            elif action == "reword":
+                workspace.replace("neo", word, f"{word} is other now, {number}", expected=seen)
+            elif action == "remove":
+                workspace.remove("neo", word, expected=seen)
+            elif action == "move":
+                workspace.move("neo", word, category, expected=seen)
+            elif found := workspace.branches("neo"):
+                chosen = [] if action == "merge all" else [found[place % len(found)].revision]
+                workspace.merge("neo", chosen, precedence="both")
+        except (AmbiguousError, NoMatchError):
+            continue
+
+
+def removed_by_somebody(workspace, body):
+    """Whether a write of somebody, and no merge, took a text out of what it was made on."""
+    for revision in workspace.store.log("neo/user"):
+        if revision.op == "merge":
+            continue
+        before = {each for parent in revision.parents for each in bodies(workspace, parent)}
+        if body in before - bodies(workspace, revision.revision):
+            return True
+    return False
+
+
+@FEW
+@given(writes)
+def test_no_text_of_an_acknowledged_write_is_lost(steps):
+    with tempfile.TemporaryDirectory() as folder:
+        root = make_root(Path(folder), config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": BASE})
+        play(root, steps)
+        root.merge("neo", precedence="both")
+        assert root.branches("neo") == []
+        there = bodies(root)
+        for revision in root.store.log("neo/user"):
+            for body in bodies(root, revision.revision) - there:
+                assert removed_by_somebody(root, body), (body, text_of(root))
+
+
+@FEW
+@given(writes)
+def test_all_that_was_ever_written_leads_to_the_head_after_a_merge(steps):
+    with tempfile.TemporaryDirectory() as folder:
+        root = make_root(Path(folder), config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": BASE})
+        play(root, steps)
+        root.merge("neo", precedence="both")
+        log = list(root.store.log("neo/user"))
+        assert ancestry(log, [root.store.head("neo/user").revision], []) == log
+
+
+@FEW
+@given(writes, st.sampled_from(["ours", "theirs"]))
+def test_a_side_settles_every_conflict(steps, side):
+    with tempfile.TemporaryDirectory() as folder:
+        root = make_root(Path(folder), config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": BASE})
+        play(root, steps)
+        done = root.merge("neo", precedence=side)
+        assert (done.plan.conflicts, root.branches("neo")) == ((), [])
+        again = root.merge("neo", precedence=side)
+        assert not again.changed

@@ -1,0 +1,175 @@
+"""A proxy before a PostgreSQL server that cuts a connection at a chosen place.
+
+It knows as much of the protocol as it takes to tell one request from the next:
+https://www.postgresql.org/docs/current/protocol-message-formats.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Where: TypeAlias = Literal["before", "unseen", "after"]
+"""The request never arrives; it arrives, and nobody waits for its answer; it is answered, and the answer never arrives."""
+
+WHERE: tuple[Where, ...] = ("before", "unseen", "after")
+_ENDS_A_REQUEST = (b"Q", b"S")
+"""A simple query, and the Sync with which an extended one ends: what the server answers with ReadyForQuery."""
+
+_READY = b"Z\0\0\0\5"
+_ASKS_FOR_ENCRYPTION = {80877103, 80877104}
+
+
+class Cut(NamedTuple):
+    """Cut at the request number ``at`` (from 1, those of all connections) or at the first that holds ``word``."""
+
+    where: Where
+    at: int = 0
+    word: bytes = b""
+
+
+class Proxy:
+    """Listens at ``url``; what comes there goes to the server. Made by ``proxied``."""
+
+    def __init__(self, server_url: str) -> None:
+        self.server = urlsplit(server_url)
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        password, port = self.server.password, self.listening.getsockname()[1]
+        self.url = self.server._replace(netloc=f"{self.server.username}:{password}@127.0.0.1:{port}").geturl()
+        self.requests: list[bytes] = []
+        """What was asked for since the last ``cut``."""
+        self.cuts = 0
+        self._cut: Cut | None = None
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+        self._threads = [threading.Thread(target=self._accept, name="proxy")]
+        self._threads[0].start()
+
+    def cut(self, cut: Cut | None) -> None:
+        """Cut there, once; ``None`` lets everything through."""
+        with self._lock:
+            self._cut, self.cuts, self.requests = cut, 0, []
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self.listening.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection((str(self.server.hostname), int(self.server.port or 5432)))
+            except OSError:
+                client.close()
+                continue
+            with self._lock:
+                self._open |= {client, server}
+            link = _Link(client, server, self)
+            for work in (link.to_server, link.to_client):
+                thread = threading.Thread(target=work, name="proxy")
+                thread.start()
+                self._threads.append(thread)
+
+    def cuts_at(self, request: bytes) -> Where | None:
+        """Note a request; returns how it is to be cut off, if it is."""
+        with self._lock:
+            self.requests.append(request)
+            cut = self._cut
+            if cut is None or (len(self.requests) != cut.at if cut.at else cut.word not in request):
+                return None
+            self._cut, self.cuts = None, 1
+            return cut.where
+
+    def close(self) -> None:
+        """End all connections."""
+        with contextlib.suppress(OSError):
+            self.listening.shutdown(socket.SHUT_RDWR)
+        self.listening.close()
+        for each in self._open:
+            _end(each)
+        for thread in self._threads:
+            thread.join()
+        for each in self._open:
+            each.close()
+
+
+class _Link:
+    """One client and its server."""
+
+    def __init__(self, client: socket.socket, server: socket.socket, proxy: Proxy) -> None:
+        self.client = client
+        self.server = server
+        self.proxy = proxy
+        self.swallowing = False
+        """The client hears no more; "after": it is cut off once there is an answer."""
+
+    def to_server(self) -> None:
+        """Pass on messages until one is to be cut off."""
+        where: Where | None = None
+        with contextlib.suppress(OSError):
+            request = b""
+            for message, is_last in self._messages():
+                request += message
+                if not is_last:
+                    continue
+                where = self.proxy.cuts_at(request) if message[:1] in _ENDS_A_REQUEST else None
+                if where == "before":
+                    break
+                self.swallowing = where is not None
+                self.server.sendall(request)
+                if where == "unseen":
+                    break
+                request = b""
+        if where != "after":
+            _end(self.client)
+        # The server still works on what has reached it, as it would for a client whose cable was pulled.
+        with contextlib.suppress(OSError):
+            self.server.shutdown(socket.SHUT_WR)
+
+    def _messages(self) -> Iterator[tuple[bytes, bool]]:
+        """The client's messages, each with whether what came until then may be passed on."""
+        started = False
+        with self.client.makefile("rb") as read:
+            while True:
+                kind = read.read(1) if started else b""
+                length = read.read(4)
+                if len(length) < 4:
+                    return
+                body = read.read(struct.unpack("!I", length)[0] - 4)
+                if not started:
+                    started = struct.unpack("!I", body[:4])[0] not in _ASKS_FOR_ENCRYPTION
+                yield kind + length + body, kind in {b"", b"p", b"X", b"H", *_ENDS_A_REQUEST}
+
+    def to_client(self) -> None:
+        """Pass on answers, but not the one that is to be lost."""
+        answer = b""
+        with contextlib.suppress(OSError):
+            while data := self.server.recv(1 << 16):
+                if self.swallowing:
+                    answer += data
+                    if answer[-6:-1] == _READY:
+                        break
+                else:
+                    self.client.sendall(data)
+        _end(self.client)
+
+
+def _end(each: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        each.shutdown(socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def proxied(server_url: str) -> Iterator[Proxy]:
+    """A proxy before a server, for one test."""
+    proxy = Proxy(server_url)
+    try:
+        yield proxy
+    finally:
+        proxy.close()

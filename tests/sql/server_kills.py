@@ -1,0 +1,71 @@
+"""Kill a PostgreSQL server while several clients write, start it again, and look at what became of what they wrote."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from tests.race.kills import ROOT, WRITERS, Killed, found, start_writer
+from tests.sql.server import private, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+KIND = "postgresql"
+LONGEST = 0.6
+"""Seconds that pass at most between two kills, of which a part goes into coming up again."""
+
+PATIENCE = 60.0
+
+
+def kill_server(folder: Path, kills: int, *, seed: int = 0, more: Callable[[], bool] = lambda: True) -> Killed:
+    """Have three clients write, and kill their server so many times, as long as there is ``more`` time.
+
+    Every second time only one of its processes is killed, after which it throws out all clients and recovers by itself.
+    The clients live on: each repeats its write until there is an answer. At the end each has had one more.
+    """
+    chance = random.Random(seed)
+    done = 0
+    with private() as server, told(server.url()):
+        program = subprocess.Popen(
+            [sys.executable, "-m", "tests.race.programs.writers", KIND, str(folder)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            for name in WRITERS:
+                start_writer(program, name)
+            _each_goes_on(folder)
+            while done < kills and more():
+                time.sleep(chance.random() * LONGEST)
+                if done % 2:
+                    server.kill_a_client_process()
+                else:
+                    server.kill()
+                    server.start()
+                done += 1
+            _each_goes_on(folder)
+        finally:
+            program.communicate(timeout=PATIENCE)
+        return found(folder, done, KIND)
+
+
+def _each_goes_on(folder: Path) -> None:
+    """Wait until every client has had one more answer."""
+    before = {name: _answers(folder, name) for name in WRITERS}
+    ends = time.monotonic() + PATIENCE
+    while any(_answers(folder, name) == before[name] for name in WRITERS):
+        if time.monotonic() > ends:
+            raise AssertionError("a client did not go on")
+        time.sleep(0.02)
+
+
+def _answers(folder: Path, name: str) -> int:
+    path = folder / f"{name}.said"
+    return path.read_text(encoding="utf-8").count("!") if path.exists() else 0

@@ -1,0 +1,36 @@
+"""Direct SQL clients change rows while tools commit: 300 changes here, 10,000 in `make torture`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.drift import REFUSALS, lost, race
+from tests.sql.texts import tokens, with_entry
+from tests.store.stores import kinds
+
+WRITES = 300
+DATABASES = [kind for kind in kinds() if kind.id in {"sqlite", "postgresql"}]
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_no_row_of_a_direct_client_is_ever_lost(kind, tmp_path):
+    ended = race(kind.name, tmp_path, WRITES)
+    assert (ended.lost, ended.dropped, ended.wrong) == ([], [], [])
+    assert ended.made > 0.6 * WRITES
+    assert ended.commits > 10
+    assert ended.adopted > 10
+    assert {"insert", "append", "replace", "move", "delete"} <= set(ended.ways)
+    assert set(ended.refused) <= REFUSALS
+
+
+def test_what_nobody_has_any_more_is_lost():
+    texts = [b"tool-0-000001\n", b"client-1-000002 client-1-000003"]
+    made = ["client-1-000002", "client-1-000003", "client-2-000001", "client-2-000002"]
+    assert lost(made, ["client-2-000001"], texts) == ["client-2-000002"]
+
+
+def test_a_tool_keeps_a_document_short_and_adds_to_it():
+    text = b""
+    for number in range(30):
+        text = with_entry(text, f"tool-0-{number:06d}")
+    assert tokens(text) == {f"tool-0-{number:06d}" for number in range(9, 30)}

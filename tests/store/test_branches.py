@@ -1,0 +1,450 @@
+"""Branches, merges and whole histories in the contract of `catmem.store.contract`, held against every store."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from catmem.digest import bytes_digest
+from catmem.errors import DamagedError, OperationCollisionError, StaleError, StoreError, UnknownRevisionError
+from catmem.store.contract import Change
+from catmem.store.graph import tips
+from catmem.store.memory import MemoryStore
+from tests.store.stores import kinds
+from tests.store.test_conformance import MEMORY, OTHER, USER, never, run_all, write, written
+
+
+def filled(store, count, entity=USER):
+    """Write the revisions 1 to `count`; each is its number."""
+    for number in range(1, count + 1):
+        write(store, b"%d\n" % number, entity)
+
+
+def branch(store, data, expected, entity=USER, **change):
+    """Commit `data` from a caller who saw `expected`, in branch mode."""
+    return write(store, data, entity, expected, on_stale="branch", **change)
+
+
+def branched(store):
+    """A history with two branches, one of them merged, and one branch of a branch."""
+    filled(store, 3)
+    branch(store, b"2 or so\n", "1", agent="planner", op_id="op-branch", request="sha256:asked", note={"why": "late"})
+    branch(store, b"3 or so\n", "2", agent="auditor")
+    write(store, b"4\n", merges=("2a",), op="merge")
+    branch(store, b"4 or so\n", "3a")
+    write(store, b"5\n", agent="planner")
+
+
+def another(kind, folder):
+    """A second store of a kind, that has nothing."""
+    (folder / "other").mkdir()
+    return kind.make(folder / "other")
+
+
+def told(history):
+    """A history as it must be in every store: only the sequences are the store's own."""
+    return [(replace(recorded, sequence=0), data) for recorded, data in history]
+
+
+# --- branches -------------------------------------------------------------------------------------------------------
+
+
+def test_the_second_writer_of_a_race_keeps_its_text_as_a_branch(store):
+    filled(store, 7)
+    write(store, b"8 of A\n", expected="7", agent="A")
+    answer = branch(store, b"8 of B\n", "7", agent="B")
+    assert (answer.data, answer.revision, answer.branch) == (b"8 of B\n", "8a", True)
+    assert store.read(USER).data == b"8 of A\n"
+    assert store.peek(USER) == b"8 of A\n"
+    assert store.head(USER).revision == "8"
+    assert replace(store.read(USER, "8a"), branch=True) == answer
+
+
+def test_the_record_of_a_branch_says_what_it_was_made_from(store):
+    filled(store, 2)
+    branch(store, b"two\n", "1", agent="B", op="put", op_id="op-7", note={"why": "late"})
+    recorded = next(iter(store.log(USER)))
+    assert (recorded.revision, recorded.parents, recorded.is_branch) == ("2a", ("1",), True)
+    assert (recorded.agent, recorded.op_id, recorded.note["why"]) == ("B", "op-7", "late")
+    assert (recorded.digest, recorded.size) == (bytes_digest(b"two\n"), 4)
+
+
+@pytest.mark.parametrize("view", ["revision", "digest"])
+def test_the_update_of_a_branch_works_on_what_its_caller_saw(store, view):
+    one = write(store, b"one\n")
+    write(store, b"two\n")
+    seen = []
+    change = Change(on_stale="branch")
+    expected = getattr(one, view)
+    answer = store.commit(USER, expected, lambda current: seen.append(current) or current.data + b"mine\n", change)
+    assert {(current.data, current.revision, current.base) for current in seen} == {(b"one\n", "1", None)}
+    assert (answer.data, answer.revision) == (b"one\nmine\n", "2a")
+
+
+def test_who_saw_nothing_branches_from_nothing(store):
+    filled(store, 2)
+    assert branch(store, b"mine\n", "0").revision == "1a"
+    assert next(iter(store.log(USER))).parents == ()
+
+
+@pytest.mark.parametrize(("count", "last"), [(1, "2a"), (2, "2b"), (26, "2z"), (27, "2aa"), (28, "2ab")])
+def test_branches_from_one_revision_have_letters_in_order(store, count, last):
+    filled(store, 2)
+    assert [branch(store, b"branch %d\n" % number, "1").revision for number in range(count)][-1] == last
+    assert len(set(dict(written(store)))) == 2 + count
+
+
+def test_each_revision_has_branches_of_its_own(store):
+    filled(store, 3)
+    made = [branch(store, b"branch %d\n" % turn, seen).revision for turn, seen in enumerate("21201")]
+    assert made == ["3a", "2a", "3b", "1a", "2b"]
+
+
+def test_a_branch_can_be_branched_from(store):
+    filled(store, 2)
+    branch(store, b"two\n", "1")
+    answer = store.commit(USER, "2a", lambda current: current.data + b"more\n", Change(on_stale="branch"))
+    assert (answer.data, answer.revision) == (b"two\nmore\n", "3a")
+    assert next(iter(store.log(USER))).parents == ("2a",)
+    assert [each.revision for each in store.branches(USER)] == ["2", "3a"]
+
+
+def test_a_branch_uses_up_no_number_of_the_heads(store):
+    filled(store, 2)
+    branch(store, b"two\n", "1")
+    assert write(store, b"3\n", expected="2").revision == "3"
+    assert [recorded.parents for recorded in store.log(USER)] == [("2",), ("1",), ("1",), ()]
+
+
+def test_a_view_that_is_not_old_makes_no_branch(store):
+    one = branch(store, b"one\n", "0")
+    two = branch(store, b"two\n", one.revision)
+    three = branch(store, b"three\n", two.digest)
+    assert [(each.revision, each.branch) for each in (one, two, three)] == [("1", False), ("2", False), ("3", False)]
+    assert store.commit(USER, None, lambda _: b"four\n", Change(on_stale="branch")).revision == "4"
+
+
+def test_a_branch_that_changes_nothing_is_not_made(store):
+    one = write(store, b"one\n")
+    write(store, b"two\n")
+    before = list(store.replay(USER))
+    assert store.commit(USER, "1", lambda current: current.data, Change(on_stale="branch")) == one
+    assert list(store.replay(USER)) == before
+
+
+def test_who_asks_for_a_merge_gets_no_branch(store):
+    filled(store, 2)
+    assert branch(store, b"three\n", "1", on_drift="merge").revision == "3"
+
+
+def test_a_digest_that_nobody_knows_cannot_be_branched_from(store):
+    filled(store, 2)
+    before = list(store.replay(USER))
+    with pytest.raises(StaleError) as caught:
+        store.commit(USER, bytes_digest(b"never\n"), never, Change(on_stale="branch"))
+    assert caught.value.found == "2"
+    assert list(store.replay(USER)) == before
+
+
+@pytest.mark.parametrize("expected", ["2b", "3a", "7"])
+def test_a_revision_that_is_not_there_cannot_be_branched_from(store, expected):
+    filled(store, 2)
+    branch(store, b"two\n", "1")
+    with pytest.raises(UnknownRevisionError):
+        store.commit(USER, expected, never, Change(on_stale="branch"))
+
+
+def test_a_branch_whose_update_raises_is_not_made(store):
+    filled(store, 2)
+    before = list(store.replay(USER))
+    with pytest.raises(ZeroDivisionError):
+        store.commit(USER, "1", lambda _: 1 // 0, Change(on_stale="branch"))
+    assert list(store.replay(USER)) == before
+
+
+def test_the_retry_of_a_branch_gets_the_first_answer(store):
+    filled(store, 2)
+    change = Change(op_id="op-1", request="sha256:asked", on_stale="branch")
+    first = store.commit(USER, "1", lambda _: b"two\n", change)
+    write(store, b"3\n")
+    before = list(store.replay(USER))
+    assert store.commit(USER, "1", never, change) == first
+    assert first.branch
+    assert list(store.replay(USER)) == before
+    with pytest.raises(OperationCollisionError):
+        store.commit(USER, "1", never, replace(change, request="sha256:other"))
+
+
+def test_the_head_comes_first_of_the_branches_and_then_the_newest(store):
+    filled(store, 3)
+    for seen in "121":
+        branch(store, b"from %s\n" % seen.encode(), seen) if seen == "2" else branch(store, b"%d\n" % id(seen), seen)
+    assert [each.revision for each in store.branches(USER)] == ["3", "2b", "3a", "2a"]
+    assert list(store.branches(USER)) == tips(store.log(USER))
+
+
+def test_the_log_has_branches_and_merges_and_is_the_replay_backwards(store):
+    branched(store)
+    log = list(store.log(USER))
+    assert log == [recorded for recorded, _ in store.replay(USER)][::-1]
+    assert [each.revision for each in log] == ["5", "4a", "4", "3a", "2a", "3", "2", "1"]
+    stood: set[str] = set()
+    for each in log:
+        assert not stood & set(each.parents), f"{each.revision} stands after one of {each.parents}"
+        stood.add(each.revision)
+    assert dict(written(store))["3a"] == b"3 or so\n"
+    assert store.verify() == []
+
+
+def test_each_entity_has_branches_of_its_own(store):
+    for entity in (USER, MEMORY, OTHER):
+        filled(store, 2, entity)
+    branch(store, b"of user\n", "1", USER)
+    branch(store, b"of memory\n", "1", MEMORY)
+    assert [each.revision for each in store.branches(USER)] == ["2", "2a"]
+    assert store.read(MEMORY, "2a").data == b"of memory\n"
+    assert [each.revision for each in store.branches(OTHER)] == ["2"]
+    with pytest.raises(UnknownRevisionError):
+        store.read(OTHER, "2a")
+
+
+def test_branches_are_there_after_closing_and_opening_again(kind, tmp_path):
+    store = kind.make(tmp_path)
+    branched(store)
+    before = list(store.replay(USER)), list(store.branches(USER))
+    store = kind.reopen(store, tmp_path)
+    assert (list(store.replay(USER)), list(store.branches(USER))) == before
+    assert branch(store, b"and another\n", "2").revision == "3b"
+    store.close()
+
+
+def test_a_branch_survives_a_long_history_of_heads(store):
+    filled(store, 2)
+    branch(store, b"two\n", "1")
+    for number in range(3, 600):
+        write(store, b"%d\n" % number)
+    assert [each.revision for each in store.branches(USER)] == ["599", "2a"]
+    assert store.read(USER, "2a").data == b"two\n"
+    assert branch(store, b"another\n", "1").revision == "2b"
+    assert branch(store, b"recent\n", "597").revision == "598a"
+    assert store.verify() == []
+
+
+def test_of_threads_that_saw_one_revision_each_keeps_its_text(store):
+    filled(store, 1)
+    answers = []
+
+    def work(name):
+        answers.append(branch(store, f"{name}\n".encode(), "1", agent=name))
+
+    run_all([threading.Thread(target=work, args=(f"t{number}",)) for number in range(6)])
+    assert sorted(answer.revision for answer in answers) == ["2", "2a", "2b", "2c", "2d", "2e"]
+    assert {store.read(USER, answer.revision).data for answer in answers} == {b"t%d\n" % n for n in range(6)}
+
+
+# --- merges ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_merge_has_the_head_and_what_it_merges_as_parents(store):
+    filled(store, 2)
+    branch(store, b"a\n", "1")
+    branch(store, b"b\n", "1")
+    answer = write(store, b"2\na\n", expected="2", merges=("2a", "2b"), op="merge")
+    assert (answer.revision, answer.branch) == ("3", False)
+    assert store.head(USER).parents == ("2", "2a", "2b")
+    assert list(store.branches(USER)) == [store.head(USER)]
+    assert store.read(USER).data == b"2\na\n"
+    assert store.read(USER, "2b").data == b"b\n"
+
+
+def test_a_merge_that_changes_no_byte_is_recorded_too(store):
+    filled(store, 2)
+    branch(store, b"a\n", "1")
+    answer = store.commit(USER, "2", lambda current: current.data, Change(merges=("2a",)))
+    assert (answer.data, answer.revision) == (b"2\n", "3")
+    assert store.read(USER) == answer
+    assert store.head(USER).parents == ("2", "2a")
+    assert [each.revision for each in store.branches(USER)] == ["3"]
+    assert write(store, b"4\n", expected="3").revision == "4"
+    assert store.verify() == []
+
+
+def test_the_name_of_a_merged_branch_is_not_given_again(store):
+    filled(store, 2)
+    branch(store, b"a\n", "1")
+    write(store, b"3\n", merges=("2a",))
+    for number in range(4, 300):
+        write(store, b"%d\n" % number)
+    assert branch(store, b"b\n", "1").revision == "2b"
+    assert store.read(USER, "2a").data == b"a\n"
+
+
+@pytest.mark.parametrize("unknown", ["2b", "7", "0", ""])
+def test_what_is_not_there_cannot_be_merged(store, unknown):
+    filled(store, 2)
+    branch(store, b"a\n", "1")
+    before = list(store.replay(USER))
+    with pytest.raises(UnknownRevisionError):
+        store.commit(USER, "2", never, Change(merges=("2a", unknown)))
+    assert list(store.replay(USER)) == before
+
+
+def test_a_merge_on_an_old_view_is_refused(store):
+    filled(store, 2)
+    branch(store, b"a\n", "1")
+    with pytest.raises(StaleError):
+        store.commit(USER, "1", never, Change(merges=("2a",)))
+
+
+def test_the_retry_of_a_merge_gets_the_first_answer(store):
+    filled(store, 2)
+    branch(store, b"a\n", "1")
+    change = Change(op_id="op-1", request="sha256:asked", merges=("2a",))
+    first = store.commit(USER, "2", lambda current: current.data, change)
+    assert store.commit(USER, "2", never, change) == first
+
+
+# --- whole histories ------------------------------------------------------------------------------------------------
+
+
+def test_a_history_is_taken_over_with_all_that_it_says(kind, store, tmp_path):
+    branched(store)
+    other = another(kind, tmp_path)
+    assert other.bring(USER, store.replay(USER)) == 8
+    assert told(other.replay(USER)) == told(store.replay(USER))
+    assert other.read(USER) == store.read(USER)
+    assert other.peek(USER) == b"5\n"
+    assert [each.revision for each in other.branches(USER)] == [each.revision for each in store.branches(USER)]
+    assert other.verify() == []
+    other.close()
+
+
+def test_a_history_goes_to_another_kind_of_store_and_back(kind, store, tmp_path):
+    branched(store)
+    between, back = MemoryStore(), another(kind, tmp_path)
+    between.bring(USER, store.replay(USER))
+    back.bring(USER, between.replay(USER))
+    assert told(back.replay(USER)) == told(store.replay(USER))
+    back.close()
+
+
+def test_a_long_history_is_taken_over(kind, store, tmp_path):
+    for number in range(700):
+        write(store, b"line\n" * (number % 50) + b"%d\n" % number)
+    other = another(kind, tmp_path)
+    write(other, b"memory\n", MEMORY)
+    assert other.bring(USER, store.replay(USER)) == 700
+    assert told(other.replay(USER)) == told(store.replay(USER))
+    assert other.read(MEMORY).data == b"memory\n"
+    assert other.verify() == []
+    other.close()
+
+
+def test_the_sequences_of_a_history_are_the_stores_own(kind, store, tmp_path):
+    branched(store)
+    other = another(kind, tmp_path)
+    filled(other, 3, MEMORY)
+    other.bring(USER, store.replay(USER))
+    write(other, b"6\n")
+    sequences = [each.sequence for each, _ in other.replay(USER)]
+    assert sequences == sorted(set(sequences))
+    other.close()
+
+
+def test_writing_goes_on_where_a_history_ended(kind, store, tmp_path):
+    branched(store)
+    other = another(kind, tmp_path)
+    other.bring(USER, store.replay(USER))
+    assert write(other, b"6\n", expected="5").revision == "6"
+    assert branch(other, b"or so\n", "1").revision == "2b"
+    assert write(other, b"7\n", merges=("3a", "4a")).revision == "7"
+    with pytest.raises(StaleError):
+        write(other, b"8\n", expected="5")
+    first = branch(other, b"never\n", "1", op_id="op-branch", request="sha256:asked")
+    assert (first.revision, first.data) == ("2a", b"2 or so\n")
+    other = kind.reopen(other, tmp_path / "other")
+    assert [each.revision for each in other.branches(USER)] == ["7", "2b"]
+    assert other.verify() == []
+    other.close()
+
+
+def test_a_history_does_not_go_where_there_is_one(kind, store, tmp_path):
+    filled(store, 2)
+    other = another(kind, tmp_path)
+    write(other, b"mine\n")
+    with pytest.raises(StoreError) as caught:
+        other.bring(USER, store.replay(USER))
+    assert caught.value.code == "not_empty"
+    assert written(other) == [("1", b"mine\n")]
+    other.close()
+
+
+def test_a_history_of_nothing_makes_nothing(store):
+    assert store.bring(USER, []) == 0
+    assert store.head(USER) is None
+    assert list(store.entities()) == []
+
+
+def test_a_history_may_end_with_no_bytes(store):
+    source = MemoryStore()
+    filled(source, 2)
+    write(source, b"")
+    store.bring(USER, source.replay(USER))
+    assert (store.read(USER).data, store.read(USER).revision) == (b"", "3")
+
+
+@pytest.mark.parametrize("kind", kinds(lasting=True))
+def test_a_history_that_breaks_off_leaves_nothing(kind, tmp_path):
+    source, store = MemoryStore(), kind.make(tmp_path)
+    for number in range(600):
+        write(source, b"%d\n" % number)
+
+    def broken():
+        for place, each in enumerate(source.replay(USER)):
+            if place == 550:
+                raise StoreError("the server is gone", code="connection_lost")
+            yield each
+
+    with pytest.raises(StoreError) as caught:
+        store.bring(USER, broken())
+    assert caught.value.code == "connection_lost"
+    assert store.head(USER) is None
+    assert store.peek(USER) == b""
+    assert store.bring(USER, source.replay(USER)) == 600
+    assert store.read(USER).data == b"599\n"
+    assert store.verify() == []
+    store.close()
+
+
+@pytest.mark.parametrize("kind", kinds(lasting=True))
+def test_a_history_whose_bytes_are_not_what_it_says_is_not_taken_over(kind, tmp_path):
+    source, store = MemoryStore(), kind.make(tmp_path)
+    filled(source, 3)
+    history = [(recorded, data.replace(b"2", b"9")) for recorded, data in source.replay(USER)]
+    with pytest.raises(DamagedError):
+        store.bring(USER, history)
+    assert store.head(USER) is None
+    store.close()
+
+
+# --- which entities there are ---------------------------------------------------------------------------------------
+
+
+def test_the_entities_are_those_that_have_a_revision(store):
+    assert list(store.entities()) == []
+    write(store, b"user\n", USER)
+    write(store, b"other\n", OTHER)
+    assert list(store.entities()) == [OTHER, USER]
+    store.bring(MEMORY, store.replay(USER))
+    assert list(store.entities()) == [OTHER, MEMORY, USER]
+
+
+@pytest.mark.parametrize("kind", kinds(lasting=True))
+def test_the_entities_are_known_after_opening_again(kind, tmp_path):
+    store = kind.make(tmp_path)
+    write(store, b"user\n", USER)
+    store = kind.reopen(store, tmp_path)
+    assert list(store.entities()) == [USER]
+    store.close()

@@ -1,0 +1,235 @@
+"""``catmem audit``, ``catmem rollout`` and ``catmem replay``, as they are called."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from tests.golden.case import put
+from tests.unit.service.auditing.audited import make_audited
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+@pytest.fixture
+def place(tmp_path):
+    make_audited(tmp_path / "root")
+    return tmp_path / "root"
+
+
+def add(place, text, *more):
+    return run("add", "--root", place, "-p", "neo", "-c", "work", text, *more)
+
+
+@pytest.fixture
+def used(place):
+    assert add(place, "one").exit_code == 0
+    assert add(place, "two").exit_code == 0
+    assert add(place, "three", "--expected", "1").exit_code == 3
+    return place
+
+
+# --- audit ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_lines_are_told_the_newest_last(used):
+    result = run("audit", "--root", used)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [line.split()[2:] for line in result.stdout.splitlines()] == [
+        ["ok", "neo/user", "put", "person", "0", "->", "1"],
+        ["ok", "neo/user", "put", "person", "1", "->", "2"],
+        ["refused", "neo/user", "put", "person", "1", "->", "-", "stale_prev"],
+    ]
+
+
+def test_options_narrow_what_is_told(used):
+    assert len(run("audit", "--root", used, "--status", "ok", "--since", "1d", "-n", "1").stdout.splitlines()) == 1
+    result = run("audit", "--root", used, "--entity", "neo/memory")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "No operation was recorded that fits.\n")
+    assert len(run("audit", "--root", used, "--entity", "neo/").stdout.splitlines()) == 3
+
+
+def test_an_empty_log_is_told(place):
+    assert run("audit", "--root", place).stderr == "No operation is recorded yet.\n"
+
+
+def test_as_json(used):
+    said = json.loads(run("audit", "--root", used, "--format", "json").stdout)
+    assert [*said["lines"][0]] == [
+        "ts", "entity_id", "op", "agent", "prev_rev", "mem_rev", "status", "reason", "head_rev", "seconds", "note",
+    ]  # fmt: skip
+    assert said["damaged"] == []
+
+
+def test_jsonl_is_the_log_itself(used):
+    assert (
+        run("audit", "--root", used, "--format", "jsonl").stdout_bytes
+        == (used / ".catmem" / "audit.jsonl").read_bytes()
+    )
+
+
+def test_a_summary_counts(used):
+    result = run("audit", "--root", used, "--summary")
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert rows[0] == ["operations", "3"]
+    assert ["status", "ok", "2"] in rows
+    assert ["code", "stale_prev", "1"] in rows
+    assert rows[-1][:2] == ["mean", "time"]
+    said = json.loads(run("audit", "--root", used, "--summary", "--format", "json").stdout)
+    assert said["by_status"] == {"ok": 2, "refused": 1}
+
+
+def test_a_damaged_line_is_told_and_hides_no_other(used):
+    with (used / ".catmem" / "audit.jsonl").open("ab") as file:
+        file.write(b"garbage\n")
+    result = run("audit", "--root", used)
+    assert result.exit_code == 1
+    assert len(result.stdout.splitlines()) == 3
+    assert result.stderr == "warning: line 4 of audit.jsonl is damaged, so it was passed over\n"
+
+
+def test_what_a_terminal_would_act_on_is_written_out(place):
+    run("add", "--root", place, "-p", "\x1b[2J\nnext line", "x")
+    result = run("audit", "--root", place)
+    assert len(result.stdout.splitlines()) == 1
+    assert "\\x1b[2J\\nnext line/user" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--since", "5x"], "is no moment"),
+        (["--since", "2026-13-01"], "is no moment"),
+        (["--since", ""], "is no moment"),
+        (["--since", "999999d"], "is no moment"),
+        (["--since", "1h", "--until", "2h"], "--since is not before --until"),
+        (["--status", "fine"], "is not one of"),
+        (["--follow", "--summary"], "--follow goes with"),
+        (["--follow", "--format", "json"], "--follow goes with"),
+        (["--summary", "--format", "jsonl"], "--summary goes with"),
+        (["-n", "0"], "0 is not in the range"),
+    ],
+)
+def test_wrong_options_are_told(place, arguments, said):
+    result = run("audit", "--root", place, *arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+@pytest.mark.parametrize("moment", ["2026-01-01", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00+02:00", "30m", "1h30m"])
+def test_moments_are_given_in_many_ways(used, moment):
+    assert len(run("audit", "--root", used, "--since", moment).stdout.splitlines()) == 3
+
+
+def test_following_prints_what_comes_until_it_is_stopped(used):
+    command = [sys.executable, "-m", "catmem", "audit", "--follow", "--format", "jsonl", "--root", str(used)]
+    following = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    first = [json.loads(following.stdout.readline()) for _ in range(3)]
+    assert [line["status"] for line in first] == ["ok", "ok", "refused"]
+    (used / ".catmem" / "audit.jsonl").rename(used / ".catmem" / "audit.1.jsonl")
+    assert add(used, "three").exit_code == 0
+    assert json.loads(following.stdout.readline())["mem_rev"] == "3"
+    following.send_signal(signal.SIGINT)
+    out, err = following.communicate()
+    assert (out, err, following.returncode) == (b"", b"", 0)
+
+
+# --- rollout -------------------------------------------------------------------------------------------------------
+
+
+def test_the_mode_and_who_is_in(tmp_path):
+    make_audited(tmp_path, "rollout: {mode: canary, canary: 50}\n")
+    result = run("rollout", "--root", tmp_path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [
+        "rollout is canary: refusals are enforced for 50 % of all entities, by their names; elsewhere they are noted",
+        "boss/user    noted",
+        "boss/memory  noted",
+        "neo/user     enforced",
+        "neo/memory   noted",
+    ]
+
+
+def test_a_bypass_from_its_beginning_to_its_end(used):
+    begun = run("rollout", "bypass", "--reason", "why", "--for", "1h", "--root", used)
+    assert begun.exit_code == 0
+    assert begun.stderr.endswith("Z: why\n")
+    assert run("rollout", "--root", used).stderr == begun.stderr
+    assert add(used, "three", "--expected", "1").exit_code == 0
+    assert run("rollout", "bypass", "--end", "--root", used).stderr == "The bypass is ended.\n"
+    assert run("rollout", "bypass", "--end", "--root", used).stderr == "No bypass was on.\n"
+    said = json.loads(run("rollout", "report", "--format", "json", "--root", used).stdout)
+    assert said["bypassed"]["by_reason"] == {"stale_prev": 1}
+
+
+def test_a_report_tells_what_shadow_mode_let_pass(used):
+    put(used / "catmem.yaml", (used / "catmem.yaml").read_text() + "rollout: {mode: shadow}\n")
+    written = add(used, "three", "--expected", "1")
+    assert written.exit_code == 0
+    assert "this write would have been refused (stale_prev)" in written.output
+    result = run("rollout", "report", "--root", used)
+    assert result.exit_code == 0
+    parts = result.stdout.split("\n\n")
+    assert parts[0].startswith("rollout is shadow: ")
+    assert parts[1].splitlines()[0] == "let pass, and refused if everything were enforced: 1"
+    assert ["code", "stale_prev", "1"] in [line.split() for line in parts[1].splitlines()]
+    assert parts[3].splitlines()[0] == "refused, with a code that a rollout may let pass: 1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["bypass"], "needs --reason and --for"),
+        (["bypass", "--reason", "why"], "needs --reason and --for"),
+        (["bypass", "--reason", "why", "--for", "soon"], "is not a length of time"),
+        (["bypass", "--reason", "why", "--for", "0s"], "lasts 7 days at most"),
+        (["bypass", "--reason", "why", "--for", "8d"], "lasts 7 days at most"),
+        (["bypass", "--reason", " ", "--for", "1h"], "needs a reason"),
+        (["bypass", "--end", "--for", "1h"], "--end goes without"),
+        (["bypas"], "No such command"),
+    ],
+)
+def test_a_wrong_bypass_is_told(place, arguments, said):
+    result = run("rollout", *arguments, *(["--root", str(place)] if arguments[0] == "bypass" else []))
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_a_root_named_before_the_subcommand_is_not_passed_over(place):
+    result = run("rollout", "--root", place, "report")
+    assert result.exit_code == 2
+    assert "Options go behind report." in result.stderr
+
+
+# --- replay ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_replay_says_what_it_rebuilt(used, tmp_path):
+    result = run("replay", "--root", used, "--to", tmp_path / "to")
+    assert result.exit_code == 0
+    assert result.stderr == "2 revisions written\n1 head rebuilt, byte for byte what the store recorded\n"
+    assert (tmp_path / "to" / "neo" / "USER.md").read_bytes() == (used / "homes" / "neo" / "USER.md").read_bytes()
+
+
+def test_a_replay_of_nothing_says_so(place, tmp_path):
+    result = run("replay", "--root", place, "--to", tmp_path / "to")
+    assert (result.exit_code, result.stderr) == (0, "No revision is recorded yet.\n")
+
+
+def test_a_mismatch_is_told_with_exit_status_4(used, tmp_path):
+    path = used / "homes" / "neo" / "USER.md"
+    path.unlink()
+    path.mkdir()
+    result = run("replay", "--root", used, "--to", tmp_path / "to", "--format", "json")
+    assert result.exit_code == 4
+    assert result.stderr.startswith("mismatch: neo/user: what stands there now: rebuilt ")
+    (mismatch,) = json.loads(result.stdout)["mismatches"]
+    assert mismatch["entity"] == "neo/user"

@@ -1,0 +1,45 @@
+"""Conflicts of a merge as a person sees them."""
+
+from __future__ import annotations
+
+from tests.end_to_end.terminal import run, write_root
+
+
+def make_conflict(folder, monkeypatch, here, there):
+    """A root in which two writes on revision 2 of neo/user disagree; each is the arguments of a command."""
+    monkeypatch.chdir(folder)
+    write_root(folder, "on_stale: branch\n")
+    run("add", "-p", "neo", "-c", "rules", "--tag", "created=2026-11-21", "Vendor is Acme.")
+    for arguments in (here, there):
+        run(*arguments, "-p", "neo", "--expected", "2")
+
+
+def test_a_side_that_removed_it_is_not_there(tmp_path, monkeypatch):
+    make_conflict(tmp_path, monkeypatch, ["remove", "Acme"], ["replace", "Acme", "Vendor is Bolt."])
+    lines = run("merge", "neo", status=3).stderr.splitlines()
+    assert lines[1:5] == [
+        "  1. branch 3a in rules: one side changed this entry and the other removed it",
+        "     base:              [created: 2026-11-21] Vendor is Acme.",
+        "     ours (person):     (not there)",
+        "     theirs (person):   [created: 2026-11-21] Vendor is Bolt.",
+    ]
+
+
+def test_lines_stand_below_each_other_and_escapes_are_written_out(tmp_path, monkeypatch):
+    there = ["replace", "Acme", "Vendor is Acme.\nOh\x1b[2J."]
+    make_conflict(tmp_path, monkeypatch, ["replace", "Acme", "Vendor is Core."], there)
+    said = run("merge", "neo", "--interactive", input="q\n", status=3)
+    assert said.stdout.splitlines()[-3:] == [
+        "   theirs (person):   [created: 2026-11-21]",
+        "                      Vendor is Acme.",
+        "                      Oh\\x1b[2J.",
+    ]
+    assert said.stderr == "Nothing was written.\n"
+
+
+def test_different_tags(tmp_path, monkeypatch):
+    first, second = (["replace", "Acme", "--tag", f"domain={name}"] for name in "ab")
+    make_conflict(tmp_path, monkeypatch, first, second)
+    assert "the sides gave this entry different tags" in run("merge", "neo", status=3).stderr
+    assert run("merge", "neo", "--keep-both").stderr.endswith("different tags: both\n")
+    assert "domain: a" in (tmp_path / "homes" / "neo" / "USER.md").read_text()

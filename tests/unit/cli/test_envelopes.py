@@ -1,0 +1,144 @@
+"""``catmem envelope``, ``catmem write``, ``catmem role-hash`` and ``catmem key``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from catmem.service.envelopes.roles import role_hash
+from catmem.service.workspace import Workspace
+from tests.envelopes import make_files
+
+ADD = ("envelope", "-p", "neo", "--as", "neo", "--add", "tea, not coffee", "-c", "talk")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    make_files(tmp_path / "root")
+    monkeypatch.chdir(tmp_path / "root")
+    return tmp_path / "root"
+
+
+def run(*arguments, given=None):
+    return CliRunner().invoke(group, [str(argument) for argument in arguments], input=given)
+
+
+def text(place):
+    return (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
+
+
+def test_from_one_command_to_the_other(place):
+    made = run(*ADD)
+    assert (made.exit_code, made.stdout.count("\n")) == (0, 1)
+    written = run("write", "--envelope", "-", given=made.stdout)
+    assert (written.exit_code, written.stdout) == (
+        0,
+        "written to talk in neo/user (revision 2), 225 of 900 characters\n",
+    ), written.output
+    assert "tea, not coffee" in text(place)
+
+
+def test_from_a_file_as_json(place):
+    (place / "e.json").write_text(run(*ADD, "--format", "json").stdout, encoding="utf-8")
+    said = json.loads(run("write", "--envelope", "e.json", "--format", "json").stdout)
+    assert (said["entity"], said["revision"], said["digest"], said["changed"]) == ("neo/user", "2", None, True)
+    again = run("write", "--envelope", "e.json")
+    assert (again.exit_code, again.stderr) == (0, "this was done before, under the same op_id\n")
+
+
+def test_a_whole_text_from_a_person(place):
+    made = run("envelope", "-p", "neo", "--text", "-", "--alert", given="## Talk\nnothing else\n")
+    refused = run("write", "--envelope", "-", given=made.stdout)
+    assert refused.exit_code == 3
+    assert "error[semantic_collision]" in refused.stderr
+    assert run("write", "--envelope", "-", "--confirm", given=made.stdout).exit_code == 0
+    assert text(place).startswith("## Talk\nnothing else")
+
+
+@pytest.mark.parametrize(
+    ("content", "passes"),
+    [
+        ('[{"action": "remove", "old_text": "no calls"}]', True),
+        (
+            '{"partial": true, "categories": {"talk": [{"body": "short answers", "tags": {"verified_date": "2026-01-01"}}]}}',
+            True,
+        ),
+        ('{"partial": true, "categories": {"rules": []}}', False),
+    ],
+)
+def test_json_content(place, content, passes):
+    made = run("envelope", "-p", "neo", "--as", "neo", "--json", "-", given=content)
+    written = run("write", "--envelope", "-", given=made.stdout)
+    assert (written.exit_code == 0) is passes, written.output
+    assert ("no calls" not in text(place)) is passes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["envelope", "-p", "neo"], 2, "Give one of"),
+        (["envelope", "-p", "neo", "--add", "x", "--text", "catmem.yaml"], 2, "Give one of"),
+        (["envelope", "-p", "neo", "--json", "x.json", "-c", "talk"], 2, "no such file"),
+        (["envelope", "-p", "neo", "--json", "catmem.yaml"], 2, "error[schema]"),
+        (["envelope", "-p", "neo", "--text", "catmem.yaml", "-c", "talk"], 2, "-c goes with --add"),
+        (["envelope", "-p", "nobody", "--add", "x"], 2, "there is no profile 'nobody'"),
+        ([*ADD[:3], "--as", "noe", "--add", "x"], 2, "Did you mean 'neo'?"),
+        ([*ADD, "--signed"], 2, "catmem key new neo makes one."),
+        ([*ADD, "--prev", "latest"], 2, "error[schema]: prev_rev"),
+        ([*ADD, "--op-id", "a b"], 2, "error[schema]: op_id"),
+        (["write"], 2, "--envelope"),
+        (["write", "--envelope", "none.json"], 2, "none.json: no such file"),
+        (["write", "--envelope", "catmem.yaml"], 2, "error[schema]: catmem.yaml:1:1: not JSON"),
+        (["role-hash", "noe"], 2, "Did you mean 'neo'?"),
+        (["key", "new", "noe"], 2, "Did you mean 'neo'?"),
+        (["key", "new", "../neo"], 2, "cannot be the name of an agent"),
+        (["key", "remove", "neo"], 2, "neo has no key"),
+        (["key", "remove", "neo", "k1", "--all"], 2, "exclude each other"),
+    ],
+)
+def test_wrong_input(place, arguments, status, said):
+    result = run(*arguments)
+    assert result.exit_code == status
+    assert said in result.stderr
+    assert result.stdout == ""
+
+
+def test_an_error_as_json(place):
+    result = run("write", "--envelope", "-", "--format", "json", given="{}")
+    assert json.loads(result.stderr)["error"]["code"] == "schema"
+    assert "entity_id" in result.stderr
+
+
+def test_what_a_terminal_would_act_on_is_written_out(place):
+    result = run("write", "--envelope", "-", given=json.dumps({"\x1b[31m": 1}))
+    assert "\x1b" not in result.output
+
+
+def test_role_hash(place):
+    digest = role_hash(Workspace.open(place).profile("neo"))
+    assert run("role-hash", "neo").stdout == f"{digest}\n"
+    said = json.loads(run("role-hash", "neo", "--format", "json").stdout)
+    assert said == {"profile": "neo", "role_hash": digest, "agents": ["neo"]}
+
+
+def test_keys(place):
+    made = json.loads(run("key", "new", "neo", "--format", "json").stdout)
+    assert made["agent"] == "neo"
+    listed = run("key", "list")
+    assert listed.stdout.split()[:3] == ["neo", made["key_id"], "signs"]
+    assert run("key", "list", "boss").stderr == "boss has no key here.\n"
+    envelope = json.loads(run(*ADD).stdout)
+    assert envelope["key_id"] == made["key_id"]
+    assert "signature" not in json.loads(run(*ADD, "--unsigned").stdout)
+    assert run("key", "remove", "neo", made["key_id"]).stdout == f"removed the key {made['key_id']} of neo\n"
+    refused = run("write", "--envelope", "-", given=json.dumps(envelope))
+    assert (refused.exit_code, "error[bad_signature]" in refused.stderr) == (2, True)
+
+
+def test_who_has_to_sign_is_told_so(place):
+    (place / "catmem.yaml").write_text("signing: {required: true}\n", encoding="utf-8")
+    assert "catmem key new neo makes a key." in run(*ADD).stderr

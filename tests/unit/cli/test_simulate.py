@@ -1,0 +1,72 @@
+"""``catmem simulate``; the races themselves: tests/end_to_end/test_stale_story.py."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+
+SMALL = ["--agents", "3", "--writes", "12", "--entities", "2"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, ["simulate", *arguments])
+
+
+def test_both_races_stand_side_by_side(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    result = run(*SMALL)
+    assert result.exit_code == 0
+    rows = {line[:31].strip(): line[31:].split() for line in result.stdout.splitlines()}
+    assert rows["writes acknowledged"] == ["12", "12"]
+    assert rows["silent overwrites"][1] == "0"
+    assert rows["the log gives the same heads"] == ["yes", "yes"]
+    assert rows["kappa between the agents"][1] == "1.000"
+    assert "3 agents, 12 writes, 2 files, in files" in result.stderr
+    assert list(tmp_path.iterdir()) == []  # nothing of it stays
+
+
+def test_agents_may_share_a_process():
+    said = json.loads(run(*SMALL, "--processes", "1", "--format", "json").stdout)
+    assert (said["processes"], said["guarded"]["acknowledged"], said["guarded"]["silent_overwrites"]) == (1, 12, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--agents", "0"], "agents is from 1 to 1,000"),
+        (["--writes", "0"], "writes is from 1 to 1,000,000"),
+        (["--entities", "0"], "entities is from 1"),
+        (["--processes", "65"], "processes is from 1 to 64"),
+        (["--think", "-1"], "thinking takes"),
+        (["--think", "nan"], "thinking takes"),
+        (["--store", "files", "--store", "files"], "each shard is a store of its own"),
+    ],
+)
+def test_a_plan_that_cannot_be_carried_out_is_refused(arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert f"error[bad_trial]: {message}" in result.stderr
+
+
+def test_what_names_no_store_is_refused():
+    result = run("--store", "mysql://host/db")
+    assert (result.exit_code, "error[bad_store]" in result.stderr) == (2, True)
+
+
+def test_a_database_that_exists_is_left_alone(tmp_path):
+    path = tmp_path / "mine.db"
+    path.write_bytes(b"mine")
+    result = run("--store", f"sqlite:///{path}", *SMALL)
+    assert (result.exit_code, "error[not_empty]" in result.stderr) == (4, True)
+    assert path.read_bytes() == b"mine"
+
+
+def test_a_server_that_is_not_there_is_told_without_the_password():
+    result = run("--store", "postgresql://me:hush@127.0.0.1:1/x", *SMALL)
+    assert (result.exit_code, "error[not_available]" in result.stderr) == (4, True)
+    assert "hush" not in result.output

@@ -1,0 +1,128 @@
+"""``catmem store``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from catmem.service.store_names import shown_store
+from tests.golden.case import put
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A root with two revisions of one file, and one of another that no store has seen."""
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "{}\n")
+    for text in ("One.", "Two."):
+        assert run("add", text, "-p", "neo", "--root", tmp_path).exit_code == 0
+    put(tmp_path / "homes" / "neo" / "MEMORY.md", "by hand\n")
+    return tmp_path
+
+
+def test_info(root):
+    result = run("store", "info", "--root", root)
+    assert [line.split() for line in result.stdout.splitlines()] == [
+        ["entity", "head", "revisions", "branches"],
+        ["neo/user", "2", "2", "-"],
+    ]
+    assert "store: files" in result.stderr
+
+
+def test_info_as_json(root):
+    assert json.loads(run("store", "info", "--root", root, "--format", "json").stdout) == {
+        "store": "files",
+        "entities": [{"entity": "neo/user", "head": "2", "revisions": 2, "branches": []}],
+    }
+
+
+def test_info_of_an_empty_root(tmp_path):
+    result = run("store", "info", "--root", tmp_path)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "No entity has a revision yet." in result.stderr
+
+
+def test_a_dry_run_of_a_copy(root):
+    result = run("store", "copy", "files", "sqlite:///new.db", "--dry-run", "--root", root)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "would be copied  neo/memory  1 revision   head 1, adopted",
+        "would be copied  neo/user    2 revisions  head 2",
+    ]
+    assert result.stderr.splitlines() == [
+        "adopted: what others wrote, and no record of the source has, is the last revision of the copy",
+        "Nothing was written.",
+    ]
+    assert not (root / "new.db").exists()
+
+
+def test_a_copy_says_what_to_do_next(root):
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    result = run("store", "copy", "files", "sqlite:///new.db", "--root", root)
+    assert result.exit_code == 0, result.output
+    assert [line.split()[:2] for line in result.stdout.splitlines()] == [
+        ["copied", "neo/memory"],
+        ["copied", "neo/user"],
+    ]
+    assert "let catmem.yaml say `store: sqlite:///new.db`" in result.stderr
+    assert "catmem.seed.lock" in result.stderr
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_second_copy_says_that_it_is_there(root):
+    run("store", "copy", "files", "sqlite:///new.db", "--root", root)
+    said = json.loads(run("store", "copy", "files", "sqlite:///new.db", "--root", root, "--format", "json").stdout)
+    assert (said["from"], said["to"], said["dry_run"]) == ("files", "sqlite:///new.db", False)
+    assert [each["outcome"] for each in said["entities"]] == ["already there", "already there"]
+
+
+def test_a_copy_over_another_history_is_refused(root):
+    run("store", "copy", "files", "sqlite:///new.db", "--root", root)
+    run("add", "Three.", "-p", "neo", "--root", root)
+    result = run("store", "copy", "files", "sqlite:///new.db", "--root", root)
+    assert result.exit_code == 4
+    assert "error[not_empty]: neo/user: the target has the beginning of this history, and the source" in result.stderr
+
+
+def test_there_may_be_nothing_to_copy(tmp_path):
+    result = run("store", "copy", "files", "sqlite:///new.db", "--root", tmp_path)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "There is nothing to copy" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["files", "mysql://host/db"], "bad_store"),
+        (["files", "files"], "same_store"),
+        (["sqlite:///none.db", "files"], "missing"),
+    ],
+)
+def test_a_mistake_is_told(root, arguments, code):
+    result = run("store", "copy", *arguments, "--root", root)
+    assert result.exit_code == 2
+    assert f"error[{code}]" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("where", "shown"),
+    [
+        ("files", "files"),
+        ("sqlite:///a@b.db", "sqlite:///a@b.db"),
+        ("postgresql://host/db", "postgresql://host/db"),
+        ("postgresql://me@host/db", "postgresql://me@host/db"),
+        ("postgresql://me:secret@host/db", "postgresql://me@host/db"),
+        ("postgresql://me:sec@ret@host/db", "postgresql://me@host/db"),
+        ("postgresql://host/db?user=me&password=secret", "postgresql://host/db?user=me&password=***"),
+        ("postgresql://host/db?sslpassword=secret&x=1", "postgresql://host/db?sslpassword=***&x=1"),
+    ],
+)
+def test_no_password_is_shown(where, shown):
+    assert shown_store(where) == shown

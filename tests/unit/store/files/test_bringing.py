@@ -1,0 +1,159 @@
+"""A history from another store becomes a file and its journal: whole, or to be gone on with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from catmem.errors import DamagedError, StoreError
+from catmem.store.contract import EXTERNAL, Change
+from catmem.store.files import folder as folder_module
+from catmem.store.files.folder import Place
+from catmem.store.files.journal import Journal
+from catmem.store.files.journal_disk import Folder as JournalFolder
+from catmem.store.files.store import FileStore
+from catmem.store.memory import MemoryStore
+
+ENTITY = "neo/user"
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "USER.md"
+
+
+@pytest.fixture
+def store(file):
+    opened = FileStore(lambda entity: Place(file.parent, (), f"{entity[4:].upper()}.md"), [ENTITY])
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def small_segments(monkeypatch):
+    class Small(Journal):
+        def __init__(self, system, folder, where):
+            super().__init__(system, folder, where, segment_records=4)
+
+    monkeypatch.setattr(folder_module, "Journal", Small)
+
+
+@pytest.fixture
+def source():
+    """Nine heads; two branches, of which the second is the newest of all."""
+    made = MemoryStore()
+    for number in range(1, 10):
+        made.commit(ENTITY, None, lambda _, number=number: b"%d\n" % number, Change())
+        if number in {3, 9}:
+            made.commit(ENTITY, "2", lambda _, n=number: b"mine %d\n" % n, Change(on_stale="branch", agent="neo"))
+    return made
+
+
+def names(store):
+    return [recorded.revision for recorded, _ in store.replay(ENTITY)]
+
+
+ALL = ["1", "2", "3", "3a", "4", "5", "6", "7", "8", "9", "3b"]
+
+
+def test_the_file_is_the_head_and_outsiders_may_write_to_it_at_once(store, source, file):
+    assert store.bring(ENTITY, source.replay(ENTITY)) == len(ALL)
+    assert file.read_bytes() == b"9\n"
+    with file.open("ab") as outsider:
+        outsider.write(b"by hand\n")
+    assert store.commit(ENTITY, None, lambda current: current.data + b"mine\n", Change()).adopted == "10"
+    assert file.read_bytes() == b"9\nby hand\nmine\n"
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("there", [b"", b"9\n"], ids=["empty", "the head's bytes"])
+def test_a_file_that_says_nothing_else_may_be_there(store, source, file, there):
+    file.write_bytes(there)
+    store.bring(ENTITY, source.replay(ENTITY))
+    assert (file.read_bytes(), store.read(ENTITY).revision) == (b"9\n", "9")
+    assert store.commit(ENTITY, "9", lambda _: b"10\n", Change()).revision == "10"
+
+
+def test_a_file_with_a_text_of_its_own_is_left_alone(store, source, file):
+    file.write_bytes(b"by hand\n")
+    with pytest.raises(StoreError) as caught:
+        store.bring(ENTITY, source.replay(ENTITY))
+    assert (caught.value.code, caught.value.path) == ("not_empty", str(file))
+    assert file.read_bytes() == b"by hand\n"
+    assert store.head(ENTITY) is None
+    left = [path.name for part in ("journal", "tmp", "gen") for path in (file.parent / ".catmem" / part).iterdir()]
+    assert left == []
+
+
+@pytest.mark.parametrize("wrong", [{"revision": "8A"}, {"revision": "../1"}, {"timestamp": "noon"}])
+def test_what_no_journal_could_hold_is_not_taken_over(store, source, wrong):
+    history = [(replace(recorded, **wrong), data) for recorded, data in source.replay(ENTITY)]
+    with pytest.raises(DamagedError):
+        store.bring(ENTITY, history)
+    assert store.head(ENTITY) is None
+    assert store.verify() == []
+
+
+def test_other_files_of_the_folder_are_as_they_were(store, source, small_segments):
+    for number in range(6):
+        store.commit("neo/memory", None, lambda _, number=number: b"%d\n" % number, Change())
+    before = list(store.replay("neo/memory"))
+    store.bring(ENTITY, source.replay(ENTITY))
+    assert list(store.replay("neo/memory")) == before
+    assert store.commit("neo/memory", "6", lambda _: b"7\n", Change()).revision == "7"
+    assert store.verify() == []
+
+
+def test_what_an_outsiders_record_says_is_still_to_be_done_is_not_done_here(store, file):
+    """In a file store a record that ends with this note is finished by the next write; this one was written elsewhere."""
+    source = MemoryStore()
+    source.commit(ENTITY, None, lambda _: b"one\n", Change())
+    source.commit(ENTITY, None, lambda _: b"two\n", Change(agent=EXTERNAL, op="adopt", note={"merge_with": "1"}))
+    store.bring(ENTITY, source.replay(ENTITY))
+    assert store.commit(ENTITY, "2", lambda _: b"three\n", Change()).revision == "3"
+    assert file.read_bytes() == b"three\n"
+
+
+class TestAStopWhileSegmentsGetTheirNames:
+    """The one moment in which a part of a history can stay."""
+
+    @pytest.fixture(autouse=True)
+    def stopped(self, store, source, small_segments, monkeypatch):
+        named = []
+
+        def unstage(folder, name):
+            if len(named) == 1:
+                raise KeyboardInterrupt
+            named.append(name)
+            return really(folder, name)
+
+        really = JournalFolder.unstage
+        monkeypatch.setattr(JournalFolder, "unstage", unstage)
+        with pytest.raises(KeyboardInterrupt):
+            store.bring(ENTITY, source.replay(ENTITY))
+        monkeypatch.setattr(JournalFolder, "unstage", really)
+        store.close()
+
+    def test_is_told_by_fsck(self, store, file):
+        (fault,) = store.verify()
+        assert (fault.code, fault.path, fault.damage) == ("half_brought", str(file), True)
+        assert names(store) == ALL[:4]
+        assert not file.exists()
+
+    def test_is_gone_on_from_by_the_same_history(self, store, source, file):
+        assert store.bring(ENTITY, source.replay(ENTITY)) == len(ALL)
+        assert (names(store), file.read_bytes(), store.verify()) == (ALL, b"9\n", [])
+
+    def test_is_not_gone_on_from_by_another_history(self, store):
+        other = MemoryStore()
+        other.commit(ENTITY, None, lambda _: b"other\n", Change())
+        with pytest.raises(StoreError) as caught:
+            store.bring(ENTITY, other.replay(ENTITY))
+        assert caught.value.code == "not_empty"
+        assert names(store) == ALL[:4]
+
+    def test_leaves_an_entity_that_can_be_written_to(self, store, file):
+        assert store.commit(ENTITY, None, lambda _: b"new\n", Change()).revision == "5"
+        assert file.read_bytes() == b"new\n"
+        assert [fault for fault in store.verify() if fault.damage] == []

@@ -1,0 +1,256 @@
+"""What a direct SQL client does to the rows: seen at once, taken in first, refused where it must be, never lost."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from catmem.errors import DriftError, StaleError
+from catmem.model.document import parse
+from catmem.store.contract import EXTERNAL, Change
+from tests.unit.store.sql.clients import shell
+
+USER, OTHER = "trinity/user", "neo/user"
+TEXT = b"## Rules\n[created: 2026-11-21] one\n\xc2\xa7\ntwo\n\n## Projects\nthree\n"
+
+
+def put(store, data=TEXT, entity=USER, expected=None, **change):
+    return store.commit(entity, expected, lambda _: data, Change(**change))
+
+
+def add(store, line, expected=None, entity=USER, **change):
+    return store.commit(entity, expected, lambda current: current.data + line, Change(**change))
+
+
+def bodies(store, entity=USER):
+    return [entry.body for entry in parse(store.read(entity).data).entries]
+
+
+def copies(folder):
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("memory.bak.*.json"))]
+
+
+INSERT = "INSERT INTO user_memories (entity, category, content) VALUES ('trinity/user', 'rules', 'theirs')"
+CHANGES = {
+    "insert": (INSERT, ["one", "two", "theirs", "three"]),
+    "insert of a new category": (INSERT.replace("'rules'", "'Big Plans'"), ["one", "two", "three", "theirs"]),
+    "update of a text": ("UPDATE user_memories SET content = 'new' WHERE content = 'two'", ["one", "new", "three"]),
+    "delete": ("DELETE FROM user_memories WHERE content = 'one'", ["two", "three"]),
+    "delete of all": ("DELETE FROM user_memories", []),
+    "move to another category": (
+        "UPDATE user_memories SET category = 'projects' WHERE content = 'one'",
+        ["two", "three", "one"],
+    ),
+    "insert before the first": (
+        INSERT.replace("content)", "content, position)").replace("'theirs')", "'theirs', 1)"),
+        ["one", "two", "theirs", "three"],
+    ),
+    "insert between": (
+        INSERT.replace("content)", "content, position)").replace("'theirs')", "'theirs', 1500000000)"),
+        ["one", "theirs", "two", "three"],
+    ),
+    "another order": ("UPDATE user_memories SET position = 1 WHERE content = 'two'", ["two", "one", "three"]),
+    "tags": ("""UPDATE user_memories SET tags = '{"domain": ["it"]}' WHERE content = 'two'""", ["one", "two", "three"]),
+}
+
+
+@pytest.mark.parametrize(("statement", "after"), CHANGES.values(), ids=CHANGES)
+def test_a_change_is_read_at_once_and_recorded_by_the_next_write(store, client, statement, after):
+    put(store)
+    client.run(statement)
+    read = store.read(USER)
+    assert read.revision is None
+    assert bodies(store) == after
+    done = add(store, b"\n\xc2\xa7\nmine\n")
+    assert (done.revision, done.adopted) == ("3", "2")
+    assert bodies(store) == [*after, "mine"]
+    assert store.read(USER, "2").data == read.data
+    assert [(each.op, each.agent) for each in store.log(USER)] == [
+        ("put", "person"),
+        ("adopt", EXTERNAL),
+        ("put", "person"),
+    ]
+    assert store.verify() == []
+
+
+def test_truncate_is_noticed(store, client):
+    if client.kind == "sqlite":
+        pytest.skip("SQLite has no such statement")
+    put(store)
+    put(store, entity=OTHER)
+    client.run("TRUNCATE user_memories")
+    assert (bodies(store), bodies(store, OTHER)) == ([], [])
+    assert add(store, b"mine\n").adopted == "2"
+
+
+def test_what_nobody_touched_keeps_its_bytes(store, client):
+    text = b"# Title\r\n\r\n##  Rules ##\r\n  one  \r\n\xc2\xa7\r\n\r\ntwo\r\n"
+    put(store, text)
+    client.run("UPDATE user_memories SET content = 'new' WHERE content = 'two'")
+    assert store.read(USER).data == text.replace(b"two", b"new")
+
+
+def test_a_change_that_is_taken_back_is_none(store, client):
+    put(store)
+    client.run("UPDATE user_memories SET content = 'x' WHERE content = 'two'")
+    client.run("UPDATE user_memories SET content = 'two' WHERE content = 'x'")
+    assert store.read(USER).revision == "1"
+    assert add(store, b"mine\n", "1").adopted is None
+    assert store.verify() == []
+
+
+def test_a_row_that_goes_to_another_entity_is_noticed_in_both(store, client):
+    put(store)
+    put(store, b"## Rules\nhers\n", OTHER)
+    client.run("UPDATE user_memories SET entity = 'neo/user' WHERE content = 'one'")
+    assert bodies(store) == ["two", "three"]
+    assert bodies(store, OTHER) == ["hers", "one"]
+    assert (add(store, b"", entity=USER).adopted, add(store, b"", entity=OTHER).adopted) == ("2", "2")
+
+
+def test_rows_of_an_entity_that_catmem_never_wrote_are_its_first_revision(store, client):
+    put(store, entity=OTHER)
+    client.run(INSERT)
+    assert bodies(store) == ["theirs"]
+    done = add(store, b"\n\xc2\xa7\nmine\n")
+    assert (done.revision, done.adopted) == ("2", "1")
+    assert bodies(store) == ["theirs", "mine"]
+
+
+# --- who may go on ---
+
+
+def test_a_caller_with_a_view_is_refused_once_with_a_copy_of_the_rows(store, client, folder):
+    seen = put(store)
+    client.run(INSERT)
+    with pytest.raises(DriftError) as caught:
+        add(store, b"mine\n", seen.revision)
+    error = caught.value
+    assert (error.code, error.expected, error.found) == ("drift", "1", "2")
+    assert error.drift_backup is not None
+    (copy,) = copies(folder)
+    assert [entry["content"] for entry in copy["entries"]] == ["one", "two", "three", "theirs"]
+    assert copy["generation_actual"] == copy["generation_observed"] + 1
+    assert copy["timestamp"].endswith("Z")
+    assert add(store, b"mine\n", error.found).revision == "3"
+
+
+def test_many_refusals_after_one_change_keep_one_copy(store, client, folder):
+    seen = put(store)
+    client.run(INSERT)
+    for number in range(4):
+        with pytest.raises(DriftError) as caught:
+            add(store, b"mine\n", seen.revision)
+        assert caught.value.drift_backup
+        add(store, b"ours %d\n" % number)
+    assert len(copies(folder)) == 1
+
+
+def test_on_drift_refuse_refuses_a_caller_without_a_view_too(store, client):
+    put(store)
+    client.run(INSERT)
+    with pytest.raises(DriftError):
+        add(store, b"mine\n", on_drift="refuse")
+    assert bodies(store) == ["one", "two", "theirs", "three"]
+    assert add(store, b"mine\n", on_drift="refuse").revision == "3"
+
+
+def test_a_caller_without_a_view_is_told_what_there_was_before(store, client):
+    put(store)
+    client.run(INSERT)
+    seen = []
+    store.commit(USER, None, lambda current: seen.append(current) or current.data, Change())
+    assert seen[0].base == TEXT
+    assert b"theirs" in seen[0].data
+
+
+def test_a_stale_caller_in_branch_mode_gets_a_branch_beside_what_others_wrote(store, client):
+    seen = put(store)
+    client.run(INSERT)
+    done = add(store, b"\n\xc2\xa7\nmine\n", seen.revision, on_stale="branch")
+    assert (done.revision, done.branch) == ("2a", True)
+    assert bodies(store) == ["one", "two", "theirs", "three"]
+    assert [each.revision for each in store.branches(USER)] == ["2", "2a"]
+
+
+@pytest.mark.parametrize("error", [ValueError, StaleError, KeyboardInterrupt])
+def test_what_others_wrote_is_recorded_though_the_update_fails(store, client, error):
+    put(store)
+    client.run(INSERT)
+
+    def update(_):
+        raise error("no")
+
+    with pytest.raises(error):
+        store.commit(USER, None, update, Change())
+    assert [each.agent for each in store.log(USER)] == [EXTERNAL, "person"]
+    assert store.read(USER).revision == "2"
+
+
+# --- rows that are no entries ---
+
+BAD = {
+    "tags that are no JSON": ("UPDATE user_memories SET tags = '{oops'", "sqlite"),
+    "tags that are no object": ("UPDATE user_memories SET tags = '[1]'", ""),
+    "no content": ("UPDATE user_memories SET content = ' ', tags = '{}'", ""),
+    "no category": ("UPDATE user_memories SET category = '!!!'", ""),
+    "a NUL": ("UPDATE user_memories SET content = 'a' || char(0) || 'b'", "sqlite"),
+    "not UTF-8": ("UPDATE user_memories SET content = CAST(x'ff41' AS TEXT)", "sqlite"),
+    "bytes": ("UPDATE user_memories SET content = x'ff41'", "sqlite"),
+}
+
+
+@pytest.mark.parametrize(("statement", "only"), BAD.values(), ids=BAD)
+def test_rows_that_are_no_entries_are_refused_until_they_are_mended(store, client, folder, statement, only):
+    if only and client.kind != only:
+        pytest.skip(f"{client.kind} refuses this by itself")
+    put(store)
+    client.run(f"{statement} WHERE content = 'two'")
+    assert bodies(store) == ["one", "two", "three"]
+    assert [(fault.code, fault.path) for fault in store.verify()] == [("bad_rows", f"{client.kind}:{USER}")]
+    for _ in range(2):
+        with pytest.raises(DriftError) as caught:
+            add(store, b"mine\n")
+        assert caught.value.code == "bad_rows"
+        assert caught.value.drift_backup
+    assert len(copies(folder)) == 1
+    assert len(list(store.log(USER))) == 1
+    client.run("UPDATE user_memories SET content = 'mended', tags = '{}', category = 'rules' WHERE id = 2")
+    assert add(store, b"").adopted == "2"
+    assert bodies(store) == ["one", "mended", "three"]
+
+
+# --- SQLite's REPLACE ---
+
+REPLACES = {
+    "replace": "REPLACE INTO user_memories (id, entity, category, content) VALUES (1, 'neo/user', 'rules', 'theirs')",
+    "insert or replace": (
+        "INSERT OR REPLACE INTO user_memories (id, entity, category, content) VALUES (1, 'neo/user', 'rules', 'theirs')"
+    ),
+    "update or replace": "UPDATE OR REPLACE user_memories SET id = 1 WHERE content = 'hers'",
+    "by rowid": "UPDATE OR REPLACE user_memories SET rowid = 1 WHERE content = 'hers'",
+}
+
+
+@pytest.mark.parametrize("recursive", ["ON", "OFF"])
+@pytest.mark.parametrize("statement", REPLACES.values(), ids=REPLACES)
+def test_the_row_that_a_replace_takes_away_is_noticed(store, client, recursive, statement):
+    if client.kind != "sqlite":
+        pytest.skip("PostgreSQL has no such statement")
+    put(store)
+    put(store, b"## Rules\nhers\n", OTHER)
+    shell(client.path, f"PRAGMA recursive_triggers = {recursive};", f"{statement};")
+    assert bodies(store) == ["two", "three"]
+    assert bodies(store, OTHER) == (["hers"] if "UPDATE" in statement else ["hers", "theirs"])
+    assert add(store, b"\n").adopted == "2"
+    assert [fault for fault in store.verify() if fault.damage] == []
+
+
+def test_the_meta_row_survives_a_replace(store, client):
+    if client.kind != "sqlite":
+        pytest.skip("PostgreSQL has no such statement")
+    put(store)
+    shell(client.path, "REPLACE INTO user_memories (entity, category, content) VALUES ('trinity/user', 'rules', 'x');")
+    assert store.head(USER).revision == "1"
+    assert bodies(store) == ["one", "two", "x", "three"]

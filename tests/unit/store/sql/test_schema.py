@@ -1,0 +1,101 @@
+"""The versions of the tables, and what is in the way of them."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy.dialects import postgresql, sqlite
+
+from catmem.errors import StoreError
+from catmem.model.document import parse
+from catmem.service.rows import RowCodec
+from catmem.store.contract import Change
+from catmem.store.sql.schema import definitions
+from catmem.store.sql.store import SqlStore
+from catmem.store.sql.tables import SCHEMA_VERSION
+
+USER = "trinity/user"
+
+
+def add(store, line=b"## A\nx\n"):
+    return store.commit(USER, None, lambda current: current.data + line, Change())
+
+
+def version_1(client):
+    """Make the tables as version 1 had them: `memory_meta` did not say when an entity was last written."""
+    dialect = (sqlite if client.kind == "sqlite" else postgresql).dialect()
+    for statement in definitions(dialect):
+        client.run(re.sub(r",\s*updated_at TEXT", "", statement))
+    client.run("INSERT INTO catmem_schema (version, store) VALUES (1, 'a name')")
+
+
+def columns(client):
+    return [each[0] for each in client._connection.execute("SELECT * FROM memory_meta").description]
+
+
+def test_reading_makes_no_tables_and_no_file(store, client, tmp_path):
+    assert store.peek(USER) == b""
+    assert list(store.log(USER)) == list(store.entities()) == list(store.branches(USER)) == store.verify() == []
+    assert list(store.anchors()) == []
+    assert list(tmp_path.glob("*.db*")) == []
+    with pytest.raises(Exception, match=r"no such table|does not exist"):
+        client.run("SELECT * FROM user_memories")
+
+
+def test_tables_of_version_1_are_read_as_they_are_and_brought_here_by_a_write(store, client):
+    version_1(client)
+    assert store.peek(USER) == b""
+    assert client.run("SELECT version FROM catmem_schema") == [(1,)]
+    assert "updated_at" not in columns(client)
+    add(store)
+    assert client.run("SELECT version, store FROM catmem_schema") == [(SCHEMA_VERSION, "a name")]
+    ((said,),) = client.run("SELECT updated_at FROM memory_meta")
+    assert said == store.head(USER).timestamp
+    assert store.verify() == []
+
+
+def test_a_migration_fills_in_what_is_new(store, client):
+    version_1(client)
+    client.run(
+        "INSERT INTO mem_log (entity, sequence, revision, parents, timestamp, op, agent, op_id, digest, size, note, "
+        "depth, data, chain) VALUES ('neo/user', 1, '1', '[]', '2026-01-01T00:00:00.000000Z', 'put', 'person', 'x', "
+        "'', 0, '{}', 0, '', '')"
+    )
+    client.run("INSERT INTO memory_meta (entity, revision, sequence, head) VALUES ('neo/user', 1, 1, 1)")
+    add(store)
+    assert client.run("SELECT updated_at FROM memory_meta WHERE entity = 'neo/user'") == [
+        ("2026-01-01T00:00:00.000000Z",)
+    ]
+
+
+@pytest.mark.parametrize("act", [lambda store: store.peek(USER), add, lambda store: list(store.log(USER))])
+def test_tables_of_a_newer_catmem_are_not_touched(store, client, url, folder, act):
+    add(store)
+    client.run("UPDATE catmem_schema SET version = version + 1")
+    before = client.run("SELECT * FROM memory_meta")
+    newer = SqlStore(url, RowCodec(parse), folder=folder)
+    with pytest.raises(StoreError) as caught:
+        act(newer)
+    newer.close()
+    assert caught.value.code == "newer_schema"
+    assert "Nothing was touched" in caught.value.hint
+    assert client.run("SELECT * FROM memory_meta") == before
+
+
+def test_tables_of_somebody_else_are_not_taken_over(store, client):
+    client.run("CREATE TABLE user_memories (what TEXT)")
+    client.run("INSERT INTO user_memories VALUES ('mine')")
+    with pytest.raises(StoreError, match="user_memories"):
+        add(store)
+    assert client.run("SELECT * FROM user_memories") == [("mine",)]
+
+
+def test_many_who_write_first_make_the_tables_once(url, folder):
+    stores = [SqlStore(url, RowCodec(parse), folder=folder) for _ in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(add, stores))
+    assert stores[0].head(USER).revision == "6"
+    for each in stores:
+        each.close()

@@ -1,0 +1,130 @@
+"""Looking over, mending, anchoring and forgetting."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.store.contract import Change
+from catmem.store.lasting import Erasure
+
+USER = "trinity/user"
+SECRET = b"hunter2"
+
+
+def put(store, data, expected=None, **change):
+    return store.commit(USER, expected, lambda _: data, Change(**change))
+
+
+def filled(store, number=70):
+    for count in range(number):
+        put(store, b"## A\nfact %d\n\xc2\xa7\n%s\n" % (count, SECRET if 10 < count < 60 else b"plain"))
+    put(store, b"## A\nbranch hunter2\n", "30", on_stale="branch")
+    put(store, b"## A\nlast\n")
+
+
+def redact(data):
+    return data.replace(SECRET, b"*")
+
+
+TAMPERING = {
+    "a text": ("UPDATE mem_log SET data = '!' WHERE sequence = 5", "log_damaged"),
+    "other bytes": ("UPDATE mem_log SET data = '\\x21' WHERE sequence = 5", "log_damaged"),
+    "an agent": ("UPDATE mem_log SET agent = 'somebody' WHERE sequence = 5", "log_damaged"),
+    "a record that is gone": ("DELETE FROM mem_log WHERE sequence = 5", "log_damaged"),
+    "a tail that is gone": ("DELETE FROM mem_log WHERE sequence > 60", "log_end"),
+    "a branch that is gone": ("DELETE FROM mem_branches", "branches_differ"),
+    "rows that nothing counted": ("UPDATE memory_meta SET recorded = generation + 1, generation = generation + 1", ""),
+}
+
+
+@pytest.mark.parametrize(("statement", "code"), TAMPERING.values(), ids=TAMPERING)
+def test_tampering_is_found(store, client, statement, code):
+    filled(store)
+    assert store.verify() == []
+    client.run(statement)
+    assert [fault.code for fault in store.verify()] == ([code] if code else [])
+
+
+def test_rows_that_differ_though_nothing_counted_it_are_found_and_mended(store, client):
+    filled(store)
+    client.run("UPDATE user_memories SET content = 'theirs'")
+    client.run("UPDATE memory_meta SET recorded = generation")
+    client.run("DELETE FROM mem_branches")
+    assert {fault.code: fault.repairable for fault in store.verify()} == {"rows_differ": True, "branches_differ": True}
+    assert len(store.mend()) == 2
+    assert store.verify() == []
+    assert client.run("SELECT content FROM user_memories") == [("last",)]
+    assert store.mend() == []
+
+
+def test_an_anchor_is_held_until_the_log_is_another(store, client):
+    filled(store)
+    ((place, anchor),) = store.anchors()
+    assert str(place) == f"{client.kind}:{USER}"
+    put(store, b"## A\nmore\n")
+    assert store.holds(anchor)
+    client.run("UPDATE mem_log SET chain = 'x' WHERE sequence = 72")
+    assert not store.holds(anchor)
+    assert not store.holds({**anchor, "store": "other/trinity/user"})
+
+
+def test_erased_text_is_nowhere_and_the_log_still_verifies(store, client, folder, tmp_path):
+    filled(store)
+    client.run("UPDATE user_memories SET content = 'theirs hunter2'")
+    put(store, b"## A\nlast\n")
+    before = [(recorded.revision, redact(data)) for recorded, data in store.replay(USER)]
+    erased = store.erase(USER, redact)
+    assert erased.revisions == 51
+    assert [(recorded.revision, data) for recorded, data in store.replay(USER)] == before
+    assert store.verify() == []
+    assert list(folder.glob("memory.bak.*")) == []
+    assert put(store, b"## A\nnext\n").revision == "74"
+    if client.kind == "sqlite":
+        client.close()
+        store.close()
+        assert [path.name for path in tmp_path.glob("memory.db*") if SECRET in path.read_bytes()] == []
+        assert erased.left == ()
+    else:
+        assert [str(left.path) for left in erased.left] == [f"postgresql:{USER}"]
+
+
+def test_erasing_nothing_changes_nothing(store):
+    filled(store, 40)
+    before = list(store.replay(USER))
+    assert store.erase(USER, Erasure.of(lambda data: data)).revisions == 0
+    assert list(store.replay(USER)) == before
+
+
+def test_what_is_kept_are_the_copies_of_rows(store, client, folder):
+    put(store, b"## A\none\n")
+    client.run("UPDATE user_memories SET content = 'theirs'")
+    put(store, b"## A\ntwo\n")
+    (kept,) = store.kept(USER)
+    assert kept.path.parent == folder
+    assert (kept.file, b"theirs" in kept.data) == (USER, True)
+    assert list(store.kept("neo/user")) == []
+
+
+def test_a_listener_hears_of_commits(store, client):
+    if client.kind == "sqlite":
+        pytest.skip("SQLite does not tell")
+    put(store, b"## A\nbefore\n")
+    heard = store.listen(20)
+
+    import threading
+
+    stop = threading.Event()
+
+    def write():
+        number = 0
+        while not stop.wait(0.02):
+            number += 1
+            put(store, b"## A\n%d\n" % number)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    entity, revision = next(heard)
+    stop.set()
+    writer.join()
+    heard.close()
+    assert (entity, int(revision) > 1) == (USER, True)

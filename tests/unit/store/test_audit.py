@@ -1,0 +1,322 @@
+"""The audit log as files: whole lines, older files, and what may not stand in its place."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from catmem.store.audit import AuditLog
+from catmem.store.audit_line import LONGEST_NAME, Line, bounded
+from catmem.store.audit_reader import AuditReader, Damage
+
+LINE = Line("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.25)
+KEYS = ["ts", "entity_id", "op", "agent", "prev_rev", "mem_rev", "status", "reason", "head_rev", "seconds"]
+
+APPENDING = """
+import sys
+from pathlib import Path
+from catmem.store.audit import AuditLog
+from catmem.store.audit_line import Line
+
+folder, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+log = AuditLog(folder, most_bytes=20_000, most_files=1_000)
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(count):
+    log.append(Line("2026-11-21T12:00:00.000000Z", f"{name}/user", "put", name, None, str(number), "ok", None, None))
+"""
+
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from catmem.store.audit import AuditLog
+from catmem.store.audit_line import Line
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+log = AuditLog(Path(sys.argv[1]))
+line = Line("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", None, "1", "ok", None, "1")
+log.append(line)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))
+try:
+    log.append(line)
+except OSError as error:
+    print(type(error).__name__)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+log.append(line)
+"""
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def read(log):
+    with closing(AuditReader(log)) as reader:
+        return list(reader.poll())
+
+
+@pytest.fixture
+def log(tmp_path):
+    return AuditLog(tmp_path / ".catmem")
+
+
+def test_a_line_has_its_keys_in_one_order_and_comes_back_as_it_was(log):
+    log.append(LINE)
+    written = (log.folder / "audit.jsonl").read_bytes()
+    assert written == LINE.to_json()
+    assert [*LINE.to_dict()] == KEYS
+    assert read(log) == [LINE]
+
+
+def test_a_note_stands_at_the_end_and_only_where_there_is_one():
+    assert [*LINE._replace(note="why").to_dict()] == [*KEYS, "note"]
+
+
+def test_the_folder_and_the_file_are_for_their_owner_alone(log):
+    previous = os.umask(0)
+    try:
+        log.append(LINE)
+    finally:
+        os.umask(previous)
+    assert (mode(log.folder), mode(log.folder / "audit.jsonl")) == (0o700, 0o600)
+
+
+def test_a_log_that_was_never_written_has_no_lines(log):
+    assert read(log) == []
+    assert not log.folder.exists()
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred\nnew line", "\ud800", "Ünïcode", '"quoted"', ""])
+def test_any_name_stays_on_one_line_in_ascii(log, name):
+    line = LINE._replace(entity_id=name, agent=name)
+    log.append(line)
+    data = (log.folder / "audit.jsonl").read_bytes()
+    assert data.count(b"\n") == 1
+    assert data.isascii()
+    assert read(log) == [line]
+
+
+def test_a_name_is_cut_where_it_is_longer_than_any_can_be():
+    assert bounded("n" * LONGEST_NAME) == "n" * LONGEST_NAME
+    assert bounded("n" * 10_000) == "n" * (LONGEST_NAME - 1) + "…"
+    assert bounded(7) == "7"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"7",
+        b"\xff",
+        b"[" * 100_000,
+        LINE._replace(ts=7).to_json(),
+        LINE._replace(head_rev=8).to_json(),
+        LINE._replace(seconds=True).to_json(),
+        LINE._replace(seconds="1").to_json(),
+    ],
+)
+def test_what_is_no_line_is_damage(data):
+    assert Line.from_json(data) is None
+
+
+def test_keys_of_a_later_version_are_passed_over():
+    assert Line.from_json(LINE.to_json()[:-2] + b',"later":1}') == LINE
+
+
+def test_a_damaged_line_is_told_with_its_place_and_hides_no_other(log):
+    log.append(LINE)
+    with (log.folder / "audit.jsonl").open("ab") as file:
+        file.write(b"garbage\n")
+    log.append(LINE)
+    assert read(log) == [LINE, Damage("audit.jsonl", 2), LINE]
+
+
+def test_a_line_behind_one_that_was_torn_is_whole(log):
+    log.append(LINE)
+    with (log.folder / "audit.jsonl").open("ab") as file:
+        file.write(LINE.to_json()[:40])
+    log.append(LINE)
+    assert read(log) == [LINE, Damage("audit.jsonl", 2), LINE]
+
+
+def test_a_line_that_is_still_being_written_is_not_given_yet(log):
+    log.append(LINE)
+    data = LINE.to_json()
+    with closing(AuditReader(log)) as reader, (log.folder / "audit.jsonl").open("ab", buffering=0) as file:
+        file.write(data[:40])
+        assert list(reader.poll()) == [LINE]
+        file.write(data[40:])
+        assert list(reader.poll()) == [LINE]
+        assert list(reader.poll()) == []
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path):
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout == "OSError\n"
+    assert [line.mem_rev for line in read(AuditLog(tmp_path))] == ["1", "1"]
+
+
+# --- older files ------------------------------------------------------------------------------------------------
+
+
+def numbered(count):
+    return [LINE._replace(mem_rev=str(number)) for number in range(count)]
+
+
+def test_a_large_file_becomes_an_older_one_and_nothing_is_lost(tmp_path):
+    log = AuditLog(tmp_path, most_bytes=1_000, most_files=100)
+    for line in numbered(100):
+        log.append(line)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"audit.jsonl", "audit.1.jsonl", "audit.2.jsonl"} < names
+    assert all(path.stat().st_size < 2_000 for path in tmp_path.iterdir())
+    assert read(log) == numbered(100)
+
+
+def test_there_are_never_more_files_than_allowed_and_the_newest_lines_stay(tmp_path):
+    log = AuditLog(tmp_path, most_bytes=1_000, most_files=3)
+    for line in numbered(200):
+        log.append(line)
+        assert len(list(tmp_path.iterdir())) <= 3
+    kept = read(log)
+    assert kept == numbered(200)[-len(kept) :]
+    assert len(kept) > 10
+
+
+def test_one_file_only_is_begun_anew(tmp_path):
+    log = AuditLog(tmp_path, most_bytes=1_000, most_files=1)
+    for line in numbered(20):
+        log.append(line)
+    assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
+
+
+def test_the_log_goes_on_where_somebody_was_stopped_between_two_files(tmp_path):
+    log = AuditLog(tmp_path)
+    log.append(LINE)
+    (tmp_path / "audit.jsonl").rename(tmp_path / "audit.1.jsonl")
+    assert read(log) == [LINE]
+    log.append(LINE)
+    assert read(log) == [LINE, LINE]
+
+
+def test_a_reader_gives_each_line_once_however_many_files_were_begun_since(tmp_path):
+    log = AuditLog(tmp_path, most_bytes=1_000, most_files=100)
+    found = []
+    with closing(AuditReader(log)) as reader:
+        for number, line in enumerate(numbered(120)):
+            log.append(line)
+            if number % 37 == 0:
+                found += reader.poll()
+        found += reader.poll()
+    assert found == numbered(120)
+
+
+def test_a_reader_whose_file_is_gone_goes_on_with_what_is_left(tmp_path):
+    log = AuditLog(tmp_path, most_bytes=1_000, most_files=2)
+    with closing(AuditReader(log)) as reader:
+        log.append(LINE)
+        assert list(reader.poll()) == [LINE]
+        for line in numbered(60):
+            log.append(line)
+        found = list(reader.poll())
+    assert found[-5:] == numbered(60)[-5:]
+    assert len(found) == len({line.mem_rev for line in found})
+
+
+# --- several at once ----------------------------------------------------------------------------------------------
+
+
+def test_several_processes_tear_and_lose_no_line_while_files_are_begun_and_read(tmp_path):
+    names, count = ["a", "b", "c", "d"], 300
+    log = AuditLog(tmp_path)
+    found = []
+    command = [sys.executable, "-c", APPENDING, str(tmp_path)]
+    writers = [
+        subprocess.Popen([*command, name, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for name in names
+    ]
+    with closing(AuditReader(log)) as reader:
+        for writer in writers:
+            assert writer.stdout.readline() == b"ready\n"
+        for writer in writers:
+            writer.stdin.write(b"go\n")
+            writer.stdin.flush()
+        while any(writer.poll() is None for writer in writers):
+            found += reader.poll()
+        found += reader.poll()
+    for writer in writers:
+        assert writer.wait() == 0
+        writer.stdin.close()
+        writer.stdout.close()
+    assert len(list(tmp_path.iterdir())) > 3
+    assert not [each for each in found if isinstance(each, Damage)]
+    for name in names:
+        assert [line.mem_rev for line in found if line.agent == name] == [str(number) for number in range(count)]
+    assert read(log) == found
+
+
+def test_a_process_that_keeps_the_lock_makes_nobody_wait_for_ever(tmp_path):
+    log = AuditLog(tmp_path)
+    log.append(LINE)
+    keeping = (
+        "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, fcntl.LOCK_EX); "
+        "print('kept', flush=True); sys.stdin.read()"
+    )
+    keeper = subprocess.Popen(
+        [sys.executable, "-c", keeping, tmp_path / "audit.jsonl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert keeper.stdout.readline() == b"kept\n"
+    with pytest.raises(TimeoutError):
+        log.append(LINE)
+    keeper.send_signal(signal.SIGKILL)
+    keeper.communicate()
+    log.append(LINE)
+    assert read(log) == [LINE, LINE]
+
+
+# --- what may not stand in its place -------------------------------------------------------------------------------
+
+
+def a_link(path, elsewhere):
+    path.symlink_to(elsewhere)
+
+
+def a_hard_link(path, elsewhere):
+    os.link(elsewhere, path)
+
+
+def a_pipe(path, _elsewhere):
+    os.mkfifo(path)
+
+
+def a_folder(path, _elsewhere):
+    path.mkdir()
+
+
+@pytest.mark.parametrize("make", [a_link, a_hard_link, a_pipe, a_folder])
+def test_what_is_no_plain_file_is_neither_written_nor_waited_for(tmp_path, make):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"mine\n")
+    folder = tmp_path / ".catmem"
+    folder.mkdir()
+    make(folder / "audit.jsonl", elsewhere)
+    with pytest.raises(OSError, match=r".") as refused:
+        AuditLog(folder).append(LINE)
+    assert not isinstance(refused.value, TimeoutError)
+    assert elsewhere.read_bytes() == b"mine\n"
+
+
+def test_a_folder_that_is_a_link_is_not_followed(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / ".catmem").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match=r"."):
+        AuditLog(tmp_path / ".catmem").append(LINE)
+    assert list(Path(tmp_path / "elsewhere").iterdir()) == []

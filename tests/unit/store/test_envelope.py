@@ -1,0 +1,93 @@
+"""The envelope as a value: what is signed, and what a retry has in common with the first try."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+
+import pytest
+
+from catmem.digest import canonical_json
+from catmem.store.envelope import Envelope, content_hash, from_fields
+
+KEY, OTHER_KEY = b"k" * 32, b"o" * 32
+ENVELOPE = Envelope(
+    entity_id="neo/user",
+    agent_id="planner",
+    op_id="a1",
+    timestamp="2026-11-21T12:00:00Z",
+    prev_rev=7,
+    content="## Talk\nshort answers\n",
+    mem_hash=content_hash("## Talk\nshort answers\n"),
+    role_id="neo@v3",
+    role_hash="sha256:" + "0" * 64,
+)
+SIGNED = ENVELOPE.signed("k1", KEY)
+CHANGED = {
+    "entity_id": "neo/memory", "agent_id": "auditor", "op_id": "a2", "timestamp": "2026-11-21T12:00:01Z",
+    "prev_rev": 8, "content": "## Talk\nlong answers\n", "mem_hash": "sha256:" + "1" * 64, "role_id": "neo@v4",
+    "role_hash": "sha256:" + "2" * 64, "alert": True, "key_id": "k2",
+}  # fmt: skip
+
+
+def test_the_fields_as_json():
+    assert list(SIGNED.to_dict()) == [
+        "entity_id", "agent_id", "role_id", "role_hash", "op_id", "timestamp", "mem_rev", "prev_rev", "parents",
+        "mem_hash", "content", "key_id", "signature",
+    ]  # fmt: skip
+    assert from_fields(json.loads(json.dumps(SIGNED.to_dict()))) == SIGNED
+
+
+@pytest.mark.parametrize(
+    ("prev", "number", "parents"), [(0, 1, ()), (7, 8, (7,)), ("8a", 9, ("8a",)), ("12ab", 13, ("12ab",))]
+)
+def test_what_follows_from_the_revision_before(prev, number, parents):
+    envelope = replace(ENVELOPE, prev_rev=prev)
+    assert (envelope.mem_rev, envelope.parents) == (number, parents)
+
+
+def test_a_signature_is_by_one_key():
+    assert SIGNED.is_signed_by(KEY)
+    assert not SIGNED.is_signed_by(OTHER_KEY)
+    assert not ENVELOPE.is_signed_by(KEY)
+
+
+def test_the_signature_that_other_programs_compute():
+    import hashlib
+    import hmac
+
+    said = {name: value for name, value in SIGNED.to_dict().items() if name != "signature"}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert SIGNED.signature == "hmac-sha256:" + hmac.new(KEY, text.encode(), hashlib.sha256).hexdigest()
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_every_field_is_inside_the_signature(name):
+    assert not replace(SIGNED, **{name: CHANGED[name]}).is_signed_by(KEY)
+
+
+def test_every_field_was_tried():
+    assert {field.name for field in fields(Envelope)} == {*CHANGED, "signature"}
+
+
+def test_signing_again_replaces_the_signature():
+    again = SIGNED.signed("k2", OTHER_KEY)
+    assert again.is_signed_by(OTHER_KEY)
+    assert again == ENVELOPE.signed("k2", OTHER_KEY)
+
+
+@pytest.mark.parametrize("name", ["timestamp", "prev_rev", "role_id", "role_hash", "op_id", "key_id"])
+def test_a_retry_asks_for_the_same(name):
+    assert replace(SIGNED, **{name: CHANGED[name]}).request == SIGNED.request
+
+
+@pytest.mark.parametrize("name", ["entity_id", "agent_id", "mem_hash"])
+def test_other_content_asks_for_something_else(name):
+    assert replace(SIGNED, **{name: CHANGED[name]}).request != SIGNED.request
+
+
+def test_a_text_is_not_taken_for_the_json_that_it_spells():
+    form = {"categories": {}}
+    text = canonical_json(form).decode()
+    assert content_hash(text) == content_hash(form)
+    assert replace(ENVELOPE, content=text, mem_hash="").request != replace(ENVELOPE, content=form, mem_hash="").request

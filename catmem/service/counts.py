@@ -20,9 +20,14 @@ BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 CONFLICTS = frozenset({"stale_prev", "drift", "hash_collision", "semantic_collision", "merge_conflict", "busy"})
 """Codes of refusals that are about another writer."""
 
-OTHER = "(other)"
+OTHER = "other"
+"""The name of all that are not counted each for itself."""
 _MOST = 10_000
 """Different names of one kind that are counted each for itself: whoever is refused may give any name."""
+_LONGEST_SECONDS = 1e6
+"""What is longer, or no number (a line of a log may say anything), tells of no operation."""
+_UNCOUNTED = 1 << 53
+"""More than anybody counts: from here on a float does not hold every number."""
 
 
 class Latencies:
@@ -89,9 +94,50 @@ class Counts:
                 _count(self.branches, entity, OTHER)
             if line.head_rev is not None and (entity in self.heads or len(self.heads) < _MOST):
                 self.heads[entity] = revision_number(line.head_rev)
-            if line.seconds is not None:
+            if line.seconds is not None and 0 <= line.seconds <= _LONGEST_SECONDS:
                 self.latencies.add(line.seconds)
             self.unlogged += not logged
+
+    def kept(self) -> dict[str, Any]:
+        """The counts as JSON-ready data from which ``from_kept`` makes them again; without ``unlogged``."""
+        with self._lock:
+            return {
+                "writes": [[*names, number] for names, number in self.writes.items()],
+                "conflicts": [[*names, number] for names, number in self.conflicts.items()],
+                "branches": dict(self.branches),
+                "reasons": dict(self.reasons),
+                "heads": dict(self.heads),
+                "bounds": list(BOUNDS),
+                "latencies": [*self.latencies.groups, self.latencies.seconds],
+            }
+
+    @classmethod
+    def from_kept(cls, said: Any) -> Counts:  # noqa: ANN401 - JSON data
+        """The counts that ``kept`` told. Raises ``ValueError``, ``TypeError`` or ``KeyError`` for anything else."""
+        counts = cls()
+        counts.writes.update({(str(a), str(b), str(c)): _whole(number) for a, b, c, number in said["writes"]})
+        counts.conflicts.update({(str(a), str(b)): _whole(number) for a, b, number in said["conflicts"]})
+        counts.branches.update({str(name): _whole(number) for name, number in said["branches"].items()})
+        counts.reasons.update({str(name): _whole(number) for name, number in said["reasons"].items()})
+        counts.heads.update({str(name): _whole(number) for name, number in said["heads"].items()})
+        *groups, seconds = said["latencies"]
+        if said["bounds"] != list(BOUNDS) or len(groups) != len(BOUNDS) + 1 or not 0 <= seconds < _UNCOUNTED:
+            raise ValueError("latencies of other groups")
+        counts.latencies.groups = [_whole(number) for number in groups]
+        counts.latencies.number = sum(groups)
+        counts.latencies.seconds = float(seconds)
+        return counts
+
+    def copy(self) -> Counts:
+        """The counts as they are at one moment."""
+        made = Counts()
+        with self._lock:
+            made.writes, made.conflicts = self.writes.copy(), self.conflicts.copy()
+            made.branches, made.reasons = self.branches.copy(), self.reasons.copy()
+            made.heads, made.unlogged = self.heads.copy(), self.unlogged
+            made.latencies.groups = list(self.latencies.groups)
+            made.latencies.number, made.latencies.seconds = self.latencies.number, self.latencies.seconds
+        return made
 
     def by_status(self) -> Counter[str]:
         """The number of operations by how they ended."""
@@ -138,3 +184,9 @@ class Counts:
 def _count(counter: Counter[Any], names: Any, other: Any) -> None:  # noqa: ANN401 - names of one kind
     """Count one more under some names; under others where there are too many already."""
     counter[names if names in counter or len(counter) < _MOST else other] += 1
+
+
+def _whole(number: Any) -> int:  # noqa: ANN401 - JSON data
+    if type(number) is not int or not 0 <= number < _UNCOUNTED:
+        raise ValueError("not a number of operations")
+    return number

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from catmem.service.merging.merging import Joined
     from catmem.service.searching.search import Found, Narrowing
     from catmem.service.seeding.plan import SeedPlan, SeedResult
+    from catmem.service.survey import Survey
     from catmem.service.writing.writer import How, Writer, Written
     from catmem.store.contract import OnDrift, OnStale, Store
     from catmem.store.envelope import Envelope
@@ -102,6 +103,13 @@ class Workspace:
         """
         root = find_root(folder) if search else None
         return cls(load_config(root or folder), store)
+
+    def anew(self) -> Workspace:
+        """The same root, with ``catmem.yaml`` as it is now. A store that was given stays; any other is opened again.
+
+        For who runs for long and looks at all of a root. Raises ``ConfigError`` and ``UnreadableError``.
+        """
+        return Workspace(load_config(self.root), self._given)
 
     @property
     def root(self) -> Path:
@@ -227,6 +235,16 @@ class Workspace:
             view = visible(self._document(owner, target), target, profile, self.config.taxonomy)
             found += notices(view, self._path(owner, target), profile, self.config)
         return tuple(found)
+
+    def survey(self, *, as_of: date | None = None) -> Survey:
+        """How the root stands, in numbers: heads, stale and expired entries, drift, open branches.
+
+        Nothing is written. Raises ``ConfigError`` and ``UnreadableError``; an entity that cannot be read is told in the
+        survey.
+        """
+        from catmem.service.survey import survey
+
+        return survey(self, as_of=as_of)
 
     def session(self, name: str, *, as_of: date | None = None, style: Style | None = None) -> Session:
         """A session whose prompt stays as it is first asked for."""

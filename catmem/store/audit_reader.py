@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem.digest import bytes_digest
 from catmem.store.audit_line import Line
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 _PIECE = 1 << 20
 _LONGEST = 1 << 16
 """Bytes of a line; what is longer was not written by catmem."""
+_KNOWN_BY = 512
+"""Bytes before a place by which it is found again. No two lines are alike: each begins with its time."""
 
 
 class Damage(NamedTuple):
@@ -26,6 +29,18 @@ class Damage(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """The place as JSON-ready data."""
         return self._asdict()
+
+
+class LogPlace(NamedTuple):
+    """How far a log was read, as it can be kept and found again after files were renamed.
+
+    ``offset`` is in bytes, ``line`` the number of lines before it in that file, and ``digest`` that of the bytes just
+    before it.
+    """
+
+    offset: int
+    line: int
+    digest: str
 
 
 class AuditReader:
@@ -63,6 +78,25 @@ class AuditReader:
             for descriptor in waiting:
                 os.close(descriptor)
 
+    def place(self) -> LogPlace | None:
+        """How far it has read; ``None`` where that is before the first line of a file. Raises ``OSError``."""
+        if self._descriptor < 0:
+            return None
+        offset = os.lseek(self._descriptor, 0, os.SEEK_CUR) - len(self._left)
+        return LogPlace(offset, self._number, _digest_before(self._descriptor, offset)) if offset else None
+
+    def start_at(self, place: LogPlace) -> bool:
+        """Have the next ``poll`` go on from a place; says whether the log still has it. Raises ``OSError``."""
+        self.close()
+        for _, descriptor in self._log.open_files():
+            reaches = place.offset <= os.fstat(descriptor).st_size
+            if self._descriptor < 0 and reaches and _digest_before(descriptor, place.offset) == place.digest:
+                self._descriptor, self._number = descriptor, place.line
+                os.lseek(descriptor, place.offset, os.SEEK_SET)
+            else:
+                os.close(descriptor)
+        return self._descriptor >= 0
+
     def _is_open_one(self, descriptor: int) -> bool:
         return self._descriptor >= 0 and os.path.sameopenfile(self._descriptor, descriptor)
 
@@ -88,3 +122,9 @@ class AuditReader:
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor, self._left, self._number = -1, b"", 0
+
+
+def _digest_before(descriptor: int, offset: int) -> str:
+    """The digest of the bytes of an open file before ``offset``, as far as a place is known by them."""
+    begin = max(0, offset - _KNOWN_BY)
+    return bytes_digest(os.pread(descriptor, offset - begin, begin))

@@ -94,8 +94,8 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "apply_seed", "branches", "bytes_of", "config", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "missing_files", "move", "open", "parse", "path", "plan_seed", "problems", "profile",
-        "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "submit", "verify", "verify_all", "view", "warnings", "write",
+        "add", "anew", "apply_seed", "branches", "bytes_of", "config", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "missing_files", "move", "open", "parse", "path", "plan_seed", "problems", "profile",
+        "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {
         "action", "as_of", "category", "check", "content", "old_text", "tags", "to_category", "to_dict",

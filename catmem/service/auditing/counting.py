@@ -1,0 +1,123 @@
+"""The counts of a root, from its audit log: whichever process made a write, it is in there once.
+
+Names are bounded by the configuration, since whoever is refused may have given any text as one, and each would be a
+series of its own for whoever keeps the numbers.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from catmem.errors import StoreError
+from catmem.policy.profile import profile_names
+from catmem.service.auditing.kept_counts import read_kept, write_kept
+from catmem.service.auditing.recording import audit_log
+from catmem.service.counts import CONFLICTS, OTHER, Counts
+from catmem.service.envelopes.reading import PERSON
+from catmem.service.envelopes.roles import agents_of
+from catmem.service.stores import FILE_NAMES
+from catmem.store.audit import NAME
+from catmem.store.audit_line import STATUSES
+from catmem.store.audit_reader import AuditReader, Damage
+
+if TYPE_CHECKING:
+    from catmem.service.workspace import Workspace
+    from catmem.store.audit_line import Line
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that are counted each for itself; all others count as ``other``."""
+
+    entities: frozenset[str]
+    agents: frozenset[str]
+
+    @classmethod
+    def of(cls, workspace: Workspace) -> Names:
+        """Those of a root as it is now: its profiles and their entities, the agents that it names, and a person.
+
+        Raises ``UnreadableError`` if the folder of profiles cannot be listed.
+        """
+        config = workspace.config
+        entities = frozenset(f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES)
+        return cls(entities, frozenset((PERSON, *agents_of(config))))
+
+    def bound(self, line: Line) -> Line:
+        """A line with no name in it but known ones, and with no code but those of conflicts."""
+        codes = [code for code in line.reasons if code in CONFLICTS]
+        return line._replace(
+            entity_id=line.entity_id if line.entity_id in self.entities else OTHER,
+            agent=line.agent if line.agent in self.agents else OTHER,
+            status=line.status if line.status in STATUSES else OTHER,
+            reason=",".join(codes) or None,
+        )
+
+
+class LogCounts:
+    """What the audit log of a root tells so far. For several threads; close it in the end.
+
+    ``counts`` never go down, also not when the log forgets its oldest lines: how far it was read and what was counted
+    until then is kept in the root (``kept_counts``), so a new process goes on from there. ``damaged`` lines could not
+    be read. ``names`` are those of the last look.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        """Nothing is read yet."""
+        self._workspace = workspace
+        self._log = audit_log(workspace)
+        self._reader = AuditReader(self._log)
+        self._lock = threading.Lock()
+        self._begun = self._changed = False
+        self.counts = Counts()
+        self.damaged = 0
+        self.names = Names(frozenset(), frozenset((PERSON,)))
+
+    def catch_up(self) -> None:
+        """Count what was added to the log since the last time.
+
+        Raises ``UnreadableError`` and ``StoreError``; what was counted until then stays counted, and the next call goes
+        on after it.
+        """
+        with self._lock:
+            self.names = Names.of(self._workspace)
+            try:
+                if not self._begun:
+                    self._resume()
+                for each in self._reader.poll():
+                    self._changed = True
+                    if isinstance(each, Damage):
+                        self.damaged += 1
+                    else:
+                        self.counts.add(self.names.bound(each))
+            except OSError as error:
+                raise StoreError(
+                    f"the audit log cannot be read: {error.strerror or error}",
+                    code="io",
+                    path=self._log.folder / NAME,
+                    hint="Check the rights of .catmem and of the file. The revisions do not depend on it.",
+                ) from error
+
+    def _resume(self) -> None:
+        """Go on where an earlier process stopped, if the log still has that place; else from its oldest line on."""
+        kept = read_kept(self._log.folder)
+        if kept is not None and self._reader.start_at(kept.place):
+            self.counts, self.damaged = kept.counts, kept.damaged
+        self._begun = True
+
+    def keep(self) -> None:
+        """Keep the counts for a process to come; where they cannot be kept, that one reads the log from its start."""
+        with self._lock, suppress(OSError):
+            place = self._reader.place()
+            if self._changed and place is not None:
+                write_kept(self._log.folder, place, self.counts, self.damaged)
+                self._changed = False
+
+    def close(self) -> None:
+        """Keep the counts, and let go of the log."""
+        self.keep()
+        with self._lock:
+            self._reader.close()
+            self._begun = False

@@ -88,13 +88,18 @@ class AuditReader:
     def start_at(self, place: LogPlace) -> bool:
         """Have the next ``poll`` go on from a place; says whether the log still has it. Raises ``OSError``."""
         self.close()
-        for _, descriptor in self._log.open_files():
-            reaches = place.offset <= os.fstat(descriptor).st_size
-            if self._descriptor < 0 and reaches and _digest_before(descriptor, place.offset) == place.digest:
-                self._descriptor, self._number = descriptor, place.line
-                os.lseek(descriptor, place.offset, os.SEEK_SET)
-            else:
-                os.close(descriptor)
+        descriptors = [descriptor for _, descriptor in self._log.open_files()]
+        try:
+            for descriptor in descriptors:
+                reaches = place.offset <= os.fstat(descriptor).st_size
+                if reaches and _digest_before(descriptor, place.offset) == place.digest:
+                    os.lseek(descriptor, place.offset, os.SEEK_SET)
+                    self._descriptor, self._number = descriptor, place.line
+                    break
+        finally:
+            for descriptor in descriptors:
+                if descriptor != self._descriptor:
+                    os.close(descriptor)
         return self._descriptor >= 0
 
     def _is_open_one(self, descriptor: int) -> bool:

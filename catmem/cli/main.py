@@ -26,6 +26,8 @@ COMMANDS = {
     "access": "Print who reads and who may write which category, and why.",
     "stats": "Print how long each prompt is beside what it would be unfiltered.",
     "mcp": "Serve the memory of a profile to an MCP client.",
+    "serve": "Serve memory over HTTP, for agents elsewhere and for a person's browser.",
+    "token": "Make, list and remove the tokens that callers of the server have.",
     "lint": "Find what is wrong in memory files, profiles and configuration.",
     "rule": "Print the page of a lint rule.",
     "add": "Add an entry.",

@@ -98,8 +98,8 @@ class Config:
     """The configuration of the folder ``root``; ``path`` is its ``catmem.yaml``, or ``None`` if it has none.
 
     ``stale_after``, ``recency_days`` and ``domains`` (by domain) are in days, ``limits`` in characters by target.
-    ``prompt``, ``tag_schemas`` and ``lint`` are as the file says them; profiles merge ``prompt`` and ``limits`` under
-    their own. ``agents`` gives the profile of each agent that is not called like its own.
+    ``prompt``, ``tag_schemas``, ``server`` and ``lint`` are as the file says them; profiles merge ``prompt`` and
+    ``limits`` under their own. ``agents`` gives the profile of each agent that is not called like its own.
     """
 
     root: Path
@@ -120,6 +120,7 @@ class Config:
     rollout: Rollout = field(default_factory=Rollout)
     signing: Signing = field(default_factory=Signing)
     agents: Mapping[str, str] = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)
     lint: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -220,6 +221,7 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
     _check_homes(source, data.get("homes", "homes"))
     for key in ("homes", "profiles"):
         _check_tilde(source, (key,), data.get(key, ""))
+    _check_tilde(source, ("server", "tokens"), data.get("server", {}).get("tokens", ""))
     _check_tags(source, data.get("tags", {}))
     _check_agents(source, data.get("agents", {}))
     taxonomy = data.get("taxonomy", {})
@@ -240,6 +242,7 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
         domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
         rollout=Rollout(rollout.get("mode", "enforce"), rollout.get("canary")),
         signing=_signing(source, data.get("signing", {})),
+        server=data.get("server", {}),
         **{key: data[key] for key in plain if key in data},
     )
 

@@ -23,6 +23,7 @@ LAYERS = [
     "service",
     "surface",
     "mcp",
+    "server",
     "hermes",
     "anthropic",
     "importers",

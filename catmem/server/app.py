@@ -1,0 +1,211 @@
+"""The application: its routes, and what stands before them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import asynccontextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from catmem.errors import CatmemError
+from catmem.server.caller import KEY, Caller
+from catmem.server.errors import ServerError, answer_of, unforeseen
+from catmem.server.headers import OwnRequests, SecurityHeaders
+from catmem.server.limits import BodyLimit, Callers, RateLimit, TimeLimit, anyone
+from catmem.server.mending import Mender
+from catmem.server.running import Workers, in_thread, stopping
+from catmem.server.tokens import Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from catmem.server.settings import Settings
+    from catmem.service.workspace import Workspace
+
+LOG = logging.getLogger("catmem.server")
+
+_PARTS = ("api", "metrics", "live", "page")
+
+
+def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRoute] | None = None) -> Starlette:
+    """The application over a root. Its state has ``workspace``, ``settings``, ``workers`` and ``stopping``.
+
+    ``stopping`` is an ``asyncio.Event`` that is set when the server is to end: streams have to end then. ``routes``
+    take the place of those of the API, the metrics and the page. Raises ``ConfigError`` and ``UnreadableError`` for a
+    file of tokens that cannot be used.
+    """
+    tokens = None if settings.tokens is None else Tokens(settings.tokens)
+    app = Starlette(
+        routes=[*_own_routes(), *(_routes_of_parts(settings) if routes is None else routes)],
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(Failures),
+            Middleware(OwnRequests, settings=settings),
+            Middleware(BodyLimit, settings=settings),
+            Middleware(RateLimit, settings=settings, identify=anyone if tokens is None else tokens.identify),
+            Middleware(TimeLimit, settings=settings),
+            Middleware(Callers),
+        ],
+        exception_handlers={CatmemError: _told, HTTPException: _told},
+        lifespan=_lifespan,
+    )
+    app.state.workspace = workspace
+    app.state.settings = settings
+    app.state.workers = Workers()
+    app.state.mender = Mender(workspace, app.state.workers.pool)
+    app.state.stopping = asyncio.Event()
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    yield
+    app.state.stopping.set()
+    # Whoever runs the server closes the store after this: what was begun is in it.
+    await asyncio.get_running_loop().run_in_executor(None, app.state.workers.close)
+
+
+def _routes_of_parts(settings: Settings) -> list[BaseRoute]:
+    found: list[BaseRoute] = []
+    for part in _PARTS:
+        if part == "page" and not settings.page:
+            continue
+        if find_spec(f"catmem.server.{part}") is not None:
+            module = import_module(f"catmem.server.{part}")
+            if hasattr(module, "routes"):
+                found += module.routes()
+    return found
+
+
+# --- whether it works ----------------------------------------------------------------------------------------------
+
+
+def _own_routes() -> list[BaseRoute]:
+    return [Route("/healthz", _healthz, methods=["GET"]), Route("/readyz", _readyz, methods=["GET"])]
+
+
+async def _healthz(request: Request) -> Response:
+    """The process lives and answers."""
+    del request
+    return JSONResponse({"status": "ok"})
+
+
+async def _readyz(request: Request) -> Response:
+    """The store answers too, and takes writes as far as is known: 503 with the code of its error else."""
+    request.app.state.mender.refuse_doubt()
+    await in_thread(request, _ask_store, request.app.state.workspace)
+    return JSONResponse({"status": "ready"})
+
+
+def _ask_store(workspace: Workspace) -> None:
+    """Read the head of one entity, whether there is such an entity or not."""
+    names = sorted(workspace.profiles())
+    if names:
+        workspace.store.head(f"{names[0]}/user")
+
+
+# --- errors --------------------------------------------------------------------------------------------------------
+
+
+class Failures:
+    """Turns every error into an answer, and lets no other leave: the server lives on. Writes the log of requests."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """``app`` may raise whatever it likes."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = time.perf_counter()
+        status = 0
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sent)
+        except asyncio.CancelledError:
+            if status or not scope["app"].state.stopping.is_set():
+                raise
+            await error_response(Request(scope), stopping())(scope, receive, sent)
+        except Exception as error:
+            if status:
+                raise  # half an answer is out: the connection is closed
+            await error_response(Request(scope), error)(scope, receive, sent)
+        finally:
+            _log(scope, status, time.perf_counter() - begun)
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    return error_response(request, error)
+
+
+def error_response(request: Request, error: Exception) -> Response:
+    """The answer to a request that an error ended."""
+    if isinstance(error, HTTPException):
+        error = _of_route(error)
+    if not isinstance(error, CatmemError):
+        LOG.error("%s %s", request.method, _path(request.scope), exc_info=error)
+        error = unforeseen()
+    request.app.state.mender.hear(error)
+    caller = request.scope.get(KEY)
+    bounded = not (isinstance(caller, Caller) and caller.is_person)
+    status, said = answer_of(error, bounded=bounded)
+    headers = dict(error.headers) if isinstance(error, ServerError) else {}
+    if status == _UNAUTHORIZED:
+        headers["WWW-Authenticate"] = 'Bearer realm="catmem"'
+    if status >= _OF_THE_SERVER and not isinstance(error, ServerError):
+        LOG.warning("%s %s: %s", request.method, _path(request.scope), ascii(str(error)))
+    return JSONResponse(said, status, headers)
+
+
+_UNAUTHORIZED, _NO_SUCH_PATH, _NO_SUCH_METHOD, _OF_THE_SERVER = 401, 404, 405, 500
+
+
+def _of_route(error: HTTPException) -> ServerError:
+    """What Starlette raises where no route fits."""
+    if error.status_code == _NO_SUCH_PATH:
+        return ServerError(404, "there is nothing here", code="no_such_path", hint="GET /openapi.json lists the paths.")
+    if error.status_code == _NO_SUCH_METHOD:
+        return ServerError(
+            405,
+            "this path takes other methods",
+            code="no_such_method",
+            hint="The header Allow names them.",
+            headers=error.headers,
+        )
+    return ServerError(error.status_code, error.detail, code="request", headers=error.headers)
+
+
+def _log(scope: Scope, status: int, seconds: float) -> None:
+    """One line a request: no query, no header, no body, so nothing that is secret."""
+    caller = scope.get(KEY)
+    who = caller.label or caller.agent if isinstance(caller, Caller) else "-"
+    client = scope.get("client")
+    LOG.info(
+        "%s %s %s %s %d %.1fms", client[0] if client else "-", who, scope["method"], _path(scope), status, seconds * 1e3
+    )
+
+
+def _path(scope: Scope) -> str:
+    raw = scope.get("raw_path") or scope["path"].encode()
+    return ascii(raw.decode("latin-1"))[1:-1][:200]

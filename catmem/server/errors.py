@@ -1,0 +1,123 @@
+"""Errors as answers: which status, and what a caller is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import (
+    BusyError,
+    CatmemError,
+    ConfigError,
+    EditError,
+    EnvelopeError,
+    ForbiddenError,
+    QueryError,
+    RefusedError,
+    StoreError,
+    TooLargeError,
+    UnknownNameError,
+    UnknownRevisionError,
+    UnreadableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OF_PLACES = ("path", "line", "column", "drift_backup")
+"""What an error says of files here, which is nothing to an agent elsewhere."""
+
+_UNKNOWN = frozenset({"bad_name", "unknown_target"})
+"""Codes for names that cannot be anything's: they are as little there as those that could be."""
+
+
+class ServerError(CatmemError):
+    """A request that is refused for what it is, and not for what it asks of the memory.
+
+    ``status`` is that of the answer, ``headers`` are added to it.
+    """
+
+    code = "request"
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str,
+        hint: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """``status`` from 400 on."""
+        super().__init__(message, code=code, hint=hint)
+        self.status = status
+        self.headers = dict(headers or {})
+
+
+def status_of(error: CatmemError) -> int:
+    """The status that stands for an error.
+
+    ::
+
+        400  the request is not one          409  refused for what is there now: reason, and what is at the head
+        401  no good token                   413  too large
+        403  not yours to do                 422  understood, and wrong: an envelope, an edit, a query
+        404  not there, for this caller      503  not now: busy, disk, configuration
+    """
+    if isinstance(error, ServerError):
+        return error.status
+    if isinstance(error, EnvelopeError):
+        return 403 if error.code == "bad_signature" else 422
+    if isinstance(error, TooLargeError):
+        return 413 if error.path is None else 503
+    if isinstance(error, UnknownNameError | UnknownRevisionError) or error.code in _UNKNOWN:
+        return 404
+    for kind, status in _STATUS:
+        if isinstance(error, kind):
+            return status
+    return 500
+
+
+_STATUS: tuple[tuple[type[CatmemError], int], ...] = (
+    (ForbiddenError, 403),
+    (BusyError, 503),
+    (RefusedError, 409),
+    (EditError, 422),
+    (QueryError, 422),
+    (StoreError, 503),
+    (UnreadableError, 503),
+    (ConfigError, 503),
+)
+_FROM_INTERNAL = 500
+
+
+def answer_of(error: CatmemError, *, bounded: bool = True) -> tuple[int, dict[str, Any]]:
+    """The status and the JSON of an answer: ``error.to_dict()``, and ``head`` where a write was refused for it.
+
+    For a ``bounded`` caller (an agent, or nobody known) without what it says of this machine: places of files, and
+    what is wrong with them.
+    """
+    status = status_of(error)
+    told = {name: value for name, value in error.to_dict().items() if value is not None}
+    if isinstance(error, RefusedError) and error.found is not None:
+        told["head"] = error.found
+    if not bounded:
+        return status, told
+    if status >= _FROM_INTERNAL and not isinstance(error, ServerError | BusyError):
+        return status, {"code": error.code, **_OF_THE_SERVER}
+    return status, {name: value for name, value in told.items() if name not in _OF_PLACES}
+
+
+_OF_THE_SERVER = {
+    "message": "the memory cannot be used right now",
+    "hint": "Try again later. Whoever runs the server finds the reason in its log and in 'catmem doctor'.",
+}
+
+
+def unforeseen() -> ServerError:
+    """What is told of an error that nobody foresaw; what it was stands in the log."""
+    return ServerError(
+        500,
+        "something went wrong in the server",
+        code="internal",
+        hint="Repeat a write under its op_id only. Whoever runs the server finds the reason in its log.",
+    )

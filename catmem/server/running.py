@@ -1,0 +1,118 @@
+"""Calls of the library in worker threads, under the time limit of their request.
+
+A write that was begun is never cut off: when time is up the answer says that it goes on, and the server ends only
+after it. One that was still waiting for a thread is not made at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from catmem.server.errors import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import HTTPConnection
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+DEADLINE = "catmem.deadline"
+"""Where the scope of a request keeps the time, by the clock of the loop, at which it has to be answered."""
+
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+_THREADS = 8
+_MOST_WAITING = 256
+"""Calls that may wait for a thread; more would only wait until their time is up."""
+
+
+class Workers:
+    """The threads of a server. ``close`` waits for what was begun."""
+
+    def __init__(self, threads: int = _THREADS) -> None:
+        """``threads`` calls are made at once; ``pool`` has the threads."""
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="catmem")
+        self._waiting = 0
+        self._most = threads + _MOST_WAITING
+
+    async def call(self, function: Callable[[], T], *, deadline: float, writes: bool) -> T:
+        """What ``function`` gives, until the loop's clock says ``deadline``.
+
+        Raises ``ServerError`` 503: ``overloaded``, ``timeout``, ``still_writing``.
+        """
+        if self._waiting >= self._most:
+            raise ServerError(
+                503,
+                "more requests are waiting than can be answered in time",
+                code="overloaded",
+                hint="Nothing was done. Try again in a moment.",
+                headers={"Retry-After": "1"},
+            )
+        loop = asyncio.get_running_loop()
+        job = self._begun(function)
+        self._waiting += 1
+        answer = asyncio.wrap_future(job, loop=loop)
+        answer.add_done_callback(self._done)
+        done, _ = await asyncio.wait([answer], timeout=max(0.0, deadline - loop.time()))
+        if done:
+            return answer.result()
+        never_begun = job.cancel()
+        if never_begun or not writes:
+            raise ServerError(
+                503,
+                "this took longer than a request may take here",
+                code="timeout",
+                hint="Nothing was written. Try again in a moment.",
+                headers={"Retry-After": "1"},
+            )
+        raise ServerError(
+            503,
+            "this write took longer than a request may take here, and goes on",
+            code="still_writing",
+            hint="Look at what is there before you repeat it, or send it again with the same op_id.",
+            headers={"Retry-After": "1"},
+        )
+
+    def _begun(self, function: Callable[[], T]) -> Future[T]:
+        try:
+            return self.pool.submit(function)
+        except RuntimeError:
+            raise stopping() from None
+
+    def _done(self, answer: asyncio.Future[T]) -> None:
+        self._waiting -= 1
+        if not answer.cancelled():
+            answer.exception()  # it was looked at: whoever waited for it may be gone
+
+    def close(self) -> None:
+        """Wait for every call that was begun, and drop those that were not."""
+        self.pool.shutdown(cancel_futures=True)
+
+
+async def in_thread(request: HTTPConnection, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What a synchronous call of the library gives, made in a worker thread within the time of the request.
+
+    Whether it may write, the method of the request says: only those that read are left alone when time is up.
+    """
+    scope = request.scope
+    deadline = scope.get(DEADLINE)
+    if deadline is None:
+        deadline = asyncio.get_running_loop().time() + request.app.state.settings.timeout
+    workers: Workers = request.app.state.workers
+    writes = scope.get("method") not in _READS
+    return await workers.call(partial(function, *args, **kwargs), deadline=deadline, writes=writes)
+
+
+def stopping() -> ServerError:
+    """The refusal of a request that comes, or is not answered, when the server ends."""
+    return ServerError(
+        503,
+        "the server is being stopped",
+        code="stopping",
+        hint="A write may have been made: look at what is there, or send it again with the same op_id.",
+        headers={"Retry-After": "5", "Connection": "close"},
+    )

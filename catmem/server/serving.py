@@ -1,0 +1,124 @@
+"""A server from its socket to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import signal
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from catmem.errors import ConfigError
+from catmem.server.connections import connections
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from starlette.applications import Starlette
+
+_SECONDS_TO_END = 8
+"""How long requests that are under way may take when the server is stopped. Writes that were begun take longer."""
+_KEEP_ALIVE = 20
+_LONGEST_HEADER = 32 << 10
+
+
+def listen(host: str, port: int, *, has_tokens: bool) -> socket.socket:
+    """A socket that listens; port 0 takes any that is free.
+
+    Raises ``ConfigError``: ``no_tokens`` for an address that others reach, if there are none; ``cannot_listen``.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise _cannot_listen(host, port, error) from error
+    family, kind, protocol, _, address = found[0]
+    if not (has_tokens or ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback):
+        raise ConfigError(
+            f"{host} can be reached by others, and without tokens whoever reaches the server reads and writes memory",
+            code="no_tokens",
+            hint="Make a token for each caller first: catmem token new AGENT. Or use --host 127.0.0.1.",
+        )
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise _cannot_listen(host, port, error) from error
+    return listening
+
+
+def url_of(listening: socket.socket) -> str:
+    """Where clients find the server: ``http://127.0.0.1:8428``."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve on the socket until SIGINT or SIGTERM, and finish what is under way. The store is left open.
+
+    ``ready`` is called once when requests are answered.
+    """
+    config = uvicorn.Config(
+        app,
+        http=connections(app.state.settings.patience),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=_SECONDS_TO_END,
+        h11_max_incomplete_event_size=_LONGEST_HEADER,
+    )
+    try:
+        asyncio.run(_serve(_Server(config, app, ready), listening))
+    finally:
+        app.state.workers.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn that tells when it has started and when it ends, without its way with signals: it raises them again."""
+
+    def __init__(self, config: uvicorn.Config, app: Starlette, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._app = app
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.stopping.set()
+        await super().shutdown(sockets)
+
+    def stop(self) -> None:
+        self.force_exit = self.should_exit  # the second time, without waiting for clients
+        self.should_exit = True
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def _serve(server: _Server, listening: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, server.stop)
+    await server.serve(sockets=[listening])
+
+
+def _cannot_listen(host: str, port: int, error: Exception) -> ConfigError:
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return ConfigError(
+        f"the server cannot listen on {host}, port {port}: {said}",
+        code="cannot_listen",
+        hint="Choose another --port (0 takes any that is free) or --host, or end what uses this one.",
+    )

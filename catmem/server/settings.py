@@ -1,0 +1,37 @@
+"""How a server is set up: what ``catmem.yaml`` says under ``server``, and what the command line says instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOST = "127.0.0.1"
+PORT = 8428
+MAX_BODY = 1 << 20
+RATE = 300
+TIMEOUT = 30.0
+PATIENCE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a server is set up; all times are in seconds.
+
+    ``tokens`` is the file of tokens, ``None`` for a server without any: it listens on loopback only, and whoever
+    connects is a person. ``hosts`` are the names by which clients may call it, beside those of loopback. ``max_body``
+    is in bytes, ``rate`` in requests a second of one caller (0: no limit). ``timeout`` is how long one request may
+    take; ``patience`` is how long a client may take to send its header, its body, or to read the answer.
+    """
+
+    host: str = HOST
+    port: int = PORT
+    tokens: Path | None = None
+    hosts: tuple[str, ...] = ()
+    max_body: int = MAX_BODY
+    rate: int = RATE
+    timeout: float = TIMEOUT
+    patience: float = PATIENCE
+    page: bool = True

@@ -1,0 +1,332 @@
+"""Tokens of callers: each is good for one agent and its profile, or for a person, and for a scope.
+
+Of a token only its digest is kept, in a file that only its owner may read, outside of what git carries. A server looks
+at that file again whenever it changed, so a token that was removed is good no more at once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import stat
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.policy.config import expand_user, is_name
+from catmem.policy.schema import shown, suggestion
+from catmem.server.caller import PERSON, Caller, Scope
+from catmem.service.envelopes.roles import agents_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from starlette.types import Scope as Request
+
+    from catmem.policy.config import Config
+
+_BYTES = 32
+_FORM = re.compile(r"catmem_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_LARGEST = 4 << 20
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_FIELDS = frozenset({"token_id", "label", "profile", "scope", "created", "sha256"})
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is kept of a token. ``label`` is its agent, or what a person or a program is called.
+
+    ``profile`` is what it sees and may do; ``None`` for a person, and for a token that is good for metrics only.
+    """
+
+    token_id: str
+    label: str
+    profile: str | None
+    scope: Scope
+    created: str
+    sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The token as JSON-ready data, without its digest."""
+        return {name: value for name, value in asdict(self).items() if name != "sha256"}
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls with it."""
+        is_person = self.profile is None and self.scope != "metrics"
+        return Caller(PERSON if is_person else self.label, self.profile, self.scope, self.label)
+
+
+class Tokens:
+    """The tokens of a server, as its file has them now."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises ``ConfigError`` (``unsafe_tokens``, ``bad_tokens``) and ``UnreadableError``."""
+        self._path = path
+        self._seen: tuple[int, ...] | None = None
+        self._known: dict[str, Token] = {}
+        self._look()
+
+    def identify(self, request: Request) -> Caller | None:
+        """Who sent a request, by its one ``Authorization`` header; ``None`` for whoever has no good token.
+
+        Raises as ``__init__`` does where the file has become unusable: then nobody is let in.
+        """
+        given = [value for name, value in request["headers"] if name == b"authorization"]
+        if len(given) != 1:
+            return None
+        kind, _, text = given[0].decode("latin-1").strip().partition(" ")
+        token = self.find(text.strip()) if kind.lower() == "bearer" else None
+        return None if token is None else token.caller
+
+    def find(self, text: str) -> Token | None:
+        """What is kept of a token, if it is good. Its id is no secret; the rest is compared in constant time."""
+        self._look()
+        match = _FORM.fullmatch(text)
+        token = self._known.get(match[1]) if match else None
+        good = hmac.compare_digest(_digest(text), token.sha256 if token else _digest(""))
+        return token if good else None
+
+    def _look(self) -> None:
+        mark: tuple[int, ...] = ()
+        try:
+            found = self._path.lstat()
+            mark = (found.st_ino, found.st_mtime_ns, found.st_size, found.st_mode)
+        except FileNotFoundError:
+            pass  # then nobody has a token
+        except OSError as error:
+            raise _unreadable(self._path, error) from error
+        if mark != self._seen:
+            self._known = {token.token_id: token for token in read_tokens(self._path)}
+            self._seen = mark
+
+
+def tokens_file(config: Config, given: str | Path | None = None) -> Path:
+    """The file of a root's tokens: ``given``, or ``server.tokens`` of ``catmem.yaml``, or one in your home folder.
+
+    By default it has the name of the root and a digest of its place, below ``~/.config/catmem/tokens``. Raises
+    ``ConfigError`` (``tokens_inside``) for one in the root, or in the git working tree that the root is in.
+    """
+    root = Path(os.path.realpath(config.root))
+    said = config.server.get("tokens")
+    if given is not None:
+        named = Path(given).absolute()
+    elif said is not None:
+        named = root / expand_user(said)
+    else:
+        place = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
+        home = os.environ.get("XDG_CONFIG_HOME") or expand_user("~/.config")
+        named = Path(home) / "catmem" / "tokens" / f"{root.name or 'root'}-{place}.json"
+    path = Path(os.path.realpath(named.parent)) / named.name
+    tree = next((each for each in (root, *root.parents) if os.path.lexists(each / ".git")), root)
+    for outer in dict.fromkeys((root, tree)):
+        if outer in path.parents:
+            raise ConfigError(
+                f"the file of tokens {shown(str(named))} is inside of {outer}, which others get to see",
+                code="tokens_inside",
+                path=config.path,
+                hint="Name a file elsewhere, or none: then it is below ~/.config/catmem/tokens.",
+            )
+    return path
+
+
+def read_tokens(path: Path) -> list[Token]:
+    """The tokens of a file, by label and age; none where there is no file.
+
+    Raises ``ConfigError`` (``unsafe_tokens``, ``bad_tokens``) and ``UnreadableError``.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    with os.fdopen(descriptor, "rb") as stream:
+        _refuse_unsafe(os.fstat(stream.fileno()), path)
+        data = stream.read(_LARGEST + 1)
+    try:
+        found = _parsed(data)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ConfigError(
+            "this file of tokens is damaged, or of another version",
+            code="bad_tokens",
+            path=path,
+            hint="No token is good until then. Bring it back, or remove it and make new tokens: catmem token new.",
+        ) from error
+    return sorted(found, key=lambda token: (token.label, token.created, token.token_id))
+
+
+def new_token(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    config: Config,
+    path: Path,
+    label: str,
+    *,
+    profile: str | None = None,
+    person: bool = False,
+    scope: Scope = "write",
+) -> tuple[Token, str]:
+    """Make a token, and give what is kept of it and the token itself, which is nowhere else.
+
+    ``label`` is an agent of the root; for a ``person``, or the ``scope`` ``metrics``, any name. ``profile`` is that of
+    the agent, if it is given. Raises ``UnknownNameError``, ``ConfigError`` (``bad_name``, ``other_profile``) and as
+    ``read_tokens``.
+    """
+    _refuse_bad_label(label)
+    bound = None if person or scope == "metrics" else _bound(config, label, profile)
+    text = f"catmem_{secrets.token_hex(6)}_{secrets.token_urlsafe(_BYTES)}"
+    created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    token = Token(text.split("_")[1], label, bound, scope, created, _digest(text))
+    with _changing(path) as tokens:
+        tokens.append(token)
+    return token, text
+
+
+def remove_tokens(path: Path, label: str, token_id: str | None = None, *, every: bool = False) -> list[Token]:
+    """Take away a token by its label and id, all of the label with ``every``, or the only one.
+
+    Raises ``UnknownNameError`` (``unknown_token``) where there is none, and ``ConfigError`` (``which_token``) where
+    there are several and none is named.
+    """
+    with _changing(path) as tokens:
+        there = [token for token in tokens if token.label == label]
+        meant = [token for token in there if token_id in {None, token.token_id}]
+        if not meant:
+            what = f"{shown(label)} has no token" + ("" if token_id is None else f" {shown(token_id)}")
+            near = suggestion(label, sorted({token.label for token in tokens}), "names")
+            raise UnknownNameError(what, code="unknown_token", hint=near)
+        if len(meant) > 1 and not every:
+            raise ConfigError(
+                f"{label} has {len(meant)} tokens, and none was named",
+                code="which_token",
+                hint=f"Name one of {', '.join(token.token_id for token in meant)}, or say that all are meant (--all).",
+            )
+        tokens[:] = [token for token in tokens if token not in meant]
+    return meant
+
+
+def _bound(config: Config, agent: str, profile: str | None) -> str:
+    agents = agents_of(config)
+    if agent not in agents:
+        hint = suggestion(agent, sorted(agents), "agents")
+        raise UnknownNameError(
+            f"there is no agent {shown(agent)}",
+            hint=f"{hint} A name that is no profile's is given one under 'agents' in catmem.yaml; --person makes a "
+            "token for a person.",
+        )
+    if profile not in {None, agents[agent]}:
+        raise ConfigError(
+            f"{agent} acts as {agents[agent]}, and not as {shown(profile or '')}",
+            code="other_profile",
+            hint="Leave --profile out, or change 'agents' in catmem.yaml.",
+        )
+    return agents[agent]
+
+
+def _refuse_bad_label(label: str) -> None:
+    if not is_name(label):
+        hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
+        raise ConfigError(f"{shown(label)} cannot be the name of a token", code="bad_name", hint=hint)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _parsed(data: bytes) -> list[Token]:
+    """The tokens of a file; ``ValueError`` and its like for what is none."""
+    if len(data) > _LARGEST:
+        raise ValueError(len(data))
+    said = json.loads(data)
+    found = [_token(each) for each in said["tokens"]]
+    if said["version"] != 1 or len({token.token_id for token in found}) != len(found):
+        raise ValueError(said["version"])
+    return found
+
+
+def _token(said: dict[str, Any]) -> Token:
+    """A token of the file; ``ValueError`` and its like for what is none."""
+    token = Token(**said)
+    texts = (token.token_id, token.label, token.created, token.sha256, token.profile or "")
+    if (
+        set(said) != _FIELDS
+        or not all(isinstance(text, str) for text in texts)
+        or token.scope not in get_args(Scope)
+        or not _DIGEST.fullmatch(token.sha256)
+    ):
+        raise ValueError(said)
+    return token
+
+
+@contextmanager
+def _changing(path: Path) -> Iterator[list[Token]]:
+    """The tokens of a file, to change; written whole in the end, with nobody else at it meanwhile."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _not_writable(path, error) from error
+    try:
+        found = os.fstat(folder)
+        if found.st_mode & _OTHERS_WRITE or found.st_uid not in {os.geteuid(), 0}:
+            raise _unsafe(path.parent, "others may put files into the folder of tokens", f"chmod 700 {path.parent}")
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        tokens = read_tokens(path)
+        yield tokens
+        try:
+            _write(folder, path.name, tokens)
+        except OSError as error:
+            raise _not_writable(path, error) from error
+    finally:
+        os.close(folder)
+
+
+def _write(folder: int, name: str, tokens: list[Token]) -> None:
+    new = f".{name}.new"
+    data = json.dumps({"version": 1, "tokens": [asdict(token) for token in tokens]}, indent=2) + "\n"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(new, flags, 0o600, dir_fd=folder), "w", encoding="ascii") as stream:
+        os.fchmod(stream.fileno(), 0o600)
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+    os.fsync(folder)
+
+
+def _refuse_unsafe(found: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise _unsafe(path, "tokens are kept in a file, and this is something else", f"mv {path} elsewhere")
+    if found.st_mode & _OTHERS or found.st_uid not in {os.geteuid(), 0}:
+        raise _unsafe(path, "others than its owner may read this file of tokens", f"chmod 600 {path}")
+
+
+def _unsafe(path: Path, message: str, remedy: str) -> ConfigError:
+    return ConfigError(message, code="unsafe_tokens", path=path, hint=f"No token is good until then: {remedy}")
+
+
+def _unreadable(path: Path, error: OSError) -> UnreadableError:
+    return UnreadableError(
+        f"the file of tokens cannot be read: {error.strerror or error}",
+        code="permission" if isinstance(error, PermissionError) else "io",
+        path=path,
+        hint="No token is good until then. Give whoever runs catmem here the right to read it; links are not followed.",
+    )
+
+
+def _not_writable(path: Path, error: OSError) -> UnreadableError:
+    return UnreadableError(
+        f"the file of tokens cannot be written: {error.strerror or error}",
+        code="not_writable",
+        path=path,
+        hint="It is as it was. Check the rights of the folder, and the space on the disk.",
+    )

@@ -1,0 +1,365 @@
+"""The application: what stands before its routes, and what becomes of errors."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from catmem.errors import StaleError, StoreError
+from catmem.server.app import create_app
+from catmem.server.caller import caller_of
+from catmem.server.running import in_thread
+from catmem.server.settings import Settings
+from catmem.server.tokens import new_token
+from tests.roots import make_root
+
+HERE = "http://127.0.0.1:8428"
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return make_root(tmp_path / "root", profiles={"neo": "user_memory_categories: [talk]\n"})
+
+
+@pytest.fixture
+def client(workspace):
+    """Makes a client of a server; `routes` are those beside /healthz and /readyz, `settings` as for Settings."""
+    made = []
+
+    def make(*routes, base_url=HERE, **settings):
+        app = create_app(
+            workspace, Settings(**settings), [Route(path, each, methods=["GET", "POST"]) for path, each in routes]
+        )
+        made.append(TestClient(app, base_url=base_url, raise_server_exceptions=False))
+        return made[-1].__enter__()
+
+    yield make
+    for each in made:
+        each.__exit__(None, None, None)
+
+
+@pytest.fixture
+def token(workspace, tmp_path):
+    """Makes a token: its text, and the file that has it."""
+    path = tmp_path / "kept" / "tokens.json"
+
+    def make(label="neo", **choices):
+        return new_token(workspace.config, path, label, **choices)[1]
+
+    make.path = path
+    return make
+
+
+def bearer(text):
+    return {"authorization": f"Bearer {text}"}
+
+
+async def said(request):
+    return PlainTextResponse(await request.body())
+
+
+async def who(request):
+    caller = caller_of(request)
+    return JSONResponse([caller.agent, caller.profile, caller.scope])
+
+
+def raising(error):
+    async def fails(request):
+        raise error
+
+    return fails
+
+
+# --- what every answer has -----------------------------------------------------------------------------------------
+
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/healthz", 200), ("/readyz", 200), ("/nowhere", 404), ("/breaks", 500), ("/disk", 503)]
+)
+def test_every_answer_has_the_headers(client, path, status):
+    here = client(("/breaks", raising(RuntimeError("x"))), ("/disk", raising(StoreError("no space"))))
+    answer = here.get(path)
+    assert answer.status_code == status
+    assert HEADERS.items() <= dict(answer.headers).items()
+    policy = answer.headers["content-security-policy"].split("; ")
+    assert {"default-src 'self'", "frame-ancestors 'none'"} <= set(policy)
+    assert not any("unsafe" in part for part in policy)
+
+
+def test_a_route_may_say_how_it_is_kept(client):
+    async def kept(request):
+        return PlainTextResponse("x", headers={"Cache-Control": "private, no-cache"})
+
+    assert client(("/kept", kept)).get("/kept").headers["cache-control"] == "private, no-cache"
+
+
+# --- whether it works ----------------------------------------------------------------------------------------------
+
+
+def test_healthz_and_readyz_say_that_it_works(client):
+    here = client()
+    assert here.get("/healthz").json() == {"status": "ok"}
+    assert here.get("/readyz").json() == {"status": "ready"}
+
+
+def test_readyz_tells_of_a_store_that_fails_and_healthz_does_not(client, workspace, monkeypatch):
+    def fails(entity):
+        raise StoreError("the disk is gone", code="io")
+
+    monkeypatch.setattr(type(workspace.store), "head", lambda self, entity: fails(entity))
+    here = client()
+    answer = here.get("/readyz")
+    assert (answer.status_code, answer.json()["code"]) == (503, "io")
+    assert here.get("/healthz").status_code == 200
+
+
+# --- errors --------------------------------------------------------------------------------------------------------
+
+
+def test_an_error_nobody_foresaw_tells_nothing_and_the_server_lives_on(client, caplog):
+    here = client(("/breaks", raising(RuntimeError("the password is tulip"))))
+    answer = here.get("/breaks")
+    assert answer.status_code == 500
+    assert answer.json()["code"] == "internal"
+    assert "tulip" not in answer.text
+    assert "tulip" in caplog.text
+    assert here.get("/healthz").status_code == 200
+
+
+def test_a_refused_write_tells_what_is_at_the_head(client):
+    answer = client(("/write", raising(StaleError("too late", expected="7", found="8", hint="Read again.")))).post(
+        "/write"
+    )
+    told = answer.json()
+    assert (answer.status_code, told["reason"], told["head"]) == (409, "stale_prev", "8")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [("GET", "/nowhere", 404, "no_such_path"), ("DELETE", "/healthz", 405, "no_such_method")],
+)
+def test_a_path_or_method_that_is_not_there_is_an_error_like_others(client, method, path, status, code):
+    answer = client().request(method, path)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert status != 405 or "GET" in answer.headers["allow"]
+
+
+def test_the_log_has_one_line_a_request_and_no_secret(client, token, caplog):
+    text = token()
+    caplog.set_level(logging.INFO, logger="catmem.server")
+    client(("/said", said), tokens=token.path).post("/said?q=tulip", content=b"rose", headers=bearer(text))
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "catmem.server"]
+    assert "neo POST /said 200" in line
+    assert not any(secret in line for secret in ("tulip", "rose", text, text.split("_")[2]))
+
+
+def test_the_log_shows_what_a_terminal_would_act_on_as_escapes(client, caplog):
+    caplog.set_level(logging.INFO, logger="catmem.server")
+    client().get("/%1b%5b31m\N{RIGHT-TO-LEFT OVERRIDE}")
+    assert all(
+        record.getMessage().isascii() and record.getMessage().isprintable()
+        for record in caplog.records
+        if record.name == "catmem.server"
+    )
+
+
+# --- whose requests ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8428", "localhost:1", "LOCALHOST", "[::1]:8428", "127.9.9.9"])
+def test_it_is_called_by_names_of_this_machine(client, host):
+    assert client().get("/healthz", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:8428",
+        "192.0.2.7",
+        "",
+        "a@127.0.0.1",
+        "127.0.0.1:x",
+        "127.0.0.1/x",
+    ],
+)
+def test_it_is_not_called_by_a_name_that_somebody_points_here(client, host):
+    answer = client().get("/healthz", headers={"host": host})
+    assert (answer.status_code, answer.json()["code"]) == (400, "unknown_host")
+
+
+def test_a_name_may_be_added(client):
+    here = client(hosts=("Memory.example.org",))
+    assert here.get("/healthz", headers={"host": "memory.example.org:443"}).status_code == 200
+    assert here.get("/healthz", headers={"host": "example.org"}).status_code == 400
+
+
+def test_where_others_reach_it_any_address_in_numbers_is_fine_and_no_name(client, token):
+    token()
+    here = client(host="0.0.0.0", tokens=token.path)  # noqa: S104 - the case
+    assert here.get("/healthz", headers={"host": "192.0.2.7:8428"}).status_code == 200
+    assert here.get("/healthz", headers={"host": "evil.example"}).status_code == 400
+
+
+CROSS = {
+    "another origin": {"origin": "http://evil.example"},
+    "another port": {"origin": "http://127.0.0.1:9999"},
+    "a sandboxed frame": {"origin": "null"},
+    "said by the browser": {"sec-fetch-site": "cross-site"},
+    "a sister site": {"sec-fetch-site": "same-site"},
+    "both, the one lying": {"sec-fetch-site": "cross-site", "origin": HERE},
+}
+
+
+@pytest.mark.parametrize("headers", CROSS.values(), ids=CROSS)
+def test_a_page_of_another_site_changes_nothing(client, headers):
+    answer = client(("/said", said)).post("/said", headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (403, "cross_site")
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"origin": HERE}, {"origin": HERE, "sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"}]
+)
+def test_its_own_page_and_programs_do(client, headers):
+    assert client(("/said", said)).post("/said", headers=headers).status_code == 200
+
+
+# --- callers -------------------------------------------------------------------------------------------------------
+
+
+def test_without_tokens_whoever_connects_is_a_person(client):
+    assert client(("/who", who)).get("/who").json() == ["person", None, "write"]
+
+
+def test_with_tokens_each_is_who_its_token_is_for(client, token):
+    agent, person, reader = token(), token("anna", person=True), token(scope="read")
+    here = client(("/who", who), tokens=token.path)
+    assert here.get("/who", headers=bearer(agent)).json() == ["neo", "neo", "write"]
+    assert here.get("/who", headers=bearer(person)).json() == ["person", None, "write"]
+    assert here.get("/who", headers=bearer(reader)).json() == ["neo", "neo", "read"]
+
+
+WRONG = {
+    "none": {},
+    "another kind": {"authorization": "Basic bmVvOm5lbw=="},
+    "no token": {"authorization": "Bearer"},
+    "another form": bearer("tulip"),
+    "unknown": bearer("catmem_0123456789ab_" + "A" * 43),
+    "not ASCII": {"authorization": "Bearer catmem_ü".encode("latin-1")},
+    "endless": bearer("catmem_" + "a" * 5000),
+}
+
+
+@pytest.mark.parametrize("headers", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("path", ["/who", "/nowhere", "/metrics"])
+def test_a_wrong_token_is_refused_in_the_same_words_whatever_is_asked(client, token, headers, path):
+    token()
+    answer = client(("/who", who), tokens=token.path).get(path, headers=headers)
+    assert answer.status_code == 401
+    assert answer.json()["message"] == "this server wants a token, and this request has none that is good here"
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_the_id_of_a_token_with_another_secret_is_no_token(client, token):
+    text = token()
+    other = f"{text[:-43]}{'A' * 43}"
+    assert client(("/who", who), tokens=token.path).get("/who", headers=bearer(other)).status_code == 401
+
+
+def test_two_tokens_are_none(client, token):
+    headers = [("authorization", f"Bearer {token()}"), ("authorization", f"Bearer {token()}")]
+    assert client(("/who", who), tokens=token.path).get("/who", headers=headers).status_code == 401
+
+
+def test_health_wants_no_token(client, token):
+    token()
+    here = client(tokens=token.path)
+    assert here.get("/healthz").status_code == here.get("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("scope", "method", "path", "status"),
+    [
+        ("read", "GET", "/who", 200),
+        ("read", "POST", "/who", 403),
+        ("metrics", "GET", "/who", 403),
+        ("metrics", "GET", "/metrics", 200),
+        ("metrics", "POST", "/who", 403),
+        ("write", "POST", "/who", 200),
+    ],
+)
+def test_a_token_is_good_for_its_scope(client, token, scope, method, path, status):  # noqa: PLR0917 - a row of the table
+    text = token(scope=scope)
+    answer = client(("/who", who), ("/metrics", who), tokens=token.path).request(method, path, headers=bearer(text))
+    assert answer.status_code == status
+    assert status != 403 or answer.json()["code"] == "scope"
+
+
+def test_a_file_of_tokens_that_others_may_read_lets_nobody_in(client, token):
+    text = token()
+    here = client(("/who", who), tokens=token.path)
+    token.path.chmod(0o644)
+    answer = here.get("/who", headers=bearer(text))
+    assert answer.status_code == 503
+    assert str(token.path) not in answer.text
+    token.path.chmod(0o600)
+    assert here.get("/who", headers=bearer(text)).status_code == 200
+
+
+# --- calls in threads ----------------------------------------------------------------------------------------------
+
+
+def slow(begun, go_on, done):
+    def work():
+        begun.set()
+        go_on.wait(30)
+        done.set()
+        return "done"
+
+    async def route(request):
+        return PlainTextResponse(await in_thread(request, work))
+
+    return route
+
+
+@pytest.mark.parametrize(("method", "code"), [("GET", "timeout"), ("POST", "still_writing")])
+def test_when_time_is_up_the_answer_says_whether_a_write_goes_on(client, method, code):
+    begun, go_on, done = (threading.Event() for _ in range(3))
+    here = client(("/slow", slow(begun, go_on, done)), timeout=0.05)
+    answer = here.request(method, "/slow")
+    assert (answer.status_code, answer.json()["code"]) == (503, code)
+    assert begun.is_set()
+    go_on.set()
+    assert done.wait(30)  # it was not cut off
+
+
+def test_the_end_of_the_server_waits_for_a_write_that_was_begun(workspace):
+    begun, go_on, done = (threading.Event() for _ in range(3))
+    app = create_app(workspace, Settings(timeout=0.05), [Route("/slow", slow(begun, go_on, done), methods=["POST"])])
+    with TestClient(app, base_url=HERE) as here:
+        assert here.post("/slow").status_code == 503
+        go_on.set()
+    assert done.is_set()
+
+
+def test_an_error_of_the_library_comes_through_the_thread(client):
+    def fails():
+        raise StaleError("too late", found="8")
+
+    async def route(request):
+        await in_thread(request, fails)
+
+    assert client(("/fails", route)).post("/fails").json()["head"] == "8"

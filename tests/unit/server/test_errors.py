@@ -1,0 +1,104 @@
+"""Which status an error has, and what a caller is told of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem import errors
+from catmem.errors import (
+    AmbiguousError,
+    BusyError,
+    CatmemError,
+    ConfigError,
+    DamagedError,
+    DriftError,
+    EditError,
+    EnvelopeError,
+    ForbiddenError,
+    MergeConflictError,
+    NoMatchError,
+    NotUtf8Error,
+    OperationCollisionError,
+    OverBudgetError,
+    QueryError,
+    RefusedError,
+    StaleError,
+    StoreError,
+    TooLargeError,
+    UnknownNameError,
+    UnknownRevisionError,
+    UnreadableError,
+)
+from catmem.server.errors import ServerError, answer_of, status_of
+
+CASES = [
+    (400, ServerError(400, "m", code="c")),
+    (403, ForbiddenError("m")),
+    (403, EnvelopeError("m", code="bad_signature")),
+    (404, UnknownNameError("m")),
+    (404, UnknownRevisionError("m")),
+    (404, ConfigError("m", code="bad_name")),
+    (409, RefusedError("m", code="role_drift")),
+    (409, StaleError("m")),
+    (409, DriftError("m")),
+    (409, OperationCollisionError("m")),
+    (409, MergeConflictError("m", [])),
+    (413, TooLargeError("text", 2, 1)),
+    (422, EnvelopeError("m")),
+    (422, EditError("m")),
+    (422, NoMatchError("m")),
+    (422, AmbiguousError("m", [])),
+    (422, OverBudgetError("m", size=2, limit=1)),
+    (422, QueryError("m")),
+    (500, CatmemError("m")),
+    (503, BusyError("m")),
+    (503, ConfigError("m")),
+    (503, UnreadableError("m")),
+    (503, NotUtf8Error(0, "r", path="p")),
+    (503, TooLargeError("file", 2, 1, path="p")),
+    (503, StoreError("m")),
+    (503, DamagedError("m")),
+]
+
+
+@pytest.mark.parametrize(("status", "error"), CASES, ids=[f"{type(error).__name__}-{error.code}" for _, error in CASES])
+def test_the_status_of_an_error(status, error):
+    assert status_of(error) == status
+    assert answer_of(error)[0] == answer_of(error, bounded=False)[0] == status
+
+
+def test_every_kind_of_error_has_a_case():
+    kinds = {each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, CatmemError)}
+    assert kinds <= {type(error) for _, error in CASES}
+
+
+def test_a_person_is_told_all():
+    error = StoreError("no space in /srv/root", path="/srv/root/x", hint="Make room.")
+    assert answer_of(error, bounded=False)[1] == error.to_dict()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StoreError("cannot write /srv/root", path="/srv/root/USER.md", hint="See /srv/root."),
+        UnreadableError("cannot read /srv/root", path="/srv/root/USER.md"),
+        ConfigError("/srv/root is odd", path="/srv/root/catmem.yaml", key="homes"),
+        NotUtf8Error(17, "r", path="/srv/root/USER.md"),
+        DriftError("neo/user was changed", path="/srv/root/USER.md", drift_backup="/srv/root/USER.md.bak.1"),
+        BusyError("neo/user is written", path="/srv/root/USER.md"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_agent_is_told_nothing_of_this_machine(error):
+    status, told = answer_of(error)
+    assert "/srv" not in str(told)
+    assert {"code", "message"} <= told.keys()
+    assert "offset" not in told
+    assert status >= 400
+
+
+def test_what_an_agent_can_act_on_is_told():
+    _, told = answer_of(StaleError("too late", expected="7", found="8", hint="Read again."))
+    assert told["reason"] == "stale_prev"
+    assert (told["expected"], told["found"], told["head"]) == ("7", "8", "8")
+    assert told["remediation"] == told["hint"] == "Read again."

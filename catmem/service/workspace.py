@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
     from catmem.service.ages.history import FirstSeen
+    from catmem.service.envelopes.writers import Sender
     from catmem.service.gate import Attempt
     from catmem.service.merging.branches import Branch
     from catmem.service.merging.deciding import How as HowMerged
@@ -453,10 +454,17 @@ class Workspace:
 
     # --- envelopes -------------------------------------------------------------------------------------------------
 
-    def submit(self, envelope: Envelope | Mapping[str, Any] | str | bytes, *, confirm: bool = False) -> Written:
+    def submit(
+        self,
+        envelope: Envelope | Mapping[str, Any] | str | bytes,
+        *,
+        confirm: bool = False,
+        sender: Sender | None = None,
+    ) -> Written:
         """Make the write of an envelope: an ``Envelope``, its fields, or its JSON text.
 
-        ``confirm`` writes what the writer wanted to be warned of (``alert``). Each refusal comes in the order of
+        ``confirm`` writes what the writer wanted to be warned of (``alert``). ``sender`` is for a door that knows who
+        sends it: an envelope of anybody else is refused. Each refusal comes in the order of
         docs/envelopes.md: ``EnvelopeError``, ``RefusedError`` (``role_drift``), ``ForbiddenError``,
         ``OperationCollisionError``, ``StaleError`` and ``UnknownRevisionError``, ``RefusedError``
         (``semantic_collision``), ``DriftError``, ``EditError`` and its kinds. An ``op_id`` seen before with the same
@@ -464,7 +472,7 @@ class Workspace:
         """
         from catmem.service.envelopes.submitting import submit
 
-        return submit(self, envelope, confirm=confirm)
+        return submit(self, envelope, confirm=confirm, sender=sender)
 
     def envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,

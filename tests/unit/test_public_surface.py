@@ -52,7 +52,7 @@ CALLS = {
         "(self, name, operations, *, target='user', expected=None, actor=None, dry_run=False, on_drift=None, "
         "on_stale=None, op_id=None)"
     ),
-    "Workspace.submit": "(self, envelope, *, confirm=False)",
+    "Workspace.submit": "(self, envelope, *, confirm=False, sender=None)",
     "Workspace.envelope": (
         "(self, name, content, *, target='user', agent=None, prev=None, op_id=None, alert=False, signed=None)"
     ),

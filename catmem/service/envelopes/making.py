@@ -42,7 +42,7 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
         raise UnknownNameError(f"there is no agent {shown(name)}", hint=suggestion(name, agents, "agents"))
     profile = None if name == PERSON else workspace.profile(agents[name])
     if prev is None:
-        prev = _newest(workspace, entity)
+        prev = newest(workspace, entity)
     plain = _plain(content)
     envelope = Envelope(
         entity_id=entity,
@@ -67,7 +67,7 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     return read_envelope(envelope.to_dict())  # what is handed out fits
 
 
-def _newest(workspace: Workspace, entity: str) -> str:
+def newest(workspace: Workspace, entity: str) -> str:
     """The revision of what is there now; a text that no history has yet is taken in first, so that it has one."""
     now = workspace.store.read(entity)
     if now.revision is None:

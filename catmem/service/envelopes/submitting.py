@@ -3,6 +3,7 @@
 ::
 
     schema, bad_hash     the envelope alone
+    forbidden            its sender, where a door knows who that is
     bad_signature        its key                    up to here nothing of the root but keys and time counts,
     clock_skew           its time                   and to role_drift nothing but the profile of the agent
     role_drift           its profile
@@ -33,7 +34,14 @@ from catmem.service.envelopes.alike import ALIKE, overlap
 from catmem.service.envelopes.contents import operations_of, refuse_out_of_scope
 from catmem.service.envelopes.documents import part_bodies, plan_document
 from catmem.service.envelopes.reading import envelope_of, fields_of
-from catmem.service.envelopes.writers import check_signature, check_time, checked_role, terms_of
+from catmem.service.envelopes.writers import (
+    Sender,
+    check_sender,
+    check_signature,
+    check_time,
+    checked_role,
+    terms_of,
+)
 from catmem.service.writing.beforehand import check_beforehand
 from catmem.service.writing.budget import Usage, size_of
 from catmem.service.writing.expected import hide_digests
@@ -63,7 +71,11 @@ _AGAIN = "Nothing was written. Read it again, and repeat the change on what is t
 
 
 def submit(
-    workspace: Workspace, given: Envelope | Mapping[str, Any] | str | bytes, *, confirm: bool = False
+    workspace: Workspace,
+    given: Envelope | Mapping[str, Any] | str | bytes,
+    *,
+    confirm: bool = False,
+    sender: Sender | None = None,
 ) -> Written:
     """Make the write of an envelope; see ``Workspace.submit``."""
     unread: EnvelopeError | None = None
@@ -78,9 +90,10 @@ def submit(
             raise unread
         envelope = envelope_of(fields)
         operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
+        check_sender(envelope, sender)
         check_signature(workspace, envelope, trying)
         check_time(workspace, envelope, trying)
-        actor = checked_role(workspace, envelope, trying)
+        actor = checked_role(workspace, envelope, trying, sender)
         submission = Submission(workspace, envelope, operations, terms_of(workspace, envelope, actor), trying, confirm)
         return submission.write()
 

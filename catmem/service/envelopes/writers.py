@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EnvelopeError, ForbiddenError, UnknownNameError
 from catmem.policy.rights import Rights
@@ -23,6 +23,22 @@ if TYPE_CHECKING:
     from catmem.service.gate import Attempt
     from catmem.service.workspace import Workspace
     from catmem.store.envelope import Envelope
+
+
+class Sender(NamedTuple):
+    """Who a door knows the sender of an envelope to be: an agent, and the profile that its token is bound to."""
+
+    agent: str
+    profile: str
+
+
+def check_sender(envelope: Envelope, sender: Sender | None) -> None:
+    """Refuse an envelope of somebody else than its sender, in the same words whether there is such an agent."""
+    if sender is not None and envelope.agent_id != sender.agent:
+        raise ForbiddenError(
+            "the agent of this envelope is not the one that sends it",
+            hint=f"Nothing was written. This sender writes as agent_id {sender.agent!r} only.",
+        )
 
 
 def now() -> datetime:
@@ -66,9 +82,16 @@ def check_time(workspace: Workspace, envelope: Envelope, trying: Attempt) -> Non
         )
 
 
-def checked_role(workspace: Workspace, envelope: Envelope, trying: Attempt) -> Profile | None:
-    """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now."""
+def checked_role(
+    workspace: Workspace, envelope: Envelope, trying: Attempt, sender: Sender | None = None
+) -> Profile | None:
+    """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now.
+
+    That of a ``sender`` has to be the one that the door bound it to, whatever a rollout lets pass.
+    """
     profile = bound_profile(workspace, envelope.agent_id)
+    if sender is not None and (profile is None or profile.name != sender.profile):
+        raise role_drift()
     if profile is not None and not fits(envelope, profile):
         trying.refuse(role_drift())
     return profile

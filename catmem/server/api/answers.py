@@ -1,0 +1,280 @@
+"""The answers of the API: what the library tells a caller, who is a person or a profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, RefusedError, UnknownRevisionError
+from catmem.policy.schema import faults_by
+from catmem.policy.yamlfile import key_text
+from catmem.server.api.endpoint import Answer, Asked
+from catmem.server.api.forms import body_schema
+from catmem.server.api.tags import unrecorded
+from catmem.server.errors import ServerError
+from catmem.service import answering
+from catmem.service.envelopes.plain import FIELDS, Base, is_plain, plain_envelope
+from catmem.service.envelopes.reading import fields_of, json_of
+from catmem.service.envelopes.writers import Sender
+from catmem.service.showing import entry_dict
+from catmem.store.contract import revision_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.server.caller import Caller
+    from catmem.service.answering import Told
+    from catmem.service.workspace import Workspace
+    from catmem.service.writing.writer import Written
+
+_LOGGED = 100
+"""Revisions that a log lists where nobody says how many."""
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+def head(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+    """Which revision an entity is at."""
+    return _based(answering.head_answer(workspace, asked.get("entity_id"), caller.profile))
+
+
+def read(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+    """The entries of an entity that the caller sees."""
+    told = answering.read_answer(
+        workspace,
+        asked.get("entity_id"),
+        caller.profile,
+        category=asked.get("category"),
+        revision=asked.get("revision"),
+        offset=asked.get("offset") or 0,
+        limit=asked.get("limit"),
+        as_of=asked.get("as_of"),
+    )
+    return _based(told)
+
+
+def log(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+    """The newest revisions of an entity."""
+    limit = asked.get("limit") or _LOGGED
+    return Answer(answering.log_answer(workspace, asked.get("entity_id"), caller.profile, limit))
+
+
+def branches(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+    """The branches that are not merged yet."""
+    return Answer(answering.branches_answer(workspace, asked.get("entity_id"), caller.profile))
+
+
+def prompt(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+    """The prompt of a profile, as text or with its role."""
+    told = answering.prompt_answer(
+        workspace, asked.get("profile"), caller.profile, style=asked.get("style"), as_of=asked.get("as_of")
+    )
+    return Answer(told, text=told["text"])
+
+
+def lint(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+    """What lint finds."""
+    return Answer(answering.lint_answer(workspace, caller.profile, as_of=asked.get("as_of")))
+
+
+def _based(told: Told) -> Answer:
+    return Answer(told.data, told.revision if told.revision is not None else unrecorded(told.digest))
+
+
+# --- writing -------------------------------------------------------------------------------------------------------
+
+
+def write(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+    """Make the write of an envelope, or of a plain write."""
+    fields = _json(asked.body)
+    sender = None if caller.profile is None else Sender(caller.agent, caller.profile)
+    given: Any = asked.body
+    if isinstance(fields, dict) and is_plain(fields):
+        _refuse_unfit(asked.body)
+        given = plain_envelope(workspace, _with_retry(fields, asked), sender, _base(fields, asked))
+    elif isinstance(fields, dict):
+        _refuse_contrary(fields, asked)
+    confirm = asked.get("confirm") or False
+    try:
+        written = workspace.submit(given, confirm=confirm, sender=sender)
+    except UnknownRevisionError as error:
+        # To a writer that is an old view like any other: it has to be told what is at the head.
+        entity = given.entity_id if hasattr(given, "entity_id") else str(fields["entity_id"])
+        now = workspace.store.head(entity)
+        found = "0" if now is None else now.revision
+        raise RefusedError(error.message, code=error.code, found=found, hint=error.hint) from error
+    return Answer(_written(written, to_agent=caller.profile is not None), written.revision)
+
+
+def _with_retry(fields: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+    if asked.retry is not None and fields.get("op_id", asked.retry) != asked.retry:
+        raise _contrary("Idempotency-Key", "op_id")
+    return {**fields, **({} if asked.retry is None else {"op_id": asked.retry})}
+
+
+def _base(fields: Mapping[str, Any], asked: Asked) -> Base | None:
+    """What a plain write is made on. Raises ``ServerError``: 428 where nothing says it, 400 where two things do."""
+    match = asked.match
+    if match is None:
+        if fields.get("prev_rev") is None and all(name in fields for name in FIELDS[:2]):
+            raise ServerError(
+                428,
+                "nothing says what this write is made on",
+                code="no_base",
+                hint="Nothing was written. Send If-Match with the ETag of what you read, or prev_rev.",
+            )
+        return None
+    if "prev_rev" in fields and str(fields["prev_rev"]) != match.revision:
+        raise _contrary("If-Match", "prev_rev")
+    return Base(match.revision, match.fits)
+
+
+def _refuse_contrary(fields: Mapping[str, Any], asked: Asked) -> None:
+    """Raise ``ServerError`` for headers that say otherwise than the envelope."""
+    if asked.match is not None and str(fields.get("prev_rev")) != asked.match.revision:
+        raise _contrary("If-Match", "prev_rev")
+    if asked.retry is not None and fields.get("op_id") != asked.retry:
+        raise _contrary("Idempotency-Key", "op_id")
+
+
+def _contrary(header: str, field: str) -> ServerError:
+    return ServerError(
+        400,
+        f"{header} is not what {field} says",
+        code="bad_precondition",
+        hint=f"Nothing was written. Give the same, or leave {header} out.",
+    )
+
+
+def _written(written: Written, *, to_agent: bool) -> dict[str, Any]:
+    told = written.to_dict()
+    return {
+        "entity_id": written.entity,
+        "revision": written.revision,
+        "mem_rev": revision_number(written.revision or "0"),
+        "changed": written.changed,
+        "branch": written.branch,
+        "repeated": written.repeated,
+        "entries": [entry_dict(entry, to_agent=to_agent) for entry in written.entries],
+        "usage": told["usage"],
+        "notes": told["notes"],
+        **({} if to_agent else {"digest": written.digest, "warnings": told["warnings"]}),
+    }
+
+
+def merge(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+    """Bring branches together with the head."""
+    fields = _fields(asked, "Merge")
+    try:
+        joined = workspace.merge(
+            fields["entity_id"],
+            fields.get("branches", ()),
+            precedence=fields.get("precedence"),
+            drop=fields.get("drop", False),
+            actor=caller.profile,
+            dry_run=fields.get("dry_run", False),
+        )
+    except MergeConflictError as error:
+        if caller.profile is not None:
+            error.conflicts = tuple(map(_without_texts, error.conflicts))
+        raise
+    told = joined.to_dict()
+    told["entity_id"] = told.pop("entity")
+    if caller.profile is not None:
+        del told["digest"]
+        told |= {name: [_without_texts(each) for each in told[name]] for name in ("conflicts", "settled")}
+    return Answer(told, joined.revision)
+
+
+def _without_texts(conflict: Mapping[str, Any]) -> dict[str, Any]:
+    """A conflict for an agent: it may merge, but its selectors say what it is shown."""
+    return {name: conflict[name] for name in ("branch", "reason", "taken") if name in conflict}
+
+
+def seed_plan(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+    """What a seed would do, entry by entry: for a person."""
+    if caller.profile is not None:
+        raise ForbiddenError(
+            f"{caller.profile} may not look at what a seed would do",
+            hint="It quotes files of other profiles, so it is for a person.",
+        )
+    targets = asked.get("targets")
+    plan = workspace.plan_seed(
+        asked.get("source"),
+        None if targets is None else [name.strip() for name in targets.split(",")],
+        target=asked.get("target"),
+        as_of=asked.get("as_of"),
+    )
+    return Answer(plan.to_dict())
+
+
+def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+    """Seed other profiles; a file that was refused makes the whole a 409, and the others are seeded."""
+    fields = _fields(asked, "Seed")
+    targets, only = fields.get("targets"), fields.get("target")
+    if caller.profile is None:
+        plan = workspace.plan_seed(fields["source"], targets, target=only, resolve=_side(fields))
+        told = workspace.apply_seed(plan).to_dict()
+        refused = bool(told["refused"])
+        if refused:
+            told |= {"code": told["refused"][0]["error"]["code"], "message": "some files were not seeded"}
+        return Answer(told, status=409 if refused else 200)
+    from catmem.service.seeding.answer import seed_answer
+
+    if fields["source"] != caller.profile or "resolve" in fields:
+        raise ForbiddenError(
+            f"{caller.profile} may not seed that",
+            hint="A profile of tier 1 seeds from its own files, and settles nothing.",
+        )
+    told = seed_answer(workspace, caller.profile, targets, only)
+    if told["success"]:
+        return Answer(told)
+    return Answer({**told, "code": told["reason"], "message": told["error"]}, status=409)
+
+
+def _side(fields: Mapping[str, Any]) -> Literal["target", "source"] | None:
+    side: Literal["target", "source"] | None = fields.get("resolve")
+    return side
+
+
+# --- bodies --------------------------------------------------------------------------------------------------------
+
+
+def _json(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """The JSON value that a body is. Raises ``ServerError`` 400 (``bad_json``)."""
+    try:
+        return json_of(body.decode())
+    except UnicodeDecodeError as error:
+        raise _bad_json(f"the body is not UTF-8: byte {error.start}") from None
+    except EnvelopeError as error:
+        place = "" if error.line is None else f" (line {error.line}, column {error.column})"
+        raise _bad_json(f"the body is not JSON that can be read: {error.message}{place}") from None
+
+
+def _refuse_unfit(body: bytes) -> None:
+    """Raise ``ServerError`` 400 for an object that is nested without end or holds half a character."""
+    try:
+        fields_of(body)
+    except EnvelopeError as error:
+        if error.key is not None:
+            raise  # the value of one field is wrong, and the whole is JSON
+        raise _bad_json(error.message.replace("the envelope", "the body")) from None
+
+
+def _bad_json(message: str) -> ServerError:
+    return ServerError(400, message, code="bad_json", hint="Nothing was done. Send one JSON value in UTF-8.")
+
+
+def _fields(asked: Asked, form: str) -> dict[str, Any]:
+    """The body as its form has it. Raises ``ServerError`` 400, and 422 (``bad_body``)."""
+    value = _json(asked.body)
+    for key, message, hint in faults_by(body_schema(form), value):
+        where = key_text(key)
+        raise ServerError(
+            422,
+            f"{where}: {message}" if where else message,
+            code="bad_body",
+            hint=hint or "Nothing was done. /openapi.json has the fields.",
+        )
+    _refuse_unfit(asked.body)
+    fields: dict[str, Any] = value
+    return fields

@@ -1,0 +1,153 @@
+"""One path and method of the API: what it takes, what it gives, and who answers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from catmem.policy.schema import is_date, nearest, shown
+from catmem.server.errors import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from catmem.server.api.tags import Match
+    from catmem.server.caller import Caller
+    from catmem.service.workspace import Workspace
+
+Schema: TypeAlias = dict[str, Any]
+"""A JSON Schema as OpenAPI 3.1 takes it."""
+
+Place: TypeAlias = Literal["query", "path", "header"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A value that a request gives by name. ``schema`` is a text, an integer, a boolean or a date."""
+
+    name: str
+    said: str
+    schema: Schema
+    required: bool = False
+    place: Place = "query"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request asks for: its parameters by name, its body, and what it says of revisions that it knows."""
+
+    values: Mapping[str, Any]
+    body: bytes = b""
+    match: Match | None = None
+    retry: str | None = None
+    """What ``Idempotency-Key`` names: an ``op_id``."""
+
+    def get(self, name: str) -> Any:  # noqa: ANN401 - as its schema says
+        """The value of a parameter, ``None`` where it is not given."""
+        return self.values.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an endpoint gives: JSON-ready data, or a text that may be asked for in its place.
+
+    ``base`` is what its ETag says beside a digest: the revision that it shows, or ``tags.unrecorded`` of its text.
+    """
+
+    data: Mapping[str, Any]
+    base: str | None = None
+    text: str | None = None
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One path and method. ``answer`` is a synchronous call, made in a worker thread.
+
+    ``gives`` names the form of its answer (``forms``), ``body`` that of what it takes. ``statuses`` say which status
+    a code of an error has here, where that is another than everywhere.
+    """
+
+    method: Literal["GET", "POST"]
+    path: str
+    name: str
+    summary: str
+    said: str
+    answer: Callable[[Workspace, Caller, Asked], Answer]
+    gives: str
+    parameters: Sequence[Parameter] = ()
+    body: str | None = None
+    as_text: bool = False
+    refusals: Sequence[int] = ()
+    statuses: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes anything."""
+        return self.method == "POST"
+
+
+def read_values(parameters: Sequence[Parameter], given: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The values of parameters as a request gives them. Raises ``ServerError`` 400 (``bad_parameter``).
+
+    What nobody knows, and what is given twice, is refused: what is quietly left out may be what the caller meant most.
+    """
+    known = {each.name: each for each in parameters if each.place != "header"}
+    values: dict[str, Any] = {}
+    for name, text in given:
+        if name not in known:
+            near = nearest(name, known)
+            takes = f"It takes {', '.join(known)}." if known else "It takes none."
+            raise bad_parameter(
+                f"there is no parameter {shown(name)}", f"Did you mean {near!r}? {takes}" if near else takes
+            )
+        if name in values:
+            raise bad_parameter(f"the parameter {name} is given twice", "Give it once.")
+        values[name] = _value(known[name], text)
+    for name, parameter in known.items():
+        if parameter.required and name not in values:
+            raise bad_parameter(f"the parameter {name} is missing", parameter.said)
+    return values
+
+
+def bad_parameter(message: str, hint: str) -> ServerError:
+    """The refusal of a parameter that cannot be meant."""
+    return ServerError(400, message, code="bad_parameter", hint=hint)
+
+
+def _value(parameter: Parameter, text: str) -> Any:  # noqa: ANN401 - as its schema says
+    schema = parameter.schema
+    match schema.get("type"):
+        case "integer":
+            fits = _is_number(text) and schema.get("minimum", 0) <= int(text) <= schema["maximum"]
+            value: Any = int(text) if fits else None
+        case "boolean":
+            fits, value = text in {"true", "false"}, text == "true"
+        case _ if schema.get("format") == "date":
+            fits = is_date(text)
+            value = date.fromisoformat(text) if fits else None
+        case _:
+            fits, value = _is_text(schema, text), text
+    if not fits:
+        raise bad_parameter(f"{parameter.name} is {shown(text)}", parameter.said)
+    return value
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= len("9" * 12)
+
+
+def _is_text(schema: Schema, text: str) -> bool:
+    if "enum" in schema:
+        return text in schema["enum"]
+    long = len(text) > schema.get("maxLength", 1024) or len(text) < schema.get("minLength", 0)
+    return not long and ("pattern" not in schema or bool(_pattern(schema["pattern"]).search(text)))
+
+
+@cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    # `$` alone would let a newline pass at the end.
+    return re.compile(re.sub(r"\$$", r"\\Z", pattern))

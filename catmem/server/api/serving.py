@@ -1,0 +1,146 @@
+"""From a request to an endpoint, and back to an answer."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from catmem.errors import CatmemError, OperationCollisionError
+from catmem.policy.schema import shown
+from catmem.server.api.endpoint import Asked, bad_parameter, read_values
+from catmem.server.api.tags import is_known, read_match, tag_of
+from catmem.server.caller import caller_of
+from catmem.server.errors import ServerError, answer_of
+from catmem.server.running import in_thread
+from catmem.service.writing.expected import is_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+
+    from catmem.server.api.endpoint import Answer, Endpoint
+
+JSON_TYPE = "application/json"
+TEXT_TYPE = "text/plain"
+_MOST_PARAMETERS = 32
+_NO_STORE = {"Cache-Control": "no-store"}
+_CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"}
+
+
+def routes_of(endpoints: Sequence[Endpoint]) -> list[BaseRoute]:
+    """A route for each path, with all of its methods: so that a 405 names them."""
+    paths: dict[str, list[Endpoint]] = {}
+    for each in endpoints:
+        paths.setdefault(each.path, []).append(each)
+    return [
+        Route(path, _served(found), methods=[each.method for each in found], name=found[0].name)
+        for path, found in paths.items()
+    ]
+
+
+def _served(endpoints: Sequence[Endpoint]) -> Callable[[Request], Awaitable[Response]]:
+    by_method = {each.method: each for each in endpoints}
+
+    async def serve(request: Request) -> Response:
+        endpoint = by_method["POST" if request.method == "POST" else "GET"]
+        return await respond(request, endpoint)
+
+    return serve
+
+
+async def respond(request: Request, endpoint: Endpoint) -> Response:
+    """The answer to a request. Raises ``CatmemError``, which the application tells."""
+    caller = caller_of(request)
+    if caller.profile is None and not caller.is_person:
+        raise ServerError(403, "this token is good for /metrics only", code="scope", hint="Nothing was done.")
+    asked = await _asked(request, endpoint)
+    try:
+        answer = await in_thread(request, endpoint.answer, request.app.state.workspace, caller, asked)
+    except CatmemError as error:
+        status = _status(endpoint, asked, error)
+        if status is None:
+            raise
+        return JSONResponse(answer_of(error, bounded=not caller.is_person)[1], status, _NO_STORE)
+    return _response(request, endpoint, answer)
+
+
+async def _asked(request: Request, endpoint: Endpoint) -> Asked:
+    """What a request asks for. Raises ``ServerError``: 400 ``bad_parameter``, ``bad_precondition``, 415."""
+    given = [*_query(request), *((name, str(value)) for name, value in request.path_params.items())]
+    values = read_values(endpoint.parameters, given)
+    if not endpoint.writes:
+        return Asked(values)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON_TYPE:
+        raise ServerError(
+            415,
+            f"the body is {shown(kind) if kind else 'of no type'}, and has to be JSON",
+            code="unsupported_media",
+            hint="Nothing was done. Send the header 'Content-Type: application/json'.",
+        )
+    match = read_match(request.headers.getlist("if-match"))
+    return Asked(values, await request.body(), match, _retry(request))
+
+
+def _query(request: Request) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(
+            request.url.query,
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MOST_PARAMETERS,
+            strict_parsing=bool(request.url.query),
+        )
+    except ValueError:
+        raise bad_parameter("the query cannot be read", "Write it as NAME=VALUE, joined by &, in UTF-8.") from None
+
+
+def _retry(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    return None if key is None else key.strip().strip('"')
+
+
+def _status(endpoint: Endpoint, asked: Asked, error: CatmemError) -> int | None:
+    """The status of an error where it is another one here: with ``If-Match`` a stale write is a 412."""
+    if asked.match is not None and _is_stale(error):
+        return 412
+    return endpoint.statuses.get(error.code)
+
+
+def _is_stale(error: CatmemError) -> bool:
+    """Whether a write was refused for what it was made on."""
+    if isinstance(error, OperationCollisionError):
+        # Of an op_id that was used for something else ``expected`` is a digest, or hidden.
+        return error.expected is not None and not is_digest(error.expected)
+    return error.code in {"stale_prev", "drift", "unknown_revision"}
+
+
+def _response(request: Request, endpoint: Endpoint, answer: Answer) -> Response:
+    if endpoint.writes:
+        # What was written is no answer that somebody could ask for again: its tag says where it is, and nothing else.
+        headers = _NO_STORE if answer.base is None else {**_NO_STORE, "ETag": f'"{answer.base}"'}
+        return Response(to_json(answer.data), answer.status, headers, JSON_TYPE)
+    text = None if _wants_json(request) else answer.text
+    body = to_json(answer.data) if text is None else text.encode(errors="backslashreplace")
+    tag = tag_of(body, answer.base)
+    headers = {**_CACHED, "ETag": tag}
+    if is_known(request.headers.get("if-none-match"), tag):
+        return Response(None, 304, headers)
+    return Response(body, answer.status, headers, JSON_TYPE if text is None else f"{TEXT_TYPE}; charset=utf-8")
+
+
+def _wants_json(request: Request) -> bool:
+    accepts = request.headers.get("accept", "")
+    return JSON_TYPE in accepts and TEXT_TYPE not in accepts
+
+
+def to_json(data: Any) -> bytes:  # noqa: ANN401 - JSON-ready data
+    """Data as JSON in UTF-8; half a character, which a file may hold, as an escape."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode() if text.isascii() else text.encode(errors="backslashreplace")

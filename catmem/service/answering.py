@@ -1,0 +1,211 @@
+"""What a caller from elsewhere is told of an entity: a person everything, a profile what it sees and may know.
+
+``actor`` is the name of the profile that asks, ``None`` for a person. What a profile is told has no digest of a whole
+file, no word of an entry that its selectors do not show it, and no text in which the threat scan finds something.
+Another profile's file is refused in the same words whether it is there or not.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.errors import ForbiddenError
+from catmem.policy.rights import Rights
+from catmem.policy.staleness import freshness, stale_after_days
+from catmem.policy.threats import BuiltinScanner
+from catmem.policy.threats.batch import scan_each
+from catmem.service.clock import today
+from catmem.service.envelopes.roles import role_hash
+from catmem.service.history import entity_of, refuse_bounded
+from catmem.service.showing import entry_dict
+from catmem.store.contract import revision_number
+from catmem.syntax.slug import slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import date
+
+    from catmem.model.document import Entry
+    from catmem.policy.profile import Profile
+    from catmem.policy.styles import Style
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Revision
+
+
+class Told(NamedTuple):
+    """What a caller is told, and of which text: ``revision`` is ``None`` for one that no history has yet.
+
+    ``digest`` is that of the whole text, and not for the caller.
+    """
+
+    data: dict[str, Any]
+    revision: str | None
+    digest: str
+
+
+def head_answer(workspace: Workspace, name: str, actor: str | None) -> Told:
+    """Which revision an entity is at: ``mem_rev`` is what an envelope gives as ``prev_rev`` (0: none yet).
+
+    ``recorded`` is false where the text was changed by other means since. Raises ``UnknownNameError``.
+    """
+    entity = _entity(workspace, name, actor)
+    head = workspace.store.head(entity)
+    now = workspace.store.read(entity)
+    number = "0" if head is None else head.revision
+    told: dict[str, Any] = {
+        "entity_id": entity,
+        "revision": number,
+        "mem_rev": revision_number(number),
+        "recorded": now.revision is not None,
+    }
+    if actor is None and head is not None:
+        told |= {"agent_id": head.agent, "op": head.op, "timestamp": head.timestamp, "digest": head.digest}
+    return Told(told, now.revision, now.digest)
+
+
+def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
+    workspace: Workspace,
+    name: str,
+    actor: str | None,
+    *,
+    category: str | None = None,
+    revision: str | None = None,
+    offset: int = 0,
+    limit: int | None = None,
+    as_of: date | None = None,
+) -> Told:
+    """The entries of an entity that the actor sees, in file order, perhaps of one category.
+
+    ``revision`` is for a person and a profile of tier 1. In the answer it is ``None`` for a text that no history has
+    yet. A person is also given the whole text and its digest. Raises ``UnknownNameError``, ``ForbiddenError``,
+    ``UnknownRevisionError`` and what reading raises.
+    """
+    entity = _entity(workspace, name, actor)
+    if revision is not None and actor is not None:
+        refuse_bounded(workspace, actor, "read old revisions")
+    owner, _, target = entity.partition("/")
+    now = workspace.store.read(entity, revision)
+    document = workspace.parse(now.data)
+    entries = _rights(workspace, actor, target).in_sight(document)
+    if category is not None:
+        slug = slugify(category)
+        wanted = workspace.config.taxonomy.aliases.get(slug, slug)
+        entries = tuple(entry for entry in entries if entry.category == wanted)
+    shown = entries[offset : None if limit is None else offset + limit]
+    measure = workspace.profile(actor or owner)
+    told: dict[str, Any] = {"entity_id": entity, "revision": now.revision}
+    if actor is None:
+        told |= {"digest": now.digest, "text": document.text}
+    rows = _entries(workspace, shown, measure, as_of or today(), to_agent=actor is not None)
+    return Told({**told, "entries": list(rows), "total": len(entries)}, now.revision, now.digest)
+
+
+def log_answer(workspace: Workspace, name: str, actor: str | None, limit: int) -> dict[str, Any]:
+    """The newest revisions of an entity, at most ``limit``.
+
+    A bounded profile is told of those that it wrote itself, and no profile of what they did: their notes may name
+    categories that it does not see.
+    """
+    entity = _entity(workspace, name, actor)
+    found: Iterator[Revision] = iter(workspace.store.log(entity))
+    if actor is None:
+        return {"entity_id": entity, "revisions": [each.to_dict() for each in islice(found, limit)]}
+    if not _rights(workspace, actor).unbounded:
+        found = (each for each in found if _acted(each) == actor)
+    return {"entity_id": entity, "revisions": [_discreet(each) for each in islice(found, limit)]}
+
+
+def branches_answer(workspace: Workspace, name: str | None, actor: str | None) -> dict[str, Any]:
+    """The branches of an entity, or of all, that are not merged yet: for a person and a profile of tier 1."""
+    if actor is not None:
+        refuse_bounded(workspace, actor, "look at branches")
+    return {"branches": [each.to_dict() for each in workspace.branches(name)]}
+
+
+def prompt_answer(
+    workspace: Workspace, name: str, actor: str | None, *, style: Style | None = None, as_of: date | None = None
+) -> dict[str, Any]:
+    """A profile's prompt, and the role that its envelopes name; for a person also what the prompt is made of.
+
+    A profile is given its own, one of tier 1 only its own as well: what others see is none of its business.
+    """
+    if actor is not None and name != actor:
+        _rights(workspace, actor).refuse_other_owner(name)
+        raise ForbiddenError(f"{actor} is given its own prompt only", hint=f"Ask for {actor!r}.")
+    profile = workspace.profile(name)
+    prompt = workspace.prompt(profile.name, style=style, as_of=as_of)
+    said = prompt.to_dict()
+    told = {name: said[name] for name in ("text", "digest")}
+    told |= {"profile": profile.name, "role_id": profile.name, "role_hash": role_hash(profile)}
+    return told if actor is not None else {**told, "manifest": said["manifest"]}
+
+
+def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
+    """What lint finds in the whole root, without secrets. It quotes files of everybody, so it is for a person."""
+    from catmem.policy.lint.renderers.report import Report, render
+    from catmem.service.linting.lint import Linter
+
+    if actor is not None:
+        raise ForbiddenError(f"{actor} may not lint", hint="Lint looks at everything, so it is for a person.")
+    linter = Linter.open(workspace.root, search=False, as_of=as_of)
+    try:
+        found = linter.run()
+        baseline = linter.settings.baseline
+        if baseline is not None and linter.root.path(baseline).resolve().is_relative_to(workspace.root.resolve()):
+            found = linter.without_baseline(found, linter.root.path(baseline))
+        text = render(Report(list(found.diagnostics), found.files, linter.text), "json")
+    finally:
+        linter.close()
+    errors = [each.to_dict() for each in found.errors]
+    return {**json.loads(text), "errors": errors, "notes": list(found.notes)}
+
+
+# --- who sees what -------------------------------------------------------------------------------------------------
+
+
+def _entity(workspace: Workspace, name: str, actor: str | None) -> str:
+    """The entity of a name, if the actor may know of it."""
+    if actor is not None:
+        _rights(workspace, actor).refuse_other_owner(name.partition("/")[0])
+    return entity_of(workspace, name)
+
+
+def _rights(workspace: Workspace, actor: str | None, target: str = "user") -> Rights:
+    return Rights(None if actor is None else workspace.profile(actor), target, workspace.config.taxonomy)
+
+
+def _entries(
+    workspace: Workspace, entries: Sequence[Entry], measure: Profile, as_of: date, *, to_agent: bool
+) -> Iterator[dict[str, Any]]:
+    """Entries as JSON-ready data, each with its state by the measure of a profile, and the date of that.
+
+    A person is shown a hostile text as it stands, with ``threats``; an agent the line that says why it is withheld.
+    """
+    scans = [] if to_agent else scan_each(BuiltinScanner(), [entry.body for entry in entries])
+    for index, entry in enumerate(entries):
+        told = entry_dict(entry, to_agent=to_agent)
+        if not to_agent:
+            told["threats"] = sorted({finding.rule for finding in scans[index]})
+        limit = stale_after_days(entry.category, entry.tags, measure, workspace.config)
+        found = freshness(entry.tags, as_of=as_of, stale_after=limit)
+        yield {**told, "state": found.state, "date": found.day.isoformat() if found.day else None}
+
+
+def _acted(revision: Revision) -> str | None:
+    """The profile that made a revision, if one did."""
+    actor = revision.note.get("actor")
+    return actor if isinstance(actor, str) else None
+
+
+def _discreet(revision: Revision) -> dict[str, Any]:
+    """What a profile may know of a revision."""
+    return {
+        "revision": revision.revision,
+        "parents": list(revision.parents),
+        "timestamp": revision.timestamp,
+        "op": revision.op,
+        "agent": revision.agent,
+        "op_id": revision.op_id,
+    }

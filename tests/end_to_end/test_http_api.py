@@ -1,0 +1,163 @@
+"""`catmem serve` as agents on other machines reach it: with curl, and a token each."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from catmem.server.tokens import new_token
+from catmem.service.workspace import Workspace
+from tests.envelopes import make_files
+
+SECONDS = 60
+CURL = shutil.which("curl")
+needs_curl = pytest.mark.skipif(CURL is None, reason="curl is not here")
+
+pytestmark = needs_curl
+
+
+@contextmanager
+def serving(root, *options):
+    """The address of a server of the root, which is ended after."""
+    command = [
+        sys.executable,
+        "-m",
+        "catmem",
+        "serve",
+        "--root",
+        str(root),
+        "--port",
+        "0",
+        "--format",
+        "json",
+        *options,
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            said = ""
+            while not said.rstrip().endswith("}"):
+                line = process.stdout.readline()
+                assert line, process.stderr.read()
+                said += line
+            yield json.loads(said)["url"]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=SECONDS)
+    assert process.returncode == 0
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A root of which ``neo`` has a file, and ``planner`` acts as ``neo`` too."""
+    make_files(tmp_path / "root", "agents: {planner: neo}\n")
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def tokens(root, tmp_path):
+    """The file of tokens, and the token of each agent."""
+    path = tmp_path / "tokens" / "tokens.json"
+    config = Workspace.open(root, search=False).config
+    return path, {agent: new_token(config, path, agent)[1] for agent in ("neo", "planner", "other")}
+
+
+def curl(url, *options, token=None, body=None):
+    """Status, headers and body of an answer, as curl gets them."""
+    command = [CURL, "--silent", "--show-error", "--max-time", str(SECONDS), "--include", *options]
+    if token is not None:
+        command += ["--header", f"Authorization: Bearer {token}"]
+    if body is not None:
+        command += ["--header", "Content-Type: application/json", "--data-binary", "@-"]
+    sent = None if body is None else json.dumps(body).encode()
+    result = subprocess.run([*command, url], input=sent, capture_output=True, check=True, timeout=SECONDS)
+    head, _, rest = result.stdout.partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    return int(status.split()[1]), headers, rest
+
+
+def adds(workspace, agent, text):
+    """An envelope as an agent makes it from what it has read."""
+    change = [{"action": "add", "content": text, "category": "talk"}]
+    return workspace.envelope("neo", change, agent=agent, signed=False).to_dict()
+
+
+def test_of_two_writers_the_second_is_refused_and_the_head_stays(root, tokens):
+    path, token = tokens
+    workspace = Workspace.open(root, search=False)
+    planner, neo = adds(workspace, "planner", "from the planner"), adds(workspace, "neo", "from neo")
+    workspace.store.close()
+    assert planner["prev_rev"] == neo["prev_rev"] == 1
+    with serving(root, "--tokens", str(path)) as url:
+        entity = f"{url}/mem/head?entity_id=neo/user"
+        head = json.loads(curl(entity, token=token["neo"])[2])
+        assert (head["mem_rev"], head["recorded"]) == (1, True)
+
+        status, _, said = curl(f"{url}/mem/write", token=token["planner"], body=planner)
+        assert (status, json.loads(said)["revision"]) == (200, "2")
+
+        status, _, said = curl(f"{url}/mem/write", token=token["neo"], body=neo)
+        refusal = json.loads(said)
+        assert (status, refusal["reason"], refusal["head"]) == (409, "stale_prev", "2")
+
+        assert json.loads(curl(entity, token=token["neo"])[2])["mem_rev"] == 2
+        entries = json.loads(curl(f"{url}/mem/read?entity_id=neo/user", token=token["neo"])[2])["entries"]
+        bodies = [entry["body"] for entry in entries]
+        assert "from the planner" in bodies
+        assert "from neo" not in bodies
+
+        # The first writer did not hear the answer, and sends it again.
+        status, _, said = curl(f"{url}/mem/write", token=token["planner"], body=planner)
+        assert (status, json.loads(said)["repeated"], json.loads(said)["revision"]) == (200, True, "2")
+
+
+def test_the_second_writer_reads_again_and_is_taken(root, tokens):
+    path, token = tokens
+    with serving(root, "--tokens", str(path)) as url:
+        read = f"{url}/mem/read?entity_id=neo/user"
+        tag = curl(read, token=token["neo"])[1]["etag"]
+
+        def write(agent, text, tag):
+            change = [{"action": "add", "content": text, "category": "talk"}]
+            body = {"entity_id": "neo/user", "content": change}
+            return curl(f"{url}/mem/write", "--header", f"If-Match: {tag}", token=token[agent], body=body)
+
+        assert write("planner", "one", tag)[0] == 200
+        assert write("neo", "two", tag)[0] == 412
+        status, headers, _ = write("neo", "two", curl(read, token=token["neo"])[1]["etag"])
+        assert (status, headers["etag"]) == (200, '"3"')
+
+
+def test_an_agent_gets_nothing_of_another_and_a_stranger_nothing_at_all(root, tokens):
+    path, token = tokens
+    with serving(root, "--tokens", str(path)) as url:
+        assert curl(f"{url}/mem/read?entity_id=neo/user", token=token["other"])[0] == 404
+        assert curl(f"{url}/prompt/neo", token=token["other"])[0] == 404
+        assert curl(f"{url}/prompt/neo", token=token["neo"])[0] == 200
+        for given in (None, "catmem_000000000000_" + "x" * 43):
+            status, headers, said = curl(f"{url}/mem/read?entity_id=neo/user", token=given)
+            assert (status, json.loads(said)["code"]) == (401, "no_token")
+            assert headers["www-authenticate"].startswith("Bearer")
+
+
+def test_without_tokens_a_person_reads_and_writes(root):
+    with serving(root) as url:
+        status, headers, said = curl(f"{url}/prompt/neo")
+        assert (status, headers["content-type"]) == (200, "text/plain; charset=utf-8")
+        assert b"be kind" in said
+        assert json.loads(curl(f"{url}/mem/read?entity_id=neo")[2])["total"] == 6
+        assert curl(f"{url}/prompt/neo", "--header", f"If-None-Match: {headers['etag']}")[0] == 304
+
+
+def test_a_path_outside_leads_nowhere(root):
+    with serving(root) as url:
+        for path in ("/mem/../../etc/passwd", "/prompt/..%2f..%2fetc%2fpasswd", "/prompt/%00", "//etc"):
+            status, _, said = curl(f"{url}{path}", "--path-as-is")
+            assert status in {400, 404}
+            assert b"root:" not in said

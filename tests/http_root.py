@@ -1,0 +1,55 @@
+"""A root that is served to a person and to agents, without a socket in between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.testclient import TestClient
+
+from catmem.server.app import create_app
+from catmem.server.settings import Settings
+from catmem.server.tokens import new_token
+from catmem.service.workspace import Workspace
+from tests.envelopes import make_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ADDRESS = "http://127.0.0.1:8428"
+AGENTS = "agents: {planner: neo}\n"
+
+
+class Served:
+    """A root and its application; ``client(agent)`` is an agent's way in, ``client()`` that of a person."""
+
+    def __init__(self, workspace: Workspace, tokens: Path) -> None:
+        self.workspace = workspace
+        self._tokens = tokens
+        self._app = create_app(workspace, Settings(tokens=tokens, rate=0))
+
+    def client(self, agent: str | None = None, **how: Any) -> TestClient:
+        name = agent or "somebody"
+        _, token = new_token(self.workspace.config, self._tokens, name, person=agent is None, **how)
+        return TestClient(self._app, base_url=ADDRESS, headers={"Authorization": f"Bearer {token}"})
+
+
+def served_root(folder: Path, config: str = AGENTS) -> Iterator[Served]:
+    """A root on disk with the files of ``tests.envelopes``, of which ``neo`` has one."""
+    make_files(folder / "root", config)
+    yield from served(Workspace.open(folder / "root", search=False), folder / "tokens" / "tokens.json")
+
+
+def served(workspace: Workspace, tokens: Path) -> Iterator[Served]:
+    """The application over a workspace, as long as the caller wants it."""
+    try:
+        workspace.store  # noqa: B018 - as the server does, before a thread asks for it
+        yield Served(workspace, tokens)
+    finally:
+        workspace.store.close()
+
+
+def plain(content: str, category: str = "talk", **fields: Any) -> dict[str, Any]:
+    """A plain write that adds an entry to the user file of ``neo``."""
+    change = {"action": "add", "content": content, "category": category}
+    return {"entity_id": "neo/user", "content": [change], **fields}

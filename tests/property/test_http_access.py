@@ -1,0 +1,155 @@
+"""Whatever an agent asks of the HTTP API, it sees nothing of hidden categories, and changes nothing in them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from catmem.server.app import create_app
+from catmem.server.settings import Settings
+from catmem.server.tokens import new_token
+from tests.property.test_tool_access import (
+    CANARY,
+    OTHER,
+    contents,
+    folder,
+    guesses,
+    hidden_entries,
+    names,
+    opened,
+    tags,
+    text_with,
+)
+from tests.roots import put_bytes
+
+__all__ = ["folder"]  # the fixture: a root with an open or a closed taxonomy
+
+ROLE = re.compile(r'"role_hash":"sha256:[0-9a-f]{64}"|"digest":"sha256:[0-9a-f]{64}","profile"')
+"""Digests of what the caller has been given: of its own profile, and of its own prompt."""
+OWN = re.compile(r'"(timestamp|op_id|created)":"[^"]*"')
+"""What differs from one run to the next."""
+
+entities = st.sampled_from(["neo", "neo/user", "neo/memory", "other/user", "other", "nobody", "../neo", CANARY, ""])
+revisions = st.sampled_from(["0", "1", "2", "3", "2a", "x"])
+actions = st.sampled_from(["add", "replace", "remove", "move", "verify"])
+operation = st.fixed_dictionaries(
+    {"action": actions},
+    optional={
+        "content": contents, "old_text": guesses, "category": names, "to_category": names, "tags": tags,
+        "as_of": st.just("2026-01-02"),
+    },
+)  # fmt: skip
+document = st.fixed_dictionaries(
+    {"categories": st.dictionaries(names, st.lists(st.fixed_dictionaries({"body": contents}), max_size=2), max_size=2)},
+    optional={"partial": st.booleans()},
+)
+write = st.fixed_dictionaries(
+    {"entity_id": st.sampled_from(["neo/user", "neo/user", "neo/memory", "other/user"]),
+     "content": st.one_of(st.lists(operation, min_size=1, max_size=2), document, contents),
+     "prev_rev": st.sampled_from([0, 1, 1, 1, 2, "1a"])},
+    optional={"op_id": st.sampled_from(["1", "2"]), "alert": st.booleans()},
+)  # fmt: skip
+queries = st.fixed_dictionaries(
+    {"entity_id": entities},
+    optional={"category": names, "revision": revisions, "limit": st.sampled_from(["1", "50"]), "offset": st.just("1")},
+)
+asked = st.one_of(
+    st.tuples(st.just("POST"), st.just("/mem/write"), st.just({}), write),
+    st.tuples(st.just("POST"), st.just("/mem/write"), st.just({}), write),
+    st.tuples(st.just("GET"), st.sampled_from(["/mem/read", "/mem/head", "/mem/log"]), queries, st.none()),
+    st.tuples(st.just("GET"), st.just("/mem/branches"), queries, st.none()),
+    st.tuples(st.just("GET"), st.sampled_from(["/prompt/neo", "/prompt/other", "/prompt/x"]), st.just({}), st.none()),
+    st.tuples(st.just("GET"), st.sampled_from(["/lint", "/seed?source=other", "/seed?source=neo"]), st.just({}), st.none()),
+    st.tuples(st.just("POST"), st.just("/mem/merge"), st.just({}), st.fixed_dictionaries(
+        {"entity_id": entities}, optional={"branches": st.just(["1a"]), "precedence": st.just("both")})),
+    st.tuples(st.just("POST"), st.just("/seed"), st.just({}), st.fixed_dictionaries(
+        {"source": st.sampled_from(["neo", "other"])}, optional={"targets": st.just(["other"])})),
+)  # fmt: skip
+sequences = st.lists(asked, min_size=1, max_size=6)
+
+GOOD = {"entity_id": "neo/user", "content": [{"action": "add", "content": "a fact", "category": "talk"}], "prev_rev": 1}
+IN_DROP = {**GOOD, "content": [{"action": "add", "content": "a drop", "category": "drop"}]}
+GUESSED = {**GOOD, "content": [{"action": "add", "content": f"{CANARY} dropped", "category": "drop"}]}
+LOG = ("GET", "/mem/log", {"entity_id": "neo"}, None)
+EXAMPLES = (
+    [("POST", "/mem/write", {}, GOOD), LOG],
+    [("POST", "/mem/write", {}, IN_DROP), LOG],
+    [("GET", "/mem/read", {"entity_id": "other/user"}, None), ("GET", "/prompt/other", {}, None)],
+    [("POST", "/mem/write", {}, {**GOOD, "prev_rev": 0}), ("POST", "/mem/write", {}, {**GOOD, "prev_rev": 7})],
+    [("GET", "/mem/read", {"entity_id": "neo", "revision": "1"}, None), ("GET", "/mem/branches", {}, None)],
+)
+
+
+def with_examples(test):
+    for each in EXAMPLES:
+        test = example(sequence=each)(test)
+    return test
+
+
+def root_with(folder, canary: str, vault: str = "Vault"):
+    """A root in which ``neo`` has hidden entries, and another profile an entry where ``neo`` would see it in its own."""
+    workspace = opened(folder, text_with(canary, vault))
+    put_bytes(workspace, "other/user", f"## Talk\n{canary} of another\n")
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def token(folder, tmp_path_factory):
+    """A file of tokens, and the token of ``neo`` in it."""
+    path = tmp_path_factory.mktemp("tokens") / "tokens.json"
+    return path, new_token(opened(folder, "").config, path, "neo")[1]
+
+
+def answers(workspace, token, sequence) -> list[str]:
+    """All that the agent is told, tags included."""
+    path, text = token
+    app = create_app(workspace, Settings(tokens=path, rate=0))
+    headers = {"Authorization": f"Bearer {text}", "Accept": "application/json"}
+    client = TestClient(app, base_url="http://127.0.0.1:8428", headers=headers)
+    found = []
+    for method, where, params, body in sequence:
+        sent = {} if body is None else {"content": json.dumps(body), "headers": {"Content-Type": "application/json"}}
+        response = client.request(method, where, params=params or None, **sent)
+        assert response.status_code < 500, (method, where, response.text)
+        found.append(f"{response.status_code} {response.headers.get('etag')} {response.text}")
+    app.state.workers.close()
+    return found
+
+
+@with_examples
+@given(sequence=sequences)
+def test_hidden_entries_are_never_shown_and_never_changed(folder, token, sequence):
+    workspace = root_with(folder, CANARY)
+    before = {entity: hidden_entries(workspace, entity) for entity in ("neo/user", "neo/memory")}
+    others = workspace.store.peek("other/user")
+    for each, said in zip(sequence, answers(workspace, token, sequence), strict=True):
+        # What the client itself said may come back; what it guessed, it knew.
+        if CANARY.lower() not in json.dumps(each).lower():
+            assert CANARY.lower() not in said.lower(), each
+        assert not re.search("sha256:[0-9a-f]{6}", ROLE.sub("", said)), each
+    for entity, entries in before.items():
+        kept = [entry for entry in hidden_entries(workspace, entity) if CANARY in entry]
+        assert kept == [entry for entry in entries if CANARY in entry]
+    assert workspace.store.peek("other/user") == others
+    assert workspace.store.head("other/memory") is None
+
+
+@with_examples
+@given(sequence=sequences)
+@example(sequence=[("POST", "/mem/write", {}, GUESSED), LOG])
+def test_what_is_hidden_makes_no_difference(folder, token, sequence):
+    one, other = root_with(folder, CANARY), root_with(folder, OTHER[:-1], "Attic")
+    # Tags of answers that tell a time or an op_id of the server's own are others, as those are.
+    here, there = (
+        [
+            re.sub(r'-?[0-9a-f]{16}"', '"', OWN.sub("", said)) if "timestamp" in said else OWN.sub("", said)
+            for said in each
+        ]
+        for each in (answers(one, token, sequence), answers(other, token, sequence))
+    )
+    assert here == there

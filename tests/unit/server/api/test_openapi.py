@@ -1,0 +1,95 @@
+"""The OpenAPI document says what the application does: its paths, its methods, and the forms of its answers."""
+
+from __future__ import annotations
+
+import pytest
+from jsonschema import Draft202012Validator
+from starlette.routing import Route
+
+from catmem.resources import schema
+from catmem.server import api
+from catmem.server.api.endpoints import ENDPOINTS
+from catmem.server.openapi import document
+
+
+def operations() -> set[tuple[str, str]]:
+    return {(path, method.upper()) for path, methods in document()["paths"].items() for method in methods}
+
+
+def routed(routes) -> set[tuple[str, str]]:
+    return {(route.path, method) for route in routes if isinstance(route, Route) for method in route.methods - {"HEAD"}}
+
+
+def test_every_route_of_the_api_is_in_the_document_and_no_other(served):
+    ours = routed(api.routes())
+    probes = {("/healthz", "GET"), ("/readyz", "GET")}
+    assert operations() == ours | probes
+    assert ours | probes <= routed(served.client().app.routes)
+
+
+def references(part) -> list[str]:
+    if isinstance(part, dict):
+        own = [part["$ref"]] if isinstance(part.get("$ref"), str) else []
+        return own + [each for value in part.values() for each in references(value)]
+    return [each for value in part for each in references(value)] if isinstance(part, list) else []
+
+
+def test_every_reference_leads_somewhere_and_every_form_is_used():
+    named = {reference.removeprefix("#/components/schemas/") for reference in references(document())}
+    assert named == set(document()["components"]["schemas"])
+
+
+def test_every_form_is_a_json_schema():
+    for form in document()["components"]["schemas"].values():
+        Draft202012Validator.check_schema(form)
+
+
+def test_the_envelope_is_that_of_the_schema():
+    ours = document()["components"]["schemas"]["Envelope"]
+    assert set(ours["properties"]) == set(schema("envelope")["properties"])
+    assert ours["required"] == schema("envelope")["required"]
+
+
+def test_every_operation_has_a_name_of_its_own():
+    names = [each["operationId"] for methods in document()["paths"].values() for each in methods.values()]
+    assert len(set(names)) == len(names)
+
+
+def test_the_document_is_served_to_whoever_has_a_token(neo):
+    response = neo.get("/openapi.json")
+    assert response.json() == document()
+    assert response.json()["openapi"] == "3.1.0"
+    assert neo.get("/openapi.json", headers={"Authorization": ""}).status_code == 401
+
+
+def validator(form: str) -> Draft202012Validator:
+    components = {"components": {"schemas": document()["components"]["schemas"]}}
+    return Draft202012Validator({**components, "$ref": f"#/components/schemas/{form}"})
+
+
+@pytest.mark.parametrize("form", sorted({each.gives for each in ENDPOINTS} - {"Lint", "SeedPlan", "Seeded"}))
+def test_a_form_of_an_answer_takes_no_field_that_it_does_not_name(form):
+    assert document()["components"]["schemas"][form]["additionalProperties"] is False
+
+
+ASKED = {
+    "/mem/head?entity_id=neo": "Head",
+    "/mem/read?entity_id=neo": "Read",
+    "/mem/log?entity_id=neo": "Log",
+    "/mem/branches": "Branches",
+    "/prompt/neo": "Prompt",
+    "/lint": "Lint",
+    "/seed?source=boss&targets=neo": "SeedPlan",
+    "/healthz": "Status",
+    "/readyz": "Status",
+}
+
+
+@pytest.mark.parametrize(("path", "form"), ASKED.items(), ids=ASKED)
+@pytest.mark.parametrize("agent", [None, "boss", "neo"])
+def test_answers_have_the_form_that_the_document_says(served, path, form, agent):
+    served.workspace.add("neo", "vendor is acme and partners", category="talk")
+    served.workspace.add("neo", "late", category="talk", expected="1", on_stale="branch")
+    served.workspace.add("boss", "a fact", category="talk")
+    response = served.client(agent).get(path, headers={"Accept": "application/json"})
+    validator(form if response.status_code == 200 else "Error").validate(response.json())

@@ -1,0 +1,78 @@
+"""ETags: what they tell, and what headers with them are taken for."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.server.api.tags import is_known, read_match, tag_of, unrecorded
+from catmem.server.errors import ServerError
+from catmem.store.contract import Snapshot
+
+TEXT = Snapshot.of(b"a text", None)
+
+
+@pytest.mark.parametrize(
+    ("header", "revision"),
+    [
+        ('"7"', "7"),
+        ('"0"', "0"),
+        ('"8a"', "8a"),
+        (' "7" ', "7"),
+        (tag_of(b"{}", "7"), "7"),
+        (tag_of(b"{}", "8a"), "8a"),
+    ],
+)
+def test_a_tag_names_its_revision(header, revision):
+    match = read_match([header])
+    assert match.revision == revision
+    assert not match.fits(TEXT)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ['"7", "8"'],
+        ['"7"', '"8"'],
+        ["*"],
+        ['W/"7"'],
+        ["7"],
+        [""],
+        ['""'],
+        ['"x"'],
+        ['"7\n"'],
+        ['"sha256:00"'],
+        ['"u12"'],
+    ],
+)
+def test_what_names_no_one_revision_is_refused(headers):
+    with pytest.raises(ServerError) as caught:
+        read_match(headers)
+    assert (caught.value.status, caught.value.code) == (400, "bad_precondition")
+
+
+def test_no_header_is_no_condition():
+    assert read_match([]) is None
+
+
+def test_the_tag_of_a_text_without_a_revision_fits_that_text_alone():
+    match = read_match([tag_of(b"{}", unrecorded(TEXT.digest))])
+    assert match.revision is None
+    assert match.fits(TEXT)
+    assert not match.fits(Snapshot.of(b"another text", None))
+
+
+def test_a_tag_does_not_tell_the_digest_of_a_text():
+    tag = tag_of(b"{}", unrecorded(TEXT.digest))
+    digest = TEXT.digest.removeprefix("sha256:")
+    assert not any(digest[start : start + 6] in tag for start in range(len(digest) - 6))
+
+
+@pytest.mark.parametrize(
+    ("header", "known"),
+    [
+        ('"a"', True), ('W/"a"', True), ('"b", "a"', True), ("*", True),
+        ('"b"', False), ("a", False), (None, False), ('"a', False), ("", False),
+    ],
+)  # fmt: skip
+def test_what_the_caller_has_is_not_sent_again(header, known):
+    assert is_known(header, '"a"') is known

@@ -268,7 +268,8 @@ def _fields(asked: Asked, form: str) -> dict[str, Any]:
     """The body as its form has it. Raises ``ServerError`` 400, and 422 (``bad_body``)."""
     value = _json(asked.body)
     for key, message, hint in faults_by(body_schema(form), value):
-        where = key_text(key)
+        where = key_text(key) or ""
+        where = where if where.isprintable() else ""  # the message shows it, with escapes
         raise ServerError(
             422,
             f"{where}: {message}" if where else message,

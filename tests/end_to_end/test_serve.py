@@ -1,0 +1,336 @@
+"""`catmem serve` as the process that it is: from its start to its end, and what it lives through."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import count
+
+import pytest
+
+from catmem.service.workspace import Workspace
+from catmem.store.envelope import Envelope, content_hash
+from tests.end_to_end.terminal import run_json, write_root
+from tests.golden.case import put
+
+SECONDS = 60
+CONFIG = "server: {patience: 1s, max_body: 65536, rate: 0}\n"
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A root with neo, bounded, and boss, who sees all."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    write_root(tmp_path / "root", CONFIG)
+    return tmp_path / "root"
+
+
+class Server:
+    """A server that runs, and ways to ask it."""
+
+    def __init__(self, process):
+        self.process = process
+        said = json.loads("".join(process.stdout.readline() for _ in range(5)))
+        self.url = said["url"]
+        self.address = (said["url"].split("//")[1].rsplit(":", 1)[0], int(said["url"].rsplit(":", 1)[1]))
+
+    def connect(self):
+        return socket.create_connection(self.address, timeout=SECONDS)
+
+    def ask(self, method, path, body=None, **headers):
+        """Status and JSON of an answer."""
+        connection = http.client.HTTPConnection(*self.address, timeout=SECONDS)
+        try:
+            if body is not None:
+                headers.setdefault("Content-Type", "application/json")
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def write(self, entity, prev, text, op_id=None):
+        return self.ask("POST", "/mem/write", envelope(entity, prev, text, op_id))
+
+    def stop(self, number=signal.SIGTERM):
+        """Stop it, and give what it said on its way; it has to end well."""
+        self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=SECONDS)
+        assert self.process.returncode == 0, said
+        assert "Traceback" not in said
+        return said
+
+
+@contextmanager
+def serving(root, *options):
+    command = [
+        sys.executable,
+        "-m",
+        "catmem",
+        "serve",
+        "--no-page",
+        "--port",
+        "0",
+        "--format",
+        "json",
+        "--root",
+        str(root),
+    ]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*command, *options], **pipes) as process:
+        try:
+            yield Server(process)
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def envelope(entity, prev, text, op_id=None):
+    """The JSON of a person's write that adds an entry."""
+    content = [{"action": "add", "content": text, "category": "rules"}]
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    made = Envelope(
+        entity,
+        "person",
+        op_id or f"op-{text}".replace("/", ":").replace(" ", "-"),
+        now,
+        prev,
+        content,
+        content_hash(content),
+    )
+    return json.dumps(made.to_dict())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_says_where_it_is_answers_and_ends(root, number):
+    with serving(root) as server:
+        assert server.address[0] == "127.0.0.1"
+        assert server.ask("GET", "/healthz") == (200, {"status": "ok"})
+        assert server.ask("GET", "/readyz") == (200, {"status": "ready"})
+        said = server.stop(number)
+    assert "127.0.0.1 person GET /healthz 200" in said
+
+
+def test_a_client_that_stays_connected_does_not_keep_it_from_ending(root):
+    with serving(root) as server, server.connect() as idle, server.connect() as half:
+        half.sendall(b"GET /healthz HTTP/1.1\r\n")
+        idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert idle.recv(15) == b"HTTP/1.1 200 OK"
+        server.stop()
+
+
+def test_no_write_that_was_acknowledged_is_lost_when_it_is_stopped_under_load(root):
+    acknowledged = []
+    going = threading.Semaphore(0)
+
+    def write_on(server, entity):
+        revision = 0
+        for number in count():
+            text = f"{entity} {number}"
+            try:
+                status, told = server.write(entity, revision, text)
+            except (OSError, http.client.HTTPException, ValueError):
+                return  # the server is gone
+            if status != 200:
+                assert told["code"] == "stopping", told
+                return
+            revision = int(told["revision"])
+            acknowledged.append((entity, told["revision"], text))
+            going.release()
+
+    entities = ["boss/user", "boss/memory", "neo/memory"]
+    with serving(root, "--no-access-log") as server:
+        threads = [threading.Thread(target=write_on, args=(server, entity)) for entity in entities]
+        for thread in threads:
+            thread.start()
+        for _ in range(30):
+            assert going.acquire(timeout=SECONDS)
+        server.stop()
+        for thread in threads:
+            thread.join(SECONDS)
+    assert len(acknowledged) >= 30
+    workspace = Workspace.open(root, search=False)
+    try:
+        for entity, revision, text in acknowledged:
+            assert text in workspace.store.read(entity, revision).data.decode()
+            assert text in workspace.store.peek(entity).decode()
+        assert workspace.store.verify() == []
+    finally:
+        workspace.store.close()
+
+
+BAD = {
+    "no JSON": (b"{", {}, 400, "bad_json"),
+    "not UTF-8": (b"\xff\xfe", {}, 400, "bad_json"),
+    "another form": (b"[]", {}, 422, "schema"),
+    "nothing": (b"", {}, 400, "bad_json"),
+    "deep": (b"[" * 60_000, {}, 400, "bad_json"),
+    "another type": (b"a=b", {"Content-Type": "text/plain"}, 415, "unsupported_media"),
+    "too large": (b"x" * 65_537, {}, 413, "too_large"),
+    "far too large": (b"x" * (3 << 20), {}, 413, "too_large"),
+    "another host": (b"{}", {"Host": "evil.example"}, 400, "unknown_host"),
+    "another site": (b"{}", {"Origin": "http://evil.example"}, 403, "cross_site"),
+}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """One server for many requests that are wrong."""
+    root = tmp_path_factory.mktemp("served")
+    write_root(root / "root", CONFIG)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(root / "config"))
+        with serving(root / "root") as server:
+            yield server
+            server.stop()
+
+
+@pytest.mark.parametrize(("body", "headers", "status", "code"), BAD.values(), ids=BAD)
+def test_what_is_wrong_is_told_and_the_server_lives_on(running, body, headers, status, code):
+    found, told = running.ask("POST", "/mem/write", body, **headers)
+    assert (found, told["code"]) == (status, code)
+    assert running.ask("GET", "/healthz")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/prompt/..%2f..%2fetc%2fpasswd",
+        "/prompt/%00",
+        "/mem/head?entity_id=../x/user",
+        "/mem/read?entity_id=%2e%2e%2f%2e%2e/user",
+        "/%2e%2e/%2e%2e/etc/passwd",
+    ],
+)
+def test_a_path_leads_nowhere_else(running, path):
+    status, told = running.ask("GET", path)
+    assert status in {400, 404, 422}, told
+    assert "root:" not in json.dumps(told)
+
+
+def test_a_body_in_parts_that_never_ends_is_refused(running):
+    with running.connect() as client:
+        client.sendall(
+            b"POST /mem/write HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        part = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
+        client.sendall(part * 4)
+        assert b"413" in client.recv(100)
+
+
+SLOW = {
+    "a header": (b"GET /healthz HTTP/1.1\r\nX-Slow: ", b" 408 "),
+    "a body": (
+        b"POST /mem/write HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+        b" 408 ",
+    ),
+    "nothing": (b"", b" 408 "),
+}
+
+
+@pytest.mark.parametrize(("sent", "status"), SLOW.values(), ids=SLOW)
+def test_slow_clients_are_left_and_stop_nobody(running, sent, status):
+    slow = [running.connect() for _ in range(50)]
+    try:
+        for client in slow:
+            client.sendall(sent)
+        assert running.ask("GET", "/readyz")[0] == 200
+        for client in slow:
+            assert status in client.recv(100)
+    finally:
+        for client in slow:
+            client.close()
+
+
+def test_many_idle_connections_keep_nobody_out(running):
+    idle = [running.connect() for _ in range(400)]
+    try:
+        assert running.ask("GET", "/healthz")[0] == 200
+    finally:
+        for client in idle:
+            client.close()
+
+
+def test_a_disk_that_is_full_in_the_middle_loses_nothing_and_is_written_again_when_there_is_room(root):
+    with serving(root) as server:
+        process = server.process.pid
+        assert server.write("boss/user", 0, "before")[0] == 200
+        hard = resource.prlimit(process, resource.RLIMIT_FSIZE)[1]
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (16, hard))
+        status, told = server.write("boss/user", 1, "while")
+        assert (status, told["code"]) == (503, "no_space")
+        assert server.ask("GET", "/healthz")[0] == 200
+        assert server.ask("GET", "/prompt/boss", Accept="application/json")[0] == 200
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (hard, hard))
+        # The look that the failure began may have met the full disk: it is begun again by whoever asks.
+        ready = threading.Event()
+        for _ in range(SECONDS * 10):
+            if server.ask("GET", "/readyz")[0] == 200:
+                break
+            ready.wait(0.1)
+        status, told = server.write("boss/user", 1, "after")
+        assert (status, told["revision"]) == (200, "2"), told
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(SECONDS) == 0
+    text = Workspace.open(root, search=False).view("boss", "user").entries
+    assert [entry.body for entry in text] == ["before", "after"]
+
+
+def test_a_configuration_that_breaks_meanwhile_is_told_and_lived_through(root):
+    with serving(root) as server:
+        good = (root / "profiles" / "boss.yaml").read_text()
+        put(root / "profiles" / "boss.yaml", "tier: x\n")
+        status, told = server.ask("GET", "/prompt/boss", Accept="application/json")
+        assert (status, told["path"]) == (503, str(root / "profiles" / "boss.yaml"))
+        assert server.ask("GET", "/readyz")[0] == 503
+        put(root / "profiles" / "boss.yaml", good)
+        assert server.ask("GET", "/readyz")[0] == 200
+        server.stop()
+
+
+def test_with_tokens_each_caller_is_who_it_is_until_its_token_is_removed(root):
+    made = run_json("token", "new", "neo", "--root", root)
+    person = run_json("token", "new", "anna", "--person", "--root", root)
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    with serving(root) as server:
+        assert server.ask("GET", "/prompt/neo", Accept="application/json")[0] == 401
+        status, told = server.ask("GET", "/prompt/neo", Accept="application/json", **headers)
+        assert status == 200
+        assert "The pay is a secret" not in json.dumps(told)
+        assert server.ask("GET", "/mem/head?entity_id=boss/user", **headers)[0] in {403, 404}
+        assert server.write("neo/user", 0, "x")[0] == 401
+        run_json("token", "remove", "neo", "--root", root)
+        assert server.ask("GET", "/prompt/neo", **headers)[0] == 401
+        said = server.stop()
+    assert not any(token["token"] in said or token["token"].split("_", 2)[2] in said for token in (made, person))
+
+
+def test_others_are_listened_to_with_tokens_only(root):
+    everybody = "0.0.0.0"  # noqa: S104 - the case
+    command = [
+        sys.executable,
+        "-m",
+        "catmem",
+        "serve",
+        "--host",
+        everybody,
+        "--port",
+        "0",
+        "--no-page",
+        "--root",
+        str(root),
+    ]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert refused.returncode == 2
+    assert "error[no_tokens]" in refused.stderr
+    run_json("token", "new", "neo", "--root", root)
+    with serving(root, "--host", everybody) as server:
+        server.stop()

@@ -7,12 +7,15 @@ lines"). So ``str.splitlines`` is never used on memory files.
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
 
 from catmem.errors import NotUtf8Error, TooLargeError
 
 BOM = "\ufeff"
+
+_JOINERS = "\u200c\u200d"
 
 _NEWLINE = re.compile("\n")
 
@@ -117,3 +120,18 @@ class LineIndex:
         """``(line, column)`` of the character at ``offset``."""
         line = self.line(offset)
         return line, offset - self._starts[line - 1] + 1
+
+
+def printable(text: str) -> str:
+    """The text with what a terminal or page would act on (escape sequences, direction marks) written out as escapes."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(character if _is_harmless(character) else _named(character) for character in text)
+
+
+def _is_harmless(character: str) -> bool:
+    return character in "\n\t" or character in _JOINERS or unicodedata.category(character)[0] != "C"
+
+
+def _named(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

@@ -8,7 +8,7 @@ import click
 
 from catmem.cli.options import format_option, open_workspace, root_option
 from catmem.cli.output import emit, emit_json, first_line, print_error, printable, read_stdin, say, shown_path
-from catmem.cli.unified import unified_diff
+from catmem.model.unified import unified_diff
 from catmem.errors import CatmemError
 
 if TYPE_CHECKING:

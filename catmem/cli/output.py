@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
+from catmem import text as texts
 from catmem.errors import AmbiguousError, MergeConflictError, OverBudgetError, RefusedError, UnreadableError
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from catmem.service.listing import SeenFile
     from catmem.store.contract import Fault
 
-_JOINERS = "\u200c\u200d"
+printable = texts.printable
+"""What stands in a text of somebody else's, for a terminal."""
 
 
 def emit(text: str) -> None:
@@ -127,21 +128,6 @@ def shown_path(path: str | Path) -> str:
     text = os.fspath(path)
     relative = os.path.relpath(text) if os.path.isabs(text) else text  # noqa: PTH117 - text in, text out
     return text if relative.startswith("..") else relative
-
-
-def printable(text: str) -> str:
-    """The text with what a terminal would act on (escape sequences, direction marks) written out as escapes."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(character if _is_harmless(character) else _named(character) for character in text)
-
-
-def _is_harmless(character: str) -> bool:
-    return character in "\n\t" or character in _JOINERS or unicodedata.category(character)[0] != "C"
-
-
-def _named(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def first_line(body: str, width: int) -> str:

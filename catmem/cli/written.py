@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit, emit_json, printable, say
-from catmem.cli.unified import unified_diff
+from catmem.model.unified import unified_diff
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry

@@ -11,7 +11,7 @@ from catmem.service.ages.known import freshness_of
 from catmem.service.searching.usage import usage_key, usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import date
 
     from catmem.model.document import Document, Entry
@@ -90,6 +90,36 @@ def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
         use = uses.get(usage_key(entry))
         found.append(Due(entity, document.line(entry.start), entry, freshness, limit, future, why, use))
     return found
+
+
+def answered_elsewhere(
+    key: tuple[str, str],
+    copies: Mapping[tuple[str, str], frozenset[str]],
+    ids: Mapping[str, Collection[str]],
+    is_due: Callable[[str, str], bool],
+) -> bool:
+    """Whether the fact ``key`` (entity and id) is a copy that is answered at its source.
+
+    It is due there too, or says something else by now. ``copies`` are those of seeds with their sources, ``ids`` the
+    entries of the entities that are looked at, ``is_due`` says it of one of these. A source that is not looked at
+    answers nothing, nor does one whose fact is a copy of this one.
+    """
+    entry_id = key[1]
+    for source in copies.get(key, ()):
+        if (source in ids and not _comes_from(source, key, copies)) and (
+            entry_id not in ids[source] or is_due(source, entry_id)
+        ):
+            return True
+    return False
+
+
+def _comes_from(entity: str, key: tuple[str, str], copies: Mapping[tuple[str, str], frozenset[str]]) -> bool:
+    """Whether the same fact of ``entity`` is a copy of ``key``, straight or by way of others."""
+    above, seen = {entity}, {entity}
+    while above:
+        above = {each for one in above for each in copies.get((one, key[1]), ())} - seen
+        seen |= above
+    return key[0] in seen
 
 
 def _why(freshness: Freshness, stale_after: int, future: Sequence[tuple[str, date]], as_of: date) -> str:

@@ -22,7 +22,7 @@ from catmem.policy.profile import ORCHESTRATOR_TIER
 from catmem.policy.prompt import TARGETS
 from catmem.service.clock import today
 from catmem.service.history import restore
-from catmem.service.reviewing.due import ONE_DAY, Due, DueState, due_facts
+from catmem.service.reviewing.due import ONE_DAY, Due, DueState, answered_elsewhere, due_facts
 from catmem.service.reviewing.round import LastAnswer, Round
 from catmem.service.stores import locate
 from catmem.service.writing.operation import Operation
@@ -169,25 +169,11 @@ class Review:
         return sorted(pending, key=lambda due: due.freshness.day or self.as_of)
 
     def _follows(self, due: Due) -> bool:
-        """Whether a fact is a copy that is answered at its source: it is due there too, or says something else by now.
+        """Whether a fact is a copy that is answered at its source."""
+        return answered_elsewhere(due.key, self._copies, self._ids, self._is_due)
 
-        A source that this review does not look at answers nothing, nor does one whose fact is a copy of this one.
-        """
-        for source in self._copies.get(due.key, ()):
-            if (source in self._ids and not self._comes_from(source, due)) and (
-                due.entry.id not in self._ids[source]
-                or any(each.entry.id == due.entry.id for each in self._facts.get(source, ()))
-            ):
-                return True
-        return False
-
-    def _comes_from(self, entity: str, due: Due) -> bool:
-        """Whether the same fact of ``entity`` is a copy of this one, straight or by way of others."""
-        above, seen = {entity}, {entity}
-        while above:
-            above = {each for one in above for each in self._copies.get((one, due.entry.id), ())} - seen
-            seen |= above
-        return due.entity in seen
+    def _is_due(self, entity: str, entry_id: str) -> bool:
+        return any(each.entry.id == entry_id for each in self._facts.get(entity, ()))
 
     def _look_at_all(self) -> None:
         seen: set[object] = set()

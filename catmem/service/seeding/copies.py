@@ -8,6 +8,9 @@ from catmem.errors import CatmemError
 from catmem.service.seeding.lockfile import SeedFile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from catmem.policy.seedlock import SeedLock
     from catmem.service.workspace import Workspace
 
 
@@ -18,12 +21,17 @@ def seeded_copies(workspace: Workspace) -> dict[tuple[str, str], frozenset[str]]
     the lock.
     """
     known: dict[str, frozenset[str] | None] = {}
+    return copies_among(SeedFile(workspace.root).read()[1], lambda entity: _ids(workspace, entity, known))
+
+
+def copies_among(lock: SeedLock, ids: Callable[[str], Collection[str] | None]) -> dict[tuple[str, str], frozenset[str]]:
+    """The same by what a lock records; ``ids`` gives those of an entity's entries, ``None`` if it cannot be read."""
     copies: dict[tuple[str, str], frozenset[str]] = {}
-    for record in SeedFile(workspace.root).read()[1].records.values():
+    for record in lock.records.values():
         # Nothing follows a source that cannot be read: there nobody would be asked.
-        if _ids(workspace, record.source, known) is None:
+        if ids(record.source) is None:
             continue
-        there = _ids(workspace, record.target, known) or frozenset()
+        there = ids(record.target) or frozenset()
         for each in record.entries:
             if each.id in there:
                 key = record.target, each.id

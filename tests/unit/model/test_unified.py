@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catmem.cli import unified
-from catmem.cli.unified import unified_diff
+from catmem.model import unified
+from catmem.model.unified import unified_diff
 from tests.patches import lines_of, patched
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "§\n", "## c\n", "@@\n", "- x\n"]), max_size=30)

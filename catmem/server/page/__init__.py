@@ -1,0 +1,10 @@
+"""The page: what a person sees of the memory, rendered here, readable without JavaScript.
+
+It is for people: a caller that is bound to a profile is refused, whatever it asks for.
+"""
+
+from __future__ import annotations
+
+from catmem.server.page.routes import routes
+
+__all__ = ["routes"]

@@ -1,0 +1,147 @@
+"""A view as an answer: for people only, made in a worker thread, and not sent again to whoever has it already."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from starlette.responses import Response
+
+from catmem.errors import CatmemError
+from catmem.server.caller import caller_of
+from catmem.server.errors import ServerError
+from catmem.server.page.rendering import rendered
+from catmem.server.page.theme import theme_of
+from catmem.server.running import in_thread
+from catmem.service.overview import Overviews
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from starlette.requests import Request
+
+    from catmem.server.caller import Caller
+    from catmem.service.workspace import Workspace
+
+K = TypeVar("K", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asked to see. ``path`` are the parts of the address, ``query`` what stands behind its ``?``."""
+
+    workspace: Workspace
+    caller: Caller
+    address: str
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    overviews: Overviews
+
+    def choice(self, name: str, known: Iterable[K]) -> K | None:
+        """What the query says of ``name``, if that is one of ``known``; anything else is as good as nothing."""
+        said = self.query.get(name)
+        return next((each for each in known if each == said), None)
+
+    def number(self, name: str, default: int = 1, most: int = 1_000_000) -> int:
+        """A number of the query, from 1; for anything that is none, ``default``."""
+        said = self.query.get(name, "")
+        number = int(said) if said.isascii() and said.isdecimal() and len(said) <= len(str(most)) else default
+        return min(max(number, 1), most)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is shown: a template, and what goes into it."""
+
+    template: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+
+
+View: TypeAlias = Callable[[Asked], Page]
+"""Looks at the memory and says what is shown. Runs in a worker thread, and writes nothing."""
+
+
+def reading(view: View) -> Callable[[Request], Awaitable[Response]]:
+    """The endpoint of a view."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            asked = asked_of(request)
+            status, html = await in_thread(request, _made, view, asked, theme_of(request))
+        except Exception as error:  # noqa: BLE001 - told as every error of the server is, and logged there
+            return error_page(request, error)
+        return _answer(request, status, html)
+
+    return endpoint
+
+
+def asked_of(request: Request) -> Asked:
+    """The request of a person. Raises ``ServerError``: 401, and 403 for everybody else."""
+    caller = caller_of(request)
+    if not caller.is_person:
+        raise ServerError(
+            403,
+            "the page is for people, and this token is that of an agent",
+            code="people_only",
+            hint="Agents use the addresses below /mem and /prompt. 'catmem token new NAME --person' makes a token for "
+            "a person.",
+        )
+    state = request.app.state
+    if not hasattr(state, "overviews"):
+        state.overviews = Overviews(state.workspace)
+    return Asked(state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews)
+
+
+def _made(view: View, asked: Asked, theme: str) -> tuple[int, bytes]:
+    page = view(asked)
+    said = {**page.context, "here": asked.address, "root_name": asked.workspace.root.name, "theme": theme}
+    return page.status, rendered(page.template, said)
+
+
+def error_page(request: Request, error: Exception) -> Response:
+    """What programs are told of an error, with the same status, for a person to read."""
+    from catmem.server.app import error_response
+
+    plain = error_response(request, error)
+    try:
+        root_name = request.app.state.workspace.root.name if caller_of(request).is_person else ""
+    except CatmemError:
+        root_name = ""
+    context = {
+        "here": request.url.path,
+        "root_name": root_name,
+        "theme": theme_of(request),
+        "error": json.loads(bytes(plain.body)),
+        "status": plain.status_code,
+        "heading": _HEADINGS.get(plain.status_code, "This cannot be shown"),
+    }
+    headers = {name: value for name, value in plain.headers.items() if name not in _OF_THE_BODY}
+    return Response(rendered("error.html", context), plain.status_code, headers, "text/html")
+
+
+_OF_THE_BODY = frozenset({"content-type", "content-length"})
+_HEADINGS = {
+    401: "This page wants a token",
+    403: "This is not for you",
+    404: "There is nothing here",
+    409: "It has changed in the meantime",
+    500: "Something went wrong",
+    503: "The memory cannot be read right now",
+}
+
+
+def _answer(request: Request, status: int, html: bytes) -> Response:
+    """The answer with its tag; 304 for a page that the browser has just so."""
+    from hashlib import blake2b
+
+    tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
+    # What is shown depends on the cookie that remembers light or dark, and on who asks.
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Cookie, Authorization"}
+    known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
+    if status == HTTPStatus.OK and tag in known:
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+    return Response(html, status, headers, "text/html")

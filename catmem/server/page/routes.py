@@ -1,0 +1,56 @@
+"""Which address shows what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from catmem.server.page.reading import reading
+from catmem.server.page.theme import choose_theme
+from catmem.server.page.views.access import access, explained
+from catmem.server.page.views.branches import all_branches, one_branch
+from catmem.server.page.views.files import whole_file
+from catmem.server.page.views.history import history, revision
+from catmem.server.page.views.lint import lint
+from catmem.server.page.views.nowhere import nowhere
+from catmem.server.page.views.overview import overview
+from catmem.server.page.views.profiles import profile_prompt
+from catmem.server.page.views.queue import queue
+from catmem.server.page.views.search import search
+from catmem.server.page.views.seeds import one_seed, seeds
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+STATIC = Path(__file__).parent / "static"
+
+VIEWS = {
+    "/": overview,
+    "/page/queue": queue,
+    "/page/profiles/{name}": profile_prompt,
+    "/page/files/{name}/{target}": whole_file,
+    "/page/history/{name}/{target}": history,
+    "/page/history/{name}/{target}/{revision}": revision,
+    "/page/branches": all_branches,
+    "/page/branches/{name}/{target}/{branch}": one_branch,
+    "/page/seeds": seeds,
+    "/page/seeds/{name}": one_seed,
+    "/page/lint": lint,
+    "/page/access": access,
+    "/page/access/{name}/{category}": explained,
+    "/page/search": search,
+}
+"""What is shown, by address."""
+
+
+def routes() -> list[BaseRoute]:
+    """The routes of the page."""
+    return [
+        *(Route(path, reading(view), methods=["GET"]) for path, view in VIEWS.items()),
+        Route("/page/theme", choose_theme, methods=["POST"]),
+        Mount("/static", StaticFiles(directory=STATIC), name="static"),
+        Route("/page/{rest:path}", reading(nowhere), methods=["GET"]),
+    ]

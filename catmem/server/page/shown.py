@@ -1,0 +1,238 @@
+"""How values look on a page: numbers, days, bodies, bars and diffs. Everything here takes values and gives values."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from catmem.model.body import to_html
+from catmem.model.unified import unified_diff
+from catmem.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+BODY = 4_000
+"""Characters of a body that a page shows; it says how many there are more."""
+
+DIFF_LINES = 600
+"""Lines of one diff that a page shows."""
+
+_HEADING = re.compile(r"<(/?)h[1-6]>")
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_LONGEST_COMPARED = 2_000
+"""Characters of a line in which the words that changed are looked for."""
+_ALIKE = 0.4
+
+
+def body_html(text: str) -> Markup:
+    """A body as HTML: Markdown, of which nothing is executed or loaded, without headings, which are the page's."""
+    html = to_html(printable(text[:BODY]))
+    more = len(text) - BODY
+    if more > 0:
+        html += f'<p class="more">… and {more:,} characters more</p>'
+    return Markup(_HEADING.sub(r"<\1p>", html))  # noqa: S704 - made of escaped text by model.body
+
+
+def number(value: int) -> str:
+    """With commas: 12,000."""
+    return f"{value:,}"
+
+
+def plural(value: int, one: str, more: str | None = None) -> str:
+    """The word alone: ``entry`` for 1, else ``entries``."""
+    return one if value == 1 else more or f"{one}s"
+
+
+def counted(value: int, one: str, more: str | None = None) -> str:
+    """``1 entry``, ``2,000 entries``."""
+    return f"{value:,} {plural(value, one, more)}"
+
+
+def words(value: str) -> str:
+    """The name of a state or an operation as words."""
+    return value.replace("_", " ").replace("-", " ")
+
+
+def basis(value: str) -> str:
+    """Where the date of a fact comes from, as words that go before it."""
+    return {"verified_date": "verified", "expires": "expires", "file_time": "in a file of"}.get(value, words(value))
+
+
+def day(value: date | None) -> str:
+    """``21 Nov 2026``; nothing for no day."""
+    return "" if value is None else f"{value.day} {value:%b} {value.year}"
+
+
+def moment(timestamp: str) -> str:
+    """``21 Nov 2026, 14:05 UTC``; what is no moment stays as it is."""
+    try:
+        at = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return timestamp
+    return f"{at.day} {at:%b} {at.year}, {at:%H:%M} UTC"
+
+
+def part(value: str) -> str:
+    """A text as one part of an address."""
+    return quote(value, safe="")
+
+
+def reference(entry_id: str) -> str:
+    """The id of an entry's place on a page."""
+    return f"e-{re.sub(r'[^0-9a-z]', '', entry_id.lower())[-16:]}"
+
+
+class Bar(NamedTuple):
+    """How full something is. ``filled`` is a width, at most ``100%``; ``level`` is ``calm``, ``near`` or ``over``."""
+
+    name: str
+    used: int
+    of: int
+    percent: int
+    filled: str
+    level: str
+
+
+_NEAR = 85
+_FULL = 100
+
+
+def bar_of(name: str, used: int, of: int) -> Bar:
+    """The bar of a budget or limit."""
+    percent = round(100 * used / of) if of else (100 if used else 0)
+    level = "over" if used > of else "near" if percent >= _NEAR else "calm"
+    return Bar(name, used, of, percent, f"{min(percent, _FULL)}%", level)
+
+
+# --- diffs ---------------------------------------------------------------------------------------------------------
+
+
+class DiffLine(NamedTuple):
+    """One line of a diff: ``kind`` is ``same``, ``old``, ``new`` or ``gap``; ``parts`` are texts, each changed or not.
+
+    ``old`` and ``new`` are the numbers of the line on either side, from 1.
+    """
+
+    kind: str
+    old: int | None
+    new: int | None
+    parts: tuple[tuple[str, bool], ...]
+
+
+class Diff(NamedTuple):
+    """What differs between two texts. ``hidden`` lines are not shown."""
+
+    lines: tuple[DiffLine, ...]
+    added: int
+    removed: int
+    hidden: int
+
+
+def diff_of(before: str, after: str, most: int = DIFF_LINES) -> Diff:
+    """The lines in which two texts differ, with those around them; of changed lines also the words."""
+    # Where only one of them ends in a newline, that is a difference.
+    ends = before.endswith("\n") != after.endswith("\n")
+    lines = list(_numbered(unified_diff(_lines(before, ends=ends), _lines(after, ends=ends), "a", "b")))
+    added, removed = (sum(line.kind == kind for line in lines) for kind in ("new", "old"))
+    return Diff(tuple(_with_words(lines[:most])), added, removed, max(0, len(lines) - most))
+
+
+def _lines(text: str, *, ends: bool) -> list[str]:
+    # Split at LF alone, as the format does. A carriage return is shown, since it may be all that changes.
+    *whole, last = printable(text.replace("\r\n", "\\r\n")).split("\n")
+    return [f"{line}\n" for line in whole] + ([last + _NO_NEWLINE * ends + "\n"] if last else [])
+
+
+_NO_NEWLINE = " (no newline at the end)"
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_KINDS = {"-": "old", "+": "new", " ": "same"}
+
+
+def _numbered(unified: Iterator[str]) -> Iterator[DiffLine]:
+    old = new = 0
+    for index, line in enumerate(unified):
+        if index < 2:  # noqa: PLR2004 - the names of the two texts
+            continue
+        hunk = _HUNK.match(line)
+        if hunk and line[0] == "@":
+            old, new = int(hunk[1]), int(hunk[2])
+            if max(old, new) > 1:
+                yield DiffLine("gap", None, None, ())
+            continue
+        kind, text = _KINDS[line[0]], line[1:].rstrip("\n")
+        yield DiffLine(kind, old if kind != "new" else None, new if kind != "old" else None, ((text, False),))
+        old, new = old + (kind != "new"), new + (kind != "old")
+
+
+def _with_words(lines: Sequence[DiffLine]) -> Iterator[DiffLine]:
+    """The lines with the words marked that changed, where lines were changed one for one."""
+    index = 0
+    while index < len(lines):
+        olds = _run(lines, index, "old")
+        news = _run(lines, index + len(olds), "new")
+        if not olds or len(olds) != len(news):
+            count = max(1, len(olds) + len(news))
+            yield from lines[index : index + count]
+            index += count
+            continue
+        marked = [_marked(old.parts[0][0], new.parts[0][0]) for old, new in zip(olds, news, strict=True)]
+        yield from (old._replace(parts=parts[0]) for old, parts in zip(olds, marked, strict=True))
+        yield from (new._replace(parts=parts[1]) for new, parts in zip(news, marked, strict=True))
+        index += len(olds) + len(news)
+
+
+def _run(lines: Sequence[DiffLine], start: int, kind: str) -> list[DiffLine]:
+    found: list[DiffLine] = []
+    while start + len(found) < len(lines) and lines[start + len(found)].kind == kind:
+        found.append(lines[start + len(found)])
+    return found
+
+
+_Parts = tuple[tuple[str, bool], ...]
+
+
+def _marked(old: str, new: str) -> tuple[_Parts, _Parts]:
+    """The two lines in parts, each the same on both sides or not."""
+    plain = ((old, False),), ((new, False),)
+    if len(old) + len(new) > _LONGEST_COMPARED:
+        return plain
+    before, after = _WORD.findall(old), _WORD.findall(new)
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    if matcher.ratio() < _ALIKE:
+        return plain
+    ours: list[tuple[str, bool]] = []
+    theirs: list[tuple[str, bool]] = []
+    for tag, start, end, other_start, other_end in matcher.get_opcodes():
+        for parts, piece in ((ours, before[start:end]), (theirs, after[other_start:other_end])):
+            if piece:
+                parts.append(("".join(piece), tag != "equal"))
+    return tuple(ours), tuple(theirs)
+
+
+# --- pages of long lists -------------------------------------------------------------------------------------------
+
+
+class Paged(NamedTuple):
+    """One page of a long list; ``first`` and ``last`` count from 1."""
+
+    rows: Sequence[Any]
+    page: int
+    pages: int
+    total: int
+    first: int
+    last: int
+
+
+def paged(rows: Sequence[Any], page: int, size: int) -> Paged:
+    """The page ``page`` of some rows, from 1; the last for one behind it."""
+    pages = max(1, -(-len(rows) // size))
+    page = min(page, pages)
+    start = (page - 1) * size
+    some = rows[start : start + size]
+    return Paged(some, page, pages, len(rows), start + 1 if some else 0, start + len(some))

@@ -1,0 +1,41 @@
+"""Light or dark, as a person chose it: remembered in a cookie, so that it works without JavaScript."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.responses import RedirectResponse
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+COOKIE = "catmem_theme"
+THEMES = ("auto", "light", "dark")
+"""``auto`` is what the system of the person says."""
+
+_YEAR = 365 * 24 * 3600
+
+
+def theme_of(request: Request) -> str:
+    """What was chosen; ``auto`` where nothing was, or nothing that is known."""
+    said = request.cookies.get(COOKIE)
+    return said if said in THEMES else "auto"
+
+
+async def choose_theme(request: Request) -> Response:
+    """Remember the choice, and go back to where it was made."""
+    said = parse_qs((await request.body()).decode("utf-8", "replace"))
+    theme, back = (said.get(name, [""])[0] for name in ("theme", "back"))
+    answer = RedirectResponse(back if _is_own(back) else "/", status_code=303)
+    if theme in THEMES:
+        answer.set_cookie(COOKIE, theme, max_age=_YEAR, path="/", httponly=True, samesite="strict")
+    return answer
+
+
+def _is_own(address: str) -> bool:
+    """Whether an address is a place of this page and nowhere else."""
+    parts = urlsplit(address)
+    is_path = address.startswith("/") and address.isascii() and address.isprintable() and "\\" not in address
+    return is_path and not (address.startswith("//") or parts.scheme or parts.netloc)

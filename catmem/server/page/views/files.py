@@ -1,0 +1,110 @@
+"""A whole file, as a person sees it: every entry with its state, by category."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.policy.access import visible
+from catmem.policy.budget import limit_of, size_of
+from catmem.policy.threats import BuiltinScanner
+from catmem.policy.threats.batch import scan_each
+from catmem.server.page.reading import Page
+from catmem.server.page.shown import bar_of, paged
+from catmem.service.ages.known import freshness_of
+from catmem.service.clock import today
+from catmem.service.history import entity_of
+from catmem.service.listing import seen_file
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.model.document import Document, Entry
+    from catmem.policy.profile import Profile
+    from catmem.policy.staleness import Freshness
+    from catmem.server.page.reading import Asked
+    from catmem.service.workspace import Workspace
+
+_SIZE = 100
+
+
+class Shown(NamedTuple):
+    """An entry on the page. ``threats`` are the rules for which prompts withhold it."""
+
+    entry: Entry
+    line: int
+    freshness: Freshness
+    threats: tuple[str, ...]
+    in_sight: bool
+
+
+class Group(NamedTuple):
+    """Entries of one category that stand together."""
+
+    category: str
+    title: str
+    rows: list[Shown]
+
+
+def whole_file(asked: Asked) -> Page:
+    """The entries of a file in file order; the query may name a ``category``."""
+    workspace = asked.workspace
+    entity = entity_of(workspace, f"{asked.path['name']}/{asked.path['target']}")
+    owner, _, target = entity.partition("/")
+    profile = workspace.profile(owner)
+    file = seen_file(workspace, owner, target)
+    document = file.document
+    categories = list(dict.fromkeys(entry.category for entry in document.entries))
+    wanted = asked.choice("category", categories)
+    entries = [entry for entry in document.entries if wanted in {None, entry.category}]
+    # An entry that a link names is on the page that holds it.
+    named = asked.query.get("entry")
+    place = next((index for index, entry in enumerate(entries) if entry.id == named), None) if named else None
+    page = asked.number("page") if place is None else place // _SIZE + 1
+    some = paged(entries, page, _SIZE)
+    limit, size = limit_of(profile, target, workspace.config), size_of(document.text)
+    return Page(
+        "file.html",
+        {
+            "profile": profile,
+            "entity": entity,
+            "target": target,
+            "file": file,
+            "categories": [(each, title_of(workspace, document, each)) for each in categories],
+            "category": wanted,
+            "named": named,
+            "paged": some,
+            "groups": _grouped(workspace, profile, entity, document, some.rows),
+            "size": size,
+            "bar": None if limit is None else bar_of(target, size, limit),
+            "total": len(document.entries),
+            "recorded": file.warning is None and workspace.store.head(entity) is not None,
+        },
+    )
+
+
+def _grouped(
+    workspace: Workspace, profile: Profile, entity: str, document: Document, entries: Sequence[Entry]
+) -> list[Group]:
+    target = entity.partition("/")[2]
+    ages = freshness_of(workspace, profile, entity, document, entries, as_of=today())
+    threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
+    in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
+    groups: list[Group] = []
+    for entry, age, findings in zip(entries, ages, threats, strict=True):
+        if not groups or groups[-1].category != entry.category:
+            groups.append(Group(entry.category, title_of(workspace, document, entry.category), []))
+        rules = tuple(sorted({finding.rule for finding in findings}))
+        row = Shown(entry, document.line(entry.start), age, rules, entry.start in in_sight)
+        groups[-1].rows.append(row)
+    return groups
+
+
+def title_of(workspace: Workspace, document: Document, category: str) -> str:
+    """What a category is called: as declared, else as its section is."""
+    declared = workspace.config.taxonomy.categories.get(category)
+    if declared is not None and declared.title:
+        return declared.title
+    if category == UNCATEGORIZED:
+        return "Uncategorized"
+    return next((section.title for section in document.sections if section.category == category), category)

@@ -1,0 +1,396 @@
+"""A root at a glance: each profile with what it holds, what is due, what waits to be merged or seeded.
+
+What was worked out of a profile's files is used again as long as everything that it depends on is the same: the bytes
+of the files and their times, the revisions and branches, the profile, the lock of seeds, and the day. So a page may ask
+for an overview each time it is shown, and is never told what no longer holds.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from operator import is_
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.digest import bytes_digest, content_digest
+from catmem.errors import CatmemError
+from catmem.policy.budget import limit_of, size_of
+from catmem.policy.prompt import TARGETS, build_prompt
+from catmem.policy.sizes import Use
+from catmem.service.clock import today
+from catmem.service.fleet import load_each
+from catmem.service.reviewing.due import answered_elsewhere, due_facts
+from catmem.service.seeding.copies import copies_among
+from catmem.service.seeding.lockfile import SeedFile
+from catmem.service.seeding.planning import plan_seed, seed_order
+from catmem.service.stores import FILE_NAMES, parse_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import date
+
+    from catmem.model.document import Document
+    from catmem.policy.profile import Profile
+    from catmem.policy.seed import State
+    from catmem.policy.seedlock import SeedLock
+    from catmem.service.workspace import Workspace
+
+_ARRIVING: tuple[State, ...] = ("new", "changed_in_source", "changed_in_both", "removed_from_source")
+
+
+class Measure(NamedTuple):
+    """What a profile's files and prompt come to.
+
+    ``entries`` are those of its files, ``seen`` those that it may see. ``due`` counts facts by state: stale, expired,
+    unverified for long, dated in the future. ``left_out`` are entries in sight that the prompt does not show as they
+    stand. ``uses`` are budgets of the prompt and limits of files, in characters.
+    """
+
+    entries: int
+    seen: int
+    due: Mapping[str, int]
+    prompt: int
+    left_out: int
+    uses: tuple[Use, ...]
+    facts: tuple[tuple[tuple[str, str], str], ...]
+    """The facts that are due: entity and id of each, and its state."""
+    ids: Mapping[str, frozenset[str]]
+    """The ids of all entries, by entity."""
+
+    @property
+    def fullest(self) -> Use | None:
+        """The budget or limit that is used up the most; ``None`` without any."""
+        return max(self.uses, key=lambda use: use.used / use.of if use.of else 1, default=None)
+
+
+class Seeded(NamedTuple):
+    """How a profile stands to the profile ``source`` that seeds it.
+
+    ``arriving`` entries are new, changed or gone at the source; ``conflicts`` were changed on both sides. ``known`` is
+    false for a profile that was never seeded. ``problems`` say why a file cannot be seeded.
+    """
+
+    source: str
+    arriving: int = 0
+    conflicts: int = 0
+    known: bool = True
+    problems: tuple[CatmemError, ...] = ()
+
+    @property
+    def in_step(self) -> bool:
+        """Whether there is nothing to do."""
+        return self.known and not (self.arriving or self.conflicts or self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One profile. ``measure`` is ``None`` where a file cannot be read: half a file is no measure.
+
+    ``unmerged`` counts branches; ``outside`` names the entities that somebody changed by other means since the last
+    revision. ``seeded`` is ``None`` for a profile that nothing seeds.
+    """
+
+    name: str
+    tier: int
+    measure: Measure | None
+    unmerged: int
+    outside: tuple[str, ...]
+    seeded: Seeded | None
+    problems: tuple[CatmemError, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The profile as JSON-ready data."""
+        measure, seeded = self.measure, self.seeded
+        return {
+            "profile": self.name,
+            "tier": self.tier,
+            "entries": None if measure is None else measure.entries,
+            "seen": None if measure is None else measure.seen,
+            "due": {} if measure is None else dict(measure.due),
+            "prompt": None if measure is None else measure.prompt,
+            "left_out": None if measure is None else measure.left_out,
+            "uses": [] if measure is None else [use._asdict() for use in measure.uses],
+            "unmerged": self.unmerged,
+            "outside": list(self.outside),
+            "seeded": None
+            if seeded is None
+            else {
+                "source": seeded.source,
+                "arriving": seeded.arriving,
+                "conflicts": seeded.conflicts,
+                "known": seeded.known,
+                "problems": [problem.to_dict() for problem in seeded.problems],
+            },
+            "problems": [problem.to_dict() for problem in self.problems],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """All profiles by tier and name. ``problems`` are what concerns no single profile that could be looked at."""
+
+    as_of: date
+    lines: tuple[Line, ...]
+    due: Mapping[str, int]
+    """How many facts wait for an answer, by state: a copy that follows its source is answered there."""
+    problems: tuple[CatmemError, ...]
+
+    @property
+    def entries(self) -> int:
+        """How many entries all files hold."""
+        return sum(line.measure.entries for line in self.lines if line.measure)
+
+    @property
+    def unmerged(self) -> int:
+        """How many branches wait."""
+        return sum(line.unmerged for line in self.lines)
+
+    @property
+    def out_of_step(self) -> int:
+        """How many profiles have something to get from their source, or a conflict with it."""
+        return sum(line.seeded is not None and not line.seeded.in_step for line in self.lines)
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The entities that were changed by other means since the last revision."""
+        return tuple(entity for line in self.lines for entity in line.outside)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The overview as JSON-ready data."""
+        return {
+            "as_of": self.as_of.isoformat(),
+            "due": dict(self.due),
+            "profiles": [line.to_dict() for line in self.lines],
+            "problems": [problem.to_dict() for problem in self.problems],
+        }
+
+
+class _Now(NamedTuple):
+    """A profile's files as they are now. ``state`` is a digest of all that a measure depends on."""
+
+    profile: Profile
+    texts: Mapping[str, bytes]
+    state: str
+    unmerged: int
+    outside: tuple[str, ...]
+    problems: tuple[CatmemError, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether both files could be read."""
+        return len(self.texts) == len(TARGETS)
+
+
+@dataclass(slots=True)
+class Overviews:
+    """Overviews of one root, one after the other. Safe to use from several threads."""
+
+    workspace: Workspace
+    _measures: dict[str, tuple[tuple[object, ...], Measure]] = field(default_factory=dict)
+    _seeds: dict[str, tuple[tuple[object, ...], Seeded]] = field(default_factory=dict)
+    _seed_lock: tuple[str, SeedLock] | None = None
+    _waited: tuple[SeedLock | None, list[Measure], Counter[str]] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def read(self, as_of: date | None = None) -> Overview:
+        """The root as it is now, on a day, by default today. Raises ``UnreadableError`` for the folder of profiles."""
+        day = as_of or today()
+        profiles, problems = load_each(self.workspace)
+        with self._lock:
+            now = {profile.name: self._now(profile) for profile in profiles}
+            seeds, wrong = self._seeded(now, day)
+            lines = [self._line(each, seeds.get(name), day) for name, each in now.items()]
+            self._forget(now)
+            due = self._waiting(lines)
+        in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
+        return Overview(day, in_order, due, (*problems, *wrong))
+
+    def _waiting(self, lines: Sequence[Line]) -> Counter[str]:
+        """The facts that a review would ask about, by state."""
+        measures = [line.measure for line in lines if line.measure]
+        lock = self._lock_of_seeds()
+        # Measures are used again as they are, so the same ones, one by one, give the same count.
+        known = self._waited
+        if known is not None and known[0] is lock and _are_same(known[1], measures):
+            return known[2]
+        facts = [fact for measure in measures for fact in measure.facts]
+        ids = {entity: known for measure in measures for entity, known in measure.ids.items()}
+        copies = {} if lock is None else copies_among(lock, ids.get)
+        due = {key for key, _ in facts}
+        count = Counter(
+            state
+            for key, state in facts
+            if key not in copies or not answered_elsewhere(key, copies, ids, lambda *other: other in due)
+        )
+        self._waited = (lock, measures, count)
+        return count
+
+    def _lock_of_seeds(self) -> SeedLock | None:
+        """What was seeded; ``None`` where it cannot be read. It is read again only where its file has changed."""
+        file = SeedFile(self.workspace.root)
+        try:
+            digest = bytes_digest(file.data())
+            if self._seed_lock is None or self._seed_lock[0] != digest:
+                data, lock = file.read()
+                self._seed_lock = (bytes_digest(data), lock)
+        except CatmemError:
+            return None  # the seeds of every line say so
+        return self._seed_lock[1]
+
+    def _forget(self, now: Mapping[str, _Now]) -> None:
+        """Drop what was worked out of profiles that are no more."""
+        for kept in (self._measures, self._seeds):
+            for name in [name for name in kept if name not in now]:
+                del kept[name]
+
+    # --- what is there now ------------------------------------------------------------------------------------------
+
+    def _now(self, profile: Profile) -> _Now:
+        texts: dict[str, bytes] = {}
+        problems: list[CatmemError] = []
+        state: list[object] = []
+        outside: list[str] = []
+        unmerged = 0
+        try:
+            # The profile was looked up already, and both files stand in one folder.
+            folder = self.workspace._path(profile, TARGETS[0]).parent  # noqa: SLF001
+        except CatmemError as error:
+            return _Now(profile, {}, "", 0, (), (error,))
+        for target in TARGETS:
+            entity = f"{profile.name}/{target}"
+            path = folder / (FILE_NAMES[target] if self.workspace.keeps_files else target)
+            try:
+                data = self.workspace.bytes_of(profile, target, path)
+            except CatmemError as error:
+                problems.append(error)
+                continue
+            texts[target] = data
+            digest = bytes_digest(data)
+            state += [digest, _time_of(path)]
+            try:
+                tips = self.workspace.store.branches(entity)
+            except CatmemError as error:  # a history that cannot be read hides nothing of the file itself
+                problems.append(error)
+                continue
+            state.append([tip.revision for tip in tips])
+            unmerged += sum(tip.is_branch for tip in tips)
+            head = next((tip for tip in tips if not tip.is_branch), None)
+            if head is not None and head.digest != digest:
+                outside.append(entity)
+        return _Now(profile, texts, content_digest(state), unmerged, tuple(outside), tuple(problems))
+
+    # --- one profile ------------------------------------------------------------------------------------------------
+
+    def _line(self, now: _Now, seeded: Seeded | None, day: date) -> Line:
+        measure, problems = None, now.problems
+        if now.is_whole:
+            try:
+                measure = self._measure(now, day)
+            except CatmemError as error:
+                problems = (*problems, error)
+        return Line(now.profile.name, now.profile.tier, measure, now.unmerged, now.outside, seeded, problems)
+
+    def _measure(self, now: _Now, day: date) -> Measure:
+        key = (now.profile, now.state, day)
+        known = self._measures.get(now.profile.name)
+        if known is None or known[0] != key:
+            known = self._measures[now.profile.name] = (key, _measured(self.workspace, now, day))
+        return known[1]
+
+    # --- seeds ------------------------------------------------------------------------------------------------------
+
+    def _seeded(self, now: Mapping[str, _Now], day: date) -> tuple[dict[str, Seeded], list[CatmemError]]:
+        """How each profile stands to the one that seeds it, by name."""
+        profiles = {name: each.profile for name, each in now.items()}
+        try:
+            order = seed_order(self.workspace, profiles)
+            lock = bytes_digest(SeedFile(self.workspace.root).data())
+        except CatmemError as error:
+            return {}, [error]
+        found: dict[str, Seeded] = {}
+        for source, targets in order:
+            keys = {
+                name: (source, lock, day, *(_seed_state(now[each]) for each in (source, name)))
+                for name in targets
+                if source in now and name in now
+            }
+            known = {name: self._seeds[name] for name in keys if name in self._seeds}
+            new = [name for name, key in keys.items() if name not in known or known[name][0] != key]
+            for name, seeded in self._planned(source, new, profiles, day):
+                self._seeds[name] = (keys[name], seeded)
+            found |= {name: self._seeds[name][1] for name in keys}
+        return found, []
+
+    def _planned(
+        self, source: str, targets: Sequence[str], profiles: Mapping[str, Profile], day: date
+    ) -> Iterable[tuple[str, Seeded]]:
+        if not targets:
+            return []
+        try:
+            plan = plan_seed(self.workspace, source, targets, as_of=day, profiles=profiles)
+        except CatmemError as error:
+            return [(name, Seeded(source, problems=(error,))) for name in targets]
+        found: list[tuple[str, Seeded]] = []
+        for name in targets:
+            files = [each for each in plan.files if each.target.partition("/")[0] == name]
+            refused = [each.error for each in plan.refused if each.target.partition("/")[0] == name]
+            arriving = sum(each.count(*_ARRIVING) for each in files)
+            conflicts = sum(len(each.conflicts) for each in files)
+            known = not arriving or any(each.is_known for each in files)
+            found.append((name, Seeded(source, arriving, conflicts, known, tuple(refused))))
+        return found
+
+
+def _are_same(one: Sequence[object], other: Sequence[object]) -> bool:
+    return len(one) == len(other) and all(map(is_, one, other))
+
+
+def _seed_state(now: _Now) -> tuple[object, ...]:
+    return now.profile, now.state
+
+
+def _measured(workspace: Workspace, now: _Now, day: date) -> Measure:
+    profile, config = now.profile, workspace.config
+    documents: dict[str, Document] = {}
+    for target, data in now.texts.items():
+        try:
+            documents[target] = parse_file(config, data)
+        except CatmemError as error:
+            error.path = str(workspace.path(profile.name, target))
+            raise
+    prompt = build_prompt(documents, profile, as_of=day, config=config)
+    manifest = prompt.manifest
+    due: Counter[str] = Counter()
+    known: list[tuple[tuple[str, str], str]] = []
+    for target, document in documents.items():
+        facts = due_facts(workspace, profile, f"{profile.name}/{target}", document, document.entries, day)
+        due.update(fact.state for fact in facts)
+        known += [(fact.key, fact.state) for fact in facts]
+    sizes = {**manifest.sizes, "total": len(prompt.text)}
+    uses = [Use(f"prompt, {name}", sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())]
+    for target, document in documents.items():
+        limit = limit_of(profile, target, config)
+        uses += [Use(f"file, {target}", size_of(document.text), limit)] if limit is not None else []
+    return Measure(
+        entries=sum(len(document.entries) for document in documents.values()),
+        seen=len(manifest.rows),
+        due=due,
+        prompt=len(prompt.text),
+        left_out=sum(row.status != "in" for row in manifest.rows),
+        uses=tuple(uses),
+        facts=tuple(known),
+        ids={
+            f"{profile.name}/{target}": frozenset(entry.id for entry in document.entries)
+            for target, document in documents.items()
+        },
+    )
+
+
+def _time_of(path: os.PathLike[str]) -> int:
+    """When a file was changed last, which dates entries that nothing else does; 0 where there is no file."""
+    try:
+        return os.stat(path, follow_symlinks=False).st_mtime_ns  # noqa: PTH116 - a path without a look at its target
+    except OSError:
+        return 0

@@ -1,0 +1,95 @@
+"""Text of somebody else in every place of a page where text of somebody else can stand."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from catmem.server.app import create_app
+from catmem.server.page.rendering import environment
+from catmem.server.settings import Settings
+from catmem.service.workspace import Workspace
+from tests.golden.case import put
+from tests.unit.server.page.conftest import ADDRESS
+from tests.unit.server.page.markup import Markup
+
+SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+QUOTES = "\"'><svg onload=alert(3)>"
+TURNED = "invoice\u202egnp.exe\u2066"
+MARKDOWN = (
+    "# Big\n\n[x](javascript:alert(4)) [y](data:text/html,hi) ![z](https://elsewhere.example/z.png) <b onclick=x>b</b>"
+)
+NASTY = [SCRIPT, QUOTES, TURNED, MARKDOWN, "\x1b[31mred\x07", "{{ 7 * 7 }} {% raw %}", "&lt;b&gt; &amp;"]
+
+ADDRESSES = [
+    "/",
+    "/page/queue",
+    "/page/profiles/neo",
+    "/page/files/neo/user",
+    "/page/history/neo/user",
+    "/page/history/neo/user/1",
+    "/page/branches",
+    "/page/branches/neo/user/3a",
+    "/page/seeds/pupil",
+    "/page/lint",
+    "/page/access",
+    "/page/search?q=invoice+alert+red",
+    "/page/search?q=%3Cscript%3E%22%27%E2%80%AE",
+    "/page/files/neo/user?category=%22%3E%3Cscript%3E",
+    "/page/nothing/%3Cscript%3Ealert(1)%3C/script%3E",
+    "/page/profiles/%3Cimg%20src=x%3E",
+    "/page/history/neo/user/%3Cimg%20src=x%3E",
+    "/page/access/neo/%3Cimg%20src=x%3E",
+]
+
+
+@pytest.fixture
+def client(tmp_path):
+    folder = tmp_path / "root"
+    put(folder / "catmem.yaml", "version: 1\n")
+    put(folder / "profiles" / "neo.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
+    put(folder / "profiles" / "pupil.yaml", "user_memory_categories: ['*']\nseed_from: neo\n")
+    entries = "\n§\n".join(f'[created: 2020-01-01, source: "{SCRIPT[:30]}\u202e"] {text}' for text in NASTY)
+    put(folder / "homes" / "neo" / "USER.md", f"# {SCRIPT}\n\n## {SCRIPT}\n{entries}\n\n## {TURNED}\nx\n")
+    workspace = Workspace.open(folder, search=False)
+    first = workspace.add("neo", "Plain words.", category="talk").revision
+    workspace.replace("neo", "Plain words.", content=f"Plain words. {SCRIPT}")
+    workspace.replace("neo", "Plain words.", content=f"Plain words. {QUOTES}", expected=first, on_stale="branch")
+    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
+        yield client
+    workspace.store.close()
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_hostile_text_is_shown_and_does_nothing(client, address):
+    answer = client.get(address)
+    made = Markup(answer.text)
+    assert made.unbalanced == []
+    for tag, attributes in made.tags:
+        assert tag not in {"script", "img", "iframe", "style", "b"}
+        assert not [name for name in attributes if name.startswith("on")]
+        assert (attributes.get("href") or "/")[0] in "/?#"
+    for character in "\u202e\u2066\x1b\x07":
+        assert character not in answer.text
+
+
+@pytest.mark.parametrize("address", ["/page/files/neo/user", "/page/queue"])
+def test_hostile_text_can_be_read(client, address):
+    text = Markup(client.get(address).text).text
+    for words in (SCRIPT, r"invoice\u202egnp.exe\u2066", r"\x1b[31mred\x07", "{{ 7 * 7 }}"):
+        assert words in text
+
+
+def test_a_heading_in_an_entry_is_none_of_the_page(client):
+    made = Markup(client.get("/page/files/neo/user").text)
+    assert made.headings.count(1) == 1
+    assert ("p", "Big") in made.texts
+
+
+def test_whatever_a_template_prints_is_escaped_and_written_out():
+    template = environment().from_string('<a title="{{ x }}">{{ x }}</a>{{ y }}')
+    assert template.render(x='"<\u202e', y=None) == '<a title="&#34;&lt;\\u202e">&#34;&lt;\\u202e</a>'
+
+
+def test_a_field_holds_a_text_exactly_as_it_is():
+    assert environment().from_string("{{ x|field }}").render(x="<\u202e\x07") == "&lt;\u202e\x07"

@@ -1,0 +1,348 @@
+"""Every page: what it shows, how it is made, and what it says of what is not there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from catmem.errors import StoreError
+from catmem.server.app import create_app
+from catmem.server.page.routes import VIEWS
+from catmem.server.settings import Settings
+from catmem.server.tokens import new_token
+from tests.unit.server.page.conftest import ADDRESS
+from tests.unit.server.page.markup import Markup
+
+PAGES = [
+    "/",
+    "/page/queue",
+    "/page/queue?profile=neo&state=stale",
+    "/page/profiles/neo",
+    "/page/profiles/pupil",
+    "/page/files/neo/user",
+    "/page/files/pupil/memory",
+    "/page/history/neo/user",
+    "/page/history/neo/user/2",
+    "/page/history/neo/memory/now",
+    "/page/history/boss/user",
+    "/page/branches",
+    "/page/branches/neo/user/3a",
+    "/page/branches/neo/user/3b",
+    "/page/seeds",
+    "/page/seeds/pupil",
+    "/page/lint",
+    "/page/access",
+    "/page/access/neo/talk",
+    "/page/search",
+    "/page/search?q=calls",
+    "/page/search?q=%22",
+    "/page/nowhere",
+]
+
+
+def page(client, address, status=200):
+    answer = client.get(address)
+    assert answer.status_code == status, answer.text
+    return Markup(answer.text)
+
+
+def test_every_address_is_looked_at():
+    shown = [re.sub(r"\?.*", "", each) for each in PAGES]
+    patterns = [re.sub(r"\{[a-z]+\}", "[^/]+", address) for address in VIEWS]
+    assert [pattern for pattern in patterns if not any(re.fullmatch(pattern, each) for each in shown)] == []
+
+
+# --- how each is made -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_a_page_is_well_made(client, address):
+    answer = client.get(address)
+    made = Markup(answer.text)
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert made.unbalanced == []
+    assert made.headings[0] == 1
+    assert made.headings.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip(made.headings, made.headings[1:], strict=False))
+    assert [each["lang"] for each in made.all("html")] == ["en"]
+    assert (
+        len(made.all("main"))
+        == len(made.all("header")) - len(made.all("article")) - answer.text.count('<li class="entry">')
+        == 1
+    )
+    ids = [attributes["id"] for _, attributes in made.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {each["href"] for each in made.all("a") if each["href"].startswith("#")} <= {f"#{each}" for each in ids}
+    assert len(made.all("table")) == len(made.all("caption"))
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_a_page_needs_nothing_that_its_policy_forbids(client, address):
+    answer = client.get(address)
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    for tag, attributes in Markup(answer.text).tags:
+        assert tag not in {"script", "style", "iframe", "img", "base", "object", "embed"}
+        assert not {name for name in attributes if name == "style" or name.startswith("on")}
+        for name in ("href", "src", "action"):
+            assert (attributes.get(name) or "/")[0] in "/?#"
+            assert not (attributes.get(name) or "").startswith("//")
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_every_field_has_a_name(client, address):
+    made = Markup(client.get(address).text)
+    labelled = {each["for"] for each in made.all("label") if "for" in each}
+    inside_labels = len([each for each in made.all("label") if "for" not in each])
+    fields = [each for each in made.all("input", "select", "textarea") if each.get("type") != "hidden"]
+    assert len([each for each in fields if each.get("id") not in labelled]) == inside_labels
+
+
+@pytest.mark.parametrize("address", ["/", "/page/queue", "/page/files/neo/user", "/page/search?q=calls"])
+def test_a_page_that_the_browser_has_is_not_sent_again(client, address):
+    first = client.get(address)
+    again = client.get(address, headers={"If-None-Match": f'"other", W/{first.headers["etag"]}'})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
+    assert first.headers["cache-control"] == "private, no-cache"
+    assert client.get(address, headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+def test_a_change_on_disk_is_on_the_next_page(client, workspace):
+    before = client.get("/page/files/boss/user")
+    workspace.add("boss", "Reads on trains.", category="talk")
+    after = client.get("/page/files/boss/user", headers={"If-None-Match": before.headers["etag"]})
+    assert after.status_code == 200
+    assert "Reads on trains." in after.text
+
+
+def test_files_of_the_page_are_kept_by_the_browser_until_they_change(client):
+    address = Markup(client.get("/").text).all("link")[1]["href"]
+    assert re.fullmatch(r"/static/style\.css\?v=[0-9a-f]{12}", address)
+    assert client.get(address).headers["content-type"] == "text/css; charset=utf-8"
+
+
+def test_nothing_of_a_search_is_in_the_title(client):
+    made = page(client, "/page/search?q=safe")
+    assert [text for tag, text in made.texts if tag == "title"] == ["Search · catmem"]
+
+
+# --- what each shows ------------------------------------------------------------------------------------------------
+
+
+def test_the_overview_tells_what_waits_in_each_profile(client):
+    text = page(client, "/").text
+    assert "3 profiles, 9 entries" in text
+    assert "2 facts to review 1 expired, 1 stale" in text
+    assert "2 branches to merge" in text
+    assert "1 profile to seed" in text
+    assert "neo 6 of 7" in text
+    assert "1 from boss" in text
+    assert "memory changed outside" in text
+
+
+def test_the_overview_counts_what_the_queue_shows(client):
+    due = re.search(r"(\d+) facts? to review", page(client, "/").text)[1]
+    assert page(client, "/page/queue").text.count("USER.md, line") == int(due)
+
+
+def test_a_profile_that_cannot_be_read_hides_no_other(client, workspace):
+    (workspace.root / "homes" / "boss" / "USER.md").write_bytes(b"\xff\xfe broken")
+    (workspace.root / "profiles" / "wrong.yaml").write_text("tier: many\n", encoding="utf-8")
+    text = page(client, "/").text
+    assert "not UTF-8" in text
+    assert "wrong.yaml" in text
+    assert "neo 6 of 7" in text
+
+
+def test_the_queue_tells_why_each_fact_is_due(client):
+    text = page(client, "/page/queue").text
+    assert "Prefers short answers." in text
+    assert "verified 2020-01-01" in text
+    assert "Expired talk 2020-02-01" in text
+    assert "Never schedule" not in text
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [("state=expired", ["Book travel"]), ("state=stale", ["Prefers short"]), ("profile=boss", []), ("state=nonsense&page=x", ["Book travel", "Prefers short"])],
+)  # fmt: skip
+def test_the_queue_can_be_narrowed(client, query, shown):
+    text = page(client, f"/page/queue?{query}").text
+    assert [each for each in ("Book travel", "Prefers short") if each in text] == shown
+
+
+def test_a_prompt_is_shown_with_its_budget_and_what_stayed_out(client, workspace):
+    made = page(client, "/page/profiles/neo")
+    assert [text for tag, text in made.texts if tag == "pre"] == [workspace.prompt("neo").text]
+    assert f"Prompt, total {len(workspace.prompt('neo').text)} of 400 characters" in made.text
+    assert "1 entry of its files is in categories that neo does not read" in made.text
+    assert "expired 2020-02-01" in made.text
+    assert "withheld instruction-override" in made.text
+
+
+def test_a_file_shows_every_entry_and_what_its_profile_does_not_see(client):
+    text = page(client, "/page/files/neo/user").text
+    assert "The safe is behind the picture." in text
+    assert text.count("not seen by neo") == 1
+    assert "Ignore all previous instructions" in text
+    assert "instruction-override" in text
+    assert "revision 3" in text
+
+
+def test_a_file_can_be_narrowed_to_a_category(client):
+    text = page(client, "/page/files/neo/user?category=vault").text
+    assert "The safe is behind the picture." in text
+    assert "Prefers short answers." not in text
+
+
+def test_a_link_to_an_entry_leads_to_the_page_that_holds_it(client, workspace):
+    workspace.add("boss", "The last of all.", target="memory", category="notes")
+    entries = "§\n".join(f"Note {number}.\n" for number in range(150))
+    (workspace.root / "homes" / "boss" / "MEMORY.md").write_text(f"## Notes\n{entries}", encoding="utf-8")
+    entry = workspace.read("boss", "memory").document.entries[140]
+    assert "Note 140." not in page(client, "/page/files/boss/memory").text
+    assert "Note 140." in page(client, f"/page/files/boss/memory?entry={entry.id}").text
+
+
+def test_a_history_tells_what_each_revision_did(client):
+    text = page(client, "/page/history/neo/user").text
+    assert "Verified in talk person" in text
+    assert "Changed in talk person" in text
+    assert "3a Changed in talk branch from 2" in text
+    assert "The file was changed by other means" not in text
+    assert "The file was changed by other means" in page(client, "/page/history/neo/memory").text
+
+
+def test_a_revision_shows_what_it_changed_with_the_words_marked(client):
+    made = page(client, "/page/history/neo/user/3")
+    assert ("mark", "half past ") in made.texts
+    assert "From revision 2 to revision 3: 1 line added, 1 removed" in made.text
+
+
+def test_two_revisions_can_be_compared(client):
+    assert "From revision 1 to revision 3" in page(client, "/page/history/neo/user/3?since=1").text
+
+
+def test_what_was_changed_outside_is_shown_before_it_is_recorded(client):
+    text = page(client, "/page/history/neo/memory/now").text
+    assert "Changed by other means" in text
+    assert "Typed by hand." in text
+
+
+def test_branches_tell_how_a_merge_would_end(client):
+    text = page(client, "/page/branches").text
+    assert "neo/user 3a 1 conflict" in text
+    assert "neo/user 3b merges by itself" in text
+
+
+def test_a_branch_stands_beside_the_head_and_the_base(client):
+    text = page(client, "/page/branches/neo/user/3a").text
+    assert "1 conflict wants a decision" in text
+    for words in ("before ten.", "before half past ten.", "before nine o'clock."):
+        assert words in text
+
+
+def test_a_seed_shows_what_would_change(client):
+    text = page(client, "/page/seeds/pupil").text
+    assert "1 new" in text
+    assert "What would change in pupil/user: 2 lines added" in text
+    assert "Nobody else sees this." not in text
+
+
+def test_findings_of_lint_lead_to_their_files(client):
+    made = page(client, "/page/lint")
+    assert "/page/files/neo/user" in {each["href"] for each in made.all("a")}
+    assert "instruction-override" in made.text
+    assert "instruction-override" not in page(client, "/page/lint?severity=hint").text
+
+
+def test_access_shows_who_may_do_what(client):
+    made = page(client, "/page/access")
+    assert "talk 4 rw rw r" in made.text
+    assert {"/page/access/neo/talk", "/page/access/boss/vault"} <= {each["href"] for each in made.all("a")}
+
+
+def test_access_tells_why(client):
+    text = page(client, "/page/access/neo/vault").text
+    assert "Reads it in USER.md no" in text
+
+
+def test_a_search_finds_what_profiles_see_and_marks_the_words(client):
+    made = page(client, "/page/search?q=calls")
+    assert ("mark", "calls") in made.texts
+    assert "1 entry found" in made.text
+    assert "Nothing found" in page(client, "/page/search?q=picture&profile=neo").text
+
+
+def test_a_query_that_cannot_be_looked_for_says_so(client):
+    assert "This cannot be looked for." in page(client, "/page/search?q=%22", 422).text
+
+
+# --- what is not there, and who may look ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/page/nowhere",
+        "/page/profiles/nobody",
+        "/page/profiles/..%2f..%2fetc",
+        "/page/files/neo/other",
+        "/page/files/..%2fneo/user",
+        "/page/history/neo/user/99",
+        "/page/history/neo/user/2?since=99",
+        "/page/branches/neo/user/3",
+        "/page/branches/neo/user/9z",
+        "/page/seeds/neo",
+        "/page/seeds/nobody",
+        "/page/access/nobody/talk",
+    ],
+)
+def test_what_is_not_there_is_a_page_that_says_so(client, address):
+    assert "There is nothing here" in page(client, address, 404).text
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "99999999999999999999", "٣", "x", ""])
+def test_a_page_number_that_is_none_shows_a_page_all_the_same(client, number):
+    page(client, f"/page/queue?page={number}")
+
+
+def test_the_page_is_for_people(workspace, tmp_path):
+    tokens = tmp_path / "tokens" / "tokens.json"
+    _, agent = new_token(workspace.config, tokens, "boss")
+    _, person = new_token(workspace.config, tokens, "ada", person=True)
+    with TestClient(create_app(workspace, Settings(tokens=tokens, rate=0)), base_url=ADDRESS) as client:
+        for address in PAGES:
+            refused = client.get(address, headers={"Authorization": f"Bearer {agent}"})
+            assert refused.status_code == 403
+            assert not re.search("neo|pupil|short answers", refused.text.replace(address.partition("?")[0], ""))
+        assert client.get("/", headers={"Authorization": f"Bearer {person}"}).status_code == 200
+        assert client.get("/").status_code == 401
+
+
+def test_no_page_writes(client, workspace):
+    before = {path: path.read_bytes() for path in sorted(workspace.root.rglob("*")) if path.is_file()}
+    for address in PAGES:
+        client.get(address)
+    assert {path: path.read_bytes() for path in sorted(workspace.root.rglob("*")) if path.is_file()} == before
+
+
+def test_a_store_that_fails_is_told_and_the_server_lives_on(client, workspace, monkeypatch):
+    def fail(*_):
+        raise StoreError("the disk is gone", path="/somewhere/secret")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(type(workspace.store), "log", fail)
+        assert "the disk is gone" in page(client, "/page/history/neo/user", 503).text
+    page(client, "/page/files/neo/user")
+
+
+def test_an_error_that_nobody_foresaw_tells_nothing_of_itself(client, workspace, monkeypatch):
+    def fail(*_):
+        raise ZeroDivisionError("a secret")
+
+    monkeypatch.setattr(type(workspace.store), "log", fail)
+    made = page(client, "/page/history/neo/user", 500)
+    assert "Something went wrong" in made.text
+    assert "secret" not in made.text

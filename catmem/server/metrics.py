@@ -1,0 +1,161 @@
+"""``GET /metrics``: numbers for Prometheus, in its text format or as OpenMetrics.
+
+Every name in a label is one of the configuration, so there are no more series than there are profiles and agents to
+make them; all other names count as ``other``. No text of an entry and no name of a category is told.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, exposition
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.openmetrics import exposition as openmetrics
+from prometheus_client.registry import Collector
+from starlette.responses import Response
+from starlette.routing import Route
+
+from catmem.server.caller import caller_of
+from catmem.server.errors import ServerError
+from catmem.server.meter import Meter
+from catmem.server.running import in_thread
+from catmem.service.counts import BOUNDS, CONFLICTS, OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prometheus_client.metrics_core import Metric
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+
+    from catmem.server.meter import Looks
+
+_OPENMETRICS = "application/openmetrics-text"
+
+
+def routes() -> list[BaseRoute]:
+    """The route of the metrics."""
+    return [Route("/metrics", _metrics, methods=["GET"])]
+
+
+async def _metrics(request: Request) -> Response:
+    """The metrics; for a person, and for whoever has a token that is marked for them."""
+    caller = caller_of(request)
+    if not (caller.is_person or caller.scope == "metrics"):
+        raise ServerError(
+            403,
+            "the numbers are about all agents, and your token is for one",
+            code="scope",
+            hint="A person may read them, and a token for metrics: catmem token new NAME --scope metrics.",
+        )
+    state = request.app.state
+    if not hasattr(state, "meter"):
+        state.meter = Meter(state.workspace)
+    wants_openmetrics = _OPENMETRICS in request.headers.get("accept", "")
+    body, kind = await in_thread(request, told, state.meter, as_openmetrics=wants_openmetrics)
+    return Response(body, headers={"Content-Type": kind, "Cache-Control": "no-store"})
+
+
+def told(meter: Meter, *, as_openmetrics: bool = False) -> tuple[bytes, str]:
+    """The numbers as they are now, and the type of that text. Raises nothing for what is wrong with the root."""
+    meter.catch_up()
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Families(meter))
+    if as_openmetrics:
+        text: bytes = openmetrics.generate_latest(registry)  # type: ignore[no-untyped-call]
+        return text, openmetrics.CONTENT_TYPE_LATEST
+    return exposition.generate_latest(registry), exposition.CONTENT_TYPE_PLAIN_0_0_4
+
+
+class Families(Collector):
+    """What a meter knows, as families of metrics."""
+
+    def __init__(self, meter: Meter) -> None:
+        """``meter`` is asked for what it knows, and not brought up to date."""
+        self._meter = meter
+
+    def collect(self) -> Iterator[Metric]:
+        """All families, in the order of docs/metrics.md."""
+        yield from self._of_log()
+        yield from _of_looks(self._meter.looks)
+
+    def _of_log(self) -> Iterator[Metric]:
+        log = self._meter.log
+        counted = log.counts.copy()
+        writes = CounterMetricFamily(
+            "mem_write", "Attempts to write, by how they ended.", labels=("entity", "agent", "outcome")
+        )
+        for (entity, agent, outcome), number in sorted(counted.writes.items()):
+            writes.add_metric((entity, agent, outcome), number)
+        yield writes
+        # What has a series of 0 from its first write on is seen to rise with its first conflict.
+        entities = sorted({entity for entity, _, _ in counted.writes} | {OTHER})
+        conflicts = CounterMetricFamily(
+            "mem_conflict", "Writes that met another writer, refused or let pass.", labels=("entity", "reason")
+        )
+        for entity in entities:
+            for reason in sorted(CONFLICTS):
+                conflicts.add_metric((entity, reason), counted.conflicts[entity, reason])
+        yield conflicts
+        branches = CounterMetricFamily("mem_branch", "Writes kept as a branch beside the head.", labels=("entity",))
+        for entity in entities:
+            branches.add_metric((entity,), counted.branches[entity])
+        yield branches
+        latencies = counted.latencies
+        yield HistogramMetricFamily(
+            "mem_write_latency_seconds",
+            "How long attempts to write took.",
+            buckets=list(zip((*map(str, BOUNDS), "+Inf"), accumulate(latencies.groups), strict=True)),
+            sum_value=latencies.seconds,
+        )
+        yield GaugeMetricFamily(
+            "mem_audit_readable", "1 if the audit log was read to its end.", value=int(self._meter.readable)
+        )
+        yield CounterMetricFamily(
+            "mem_audit_damaged_lines", "Lines of the audit log that cannot be read.", value=log.damaged
+        )
+        yield CounterMetricFamily(
+            "mem_audit_unlogged",
+            "Writes of this server that the audit log could not be told of.",
+            value=self._meter.workspace.counts.unlogged,
+        )
+
+
+def _of_looks(looks: Looks) -> Iterator[Metric]:
+    survey = looks.survey
+    if survey is not None:
+        for name, what, field in _GAUGES:
+            family = GaugeMetricFamily(name, what, labels=("entity",))
+            for standing in survey.standings:
+                family.add_metric((standing.entity,), int(getattr(standing, field)))
+            yield family
+        unreadable = GaugeMetricFamily("mem_unreadable", "1 if the entity cannot be read.", labels=("entity",))
+        for standing in survey.standings:
+            unreadable.add_metric((standing.entity,), 0)
+        for entity in survey.unreadable:
+            unreadable.add_metric((entity,), 1)
+        yield unreadable
+        yield GaugeMetricFamily(
+            "mem_survey_timestamp_seconds", "When the last survey was begun.", value=survey.begun.timestamp()
+        )
+        yield GaugeMetricFamily("mem_survey_duration_seconds", "How long it took.", value=survey.seconds)
+    yield GaugeMetricFamily("mem_survey_failed", "1 if the root could not be surveyed.", value=int(looks.failed))
+    if looks.damaged is not None and looks.verified is not None:
+        yield GaugeMetricFamily(
+            "mem_journal_damage", "Damages that the stores found in their histories.", value=looks.damaged
+        )
+        yield GaugeMetricFamily(
+            "mem_verify_timestamp_seconds", "When the histories were looked over last.", value=looks.verified
+        )
+
+
+_GAUGES = (
+    ("mem_head_rev", "The number of the newest revision, 0 for none.", "head"),
+    ("mem_entries", "Entries.", "entries"),
+    ("mem_stale_entries", "Entries that nobody has verified for too long.", "stale"),
+    ("mem_expired_entries", "Entries that are past their day.", "expired"),
+    ("mem_drifted", "1 if the entity was changed behind its history.", "drifted"),
+    ("mem_unmerged_branches", "Branches that are not merged.", "unmerged"),
+)
+"""The gauges of each entity: name, what it is, and the field of ``Standing``."""

@@ -1,0 +1,102 @@
+"""The alert rules, by Prometheus's own promtool: each is right, fires when it should, and keeps quiet when not.
+
+One file a rule, named like it, in the format of ``promtool test rules``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from catmem.server.alerts import RULES
+from catmem.server.meter import Meter
+from catmem.server.metrics import Families
+from tests.unit.service.auditing.audited import make_audited
+
+TESTS = sorted(Path(__file__).parent.glob("*.yml"))
+ALERTS = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+NAMES = [rule["alert"] for rule in ALERTS]
+
+PROMTOOL = pytest.mark.skipif(
+    shutil.which("promtool") is None and not os.environ.get("CI"), reason="promtool (Debian: prometheus) is missing"
+)
+
+
+def promtool(*arguments):
+    return subprocess.run(["promtool", *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+@PROMTOOL
+def test_the_rules_are_right():
+    done = promtool("check", "rules", RULES)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@PROMTOOL
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def test_a_rule_fires_when_it_should_and_only_then(path, tmp_path):
+    said = yaml.safe_load(path.read_text())
+    # The rules are those of the package that is tested, wherever it is installed.
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(said | {"rule_files": [str(RULES)]}))
+    done = promtool("test", "rules", tmp_path / "test.yml")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@PROMTOOL
+def test_a_rule_that_never_fires_is_found_out(tmp_path):
+    (path,) = [path for path in TESTS if path.stem == "MemDrift"]
+    rules = RULES.read_text().replace("mem_drifted == 1", "mem_drifted == 2")
+    (tmp_path / "rules.yml").write_text(rules)
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"rule_files": ["rules.yml"]}))
+    assert promtool("test", "rules", tmp_path / "test.yml").returncode != 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_rule_has_a_test_of_it_firing_and_one_of_it_keeping_quiet(name):
+    (path,) = [path for path in TESTS if path.stem == name]
+    trials = [each for test in yaml.safe_load(path.read_text())["tests"] for each in test["alert_rule_test"]]
+    assert {each["alertname"] for each in trials} == {name}
+    assert {bool(each["exp_alerts"]) for each in trials} == {True, False}
+
+
+def test_no_test_is_left_of_a_rule_that_is_gone():
+    assert sorted(path.stem for path in TESTS) == sorted(NAMES)
+
+
+def test_rules_ask_for_metrics_and_labels_that_there_are(tmp_path):
+    meter = Meter(make_audited(tmp_path))
+    meter.workspace.add("neo", "one", category="work")
+    meter.catch_up()
+    samples = [sample for family in Families(meter).collect() for sample in family.samples]
+    meter.close()
+    text = "\n".join(rule["expr"] for rule in ALERTS)
+    asked = set(re.findall(r"\bmem_[a-z_]+", text))
+    assert asked - {sample.name for sample in samples} == set()
+    by = {label for group in re.findall(r"by \(([^)]*)\)", text) for label in re.split(r", *", group)}
+    assert by - {"job", "instance"} <= {label for sample in samples for label in sample.labels}
+
+
+@pytest.mark.parametrize("rule", ALERTS, ids=NAMES)
+def test_every_rule_says_what_is_wrong_and_what_to_do(rule):
+    assert rule["labels"]["severity"] in {"warning", "critical"}
+    assert set(rule["annotations"]) == {"summary", "description"}
+
+
+def test_the_module_prints_the_rules():
+    done = subprocess.run([sys.executable, "-m", "catmem.server.alerts"], capture_output=True, text=True, check=True)
+    assert done.stdout == RULES.read_text()
+
+
+def test_the_documentation_lists_every_rule_and_no_other(root):
+    page = (root / "docs" / "metrics.md").read_text(encoding="utf-8")
+    rows = [row.split("|") for row in page.splitlines() if row.startswith("| `Mem")]
+    assert {row[1].strip(" `"): row[3].strip() for row in rows} == {
+        rule["alert"]: rule["labels"]["severity"] for rule in ALERTS
+    }

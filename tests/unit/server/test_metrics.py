@@ -1,0 +1,333 @@
+"""``GET /metrics``: the numbers, in which format, under which names, and for whom."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from datetime import date
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+from starlette.testclient import TestClient
+
+from catmem.errors import CatmemError
+from catmem.server import meter as metering
+from catmem.server.app import create_app
+from catmem.server.meter import Meter
+from catmem.server.metrics import told
+from catmem.server.settings import Settings
+from catmem.server.tokens import new_token
+from catmem.service.counts import CONFLICTS
+from catmem.service.workspace import Workspace
+from catmem.store.audit import AuditLog
+from catmem.store.audit_line import Line
+from tests.golden.case import put
+from tests.unit.service.auditing.audited import make_audited
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    made = make_audited(tmp_path / "root")
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def meter(workspace):
+    """One that looks at everything whenever it is asked."""
+    with closing(Meter(workspace, survey_every=0, verify_every=0, share=0, patience=60)) as made:
+        yield made
+
+
+def line(number=0, **said):
+    stamp = f"2026-11-21T12:00:00.{number:06}Z"
+    return Line(stamp, "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.002)._replace(**said)
+
+
+def values(families, name):
+    """The samples of a metric, by the values of their labels in the order of the labels' names."""
+    return {
+        tuple(value for _, value in sorted(sample.labels.items())): sample.value
+        for family in families
+        for sample in family.samples
+        if sample.name == name
+    }
+
+
+def asked(meter, name):
+    return values(parse_text(told(meter)[0].decode()), name)
+
+
+# --- of writes ----------------------------------------------------------------------------------------------------
+
+
+def test_writes_of_this_process_and_of_others_count_once(workspace, meter):
+    workspace.add("neo", "one", category="work")
+    add = ["add", "-p", "neo", "-c", "work", "two", "--root", str(workspace.root)]
+    subprocess.run([sys.executable, "-m", "catmem", *add], check=True, capture_output=True)
+    told(meter)
+    assert asked(meter, "mem_write_total") == {("person", "neo/user", "ok"): 2}
+    assert asked(meter, "mem_write_latency_seconds_count") == {(): 2}
+    assert asked(meter, "mem_head_rev")["neo/user",] == 2
+
+
+def test_refusals_count_by_outcome_and_conflicts_by_reason(workspace, meter):
+    workspace.add("neo", "one", category="work")
+    workspace.add("neo", "two", category="work")
+    for actor, category in ((None, "work"), ("neo", "talk")):
+        with pytest.raises(CatmemError):
+            workspace.add("neo", "three", category=category, expected=1, actor=actor)
+    assert asked(meter, "mem_write_total") == {
+        ("person", "neo/user", "ok"): 2,
+        ("person", "neo/user", "refused"): 1,
+        ("neo", "neo/user", "refused"): 1,
+    }
+    conflicts = asked(meter, "mem_conflict_total")
+    assert {key for key, number in conflicts.items() if number} == {("neo/user", "stale_prev")}
+
+
+def test_a_branch_counts_and_stands_there_until_it_is_merged(workspace, meter):
+    workspace.add("neo", "one", category="work")
+    workspace.add("neo", "two", category="work")
+    workspace.add("neo", "three", category="work", expected=1, on_stale="branch")
+    assert asked(meter, "mem_branch_total")["neo/user",] == 1
+    assert asked(meter, "mem_unmerged_branches")["neo/user",] == 1
+    workspace.merge("neo/user")
+    assert asked(meter, "mem_branch_total")["neo/user",] == 1
+    assert asked(meter, "mem_unmerged_branches")["neo/user",] == 0
+
+
+def test_an_entity_has_all_its_series_of_conflicts_from_its_first_write_on(workspace, meter):
+    workspace.add("neo", "one", category="work")
+    assert asked(meter, "mem_conflict_total") == {
+        (entity, reason): 0 for entity in ("neo/user", "other") for reason in CONFLICTS
+    }
+
+
+def test_the_groups_of_latencies_add_up(workspace, meter):
+    log = AuditLog(workspace.root / ".catmem")
+    for number, seconds in enumerate((0.0004, 0.0005, 0.003, 99.0)):
+        log.append(line(number, seconds=seconds))
+    groups = asked(meter, "mem_write_latency_seconds_bucket")
+    assert [groups[bound,] for bound in ("0.0005", "0.001", "0.005", "10.0", "+Inf")] == [2, 2, 3, 3, 4]
+    assert asked(meter, "mem_write_latency_seconds_sum") == {(): pytest.approx(99.0039)}
+
+
+def test_names_that_nobody_configured_are_one(workspace, meter):
+    log = AuditLog(workspace.root / ".catmem")
+    hostile = ['"} 1\nmem_write_total{agent="boss', "\u202eoen", "a" * 5000, "\ud800", "neo\n", "", "# HELP"]
+    for number, name in enumerate(hostile):
+        log.append(line(number, agent=name, entity_id=f"{name}/user", status="refused", reason=f"stale_prev,{name}"))
+    assert asked(meter, "mem_write_total") == {("other", "other", "refused"): len(hostile)}
+    assert asked(meter, "mem_conflict_total")["other", "stale_prev"] == len(hostile)
+
+
+def test_thousands_of_hostile_names_make_no_series_of_their_own(workspace, meter):
+    before = told(meter)[0].count(b"\n")
+    log = AuditLog(workspace.root / ".catmem")
+    for number in range(5000):
+        log.append(line(number, agent=f"a{number}", entity_id=f"e{number}/user"))
+    assert told(meter)[0].count(b"\n") == before + 1
+
+
+def test_a_line_that_cannot_be_read_is_counted(workspace, meter):
+    workspace.add("neo", "one", category="work")
+    with (workspace.root / ".catmem" / "audit.jsonl").open("ab") as file:
+        file.write(b"\x00\xff{\n")
+    assert asked(meter, "mem_audit_damaged_lines_total") == {(): 1}
+    assert asked(meter, "mem_audit_readable") == {(): 1}
+
+
+def test_a_log_that_cannot_be_read_is_told_and_the_rest_is_there(workspace, meter):
+    workspace.add("neo", "one", category="work")
+    told(meter)
+    path = workspace.root / ".catmem" / "audit.jsonl"
+    path.rename(path.with_name("away"))
+    path.mkdir()
+    assert asked(meter, "mem_audit_readable") == {(): 0}
+    assert asked(meter, "mem_write_total") == {("person", "neo/user", "ok"): 1}
+    assert asked(meter, "mem_head_rev")["neo/user",] == 1
+
+
+def test_writes_that_the_log_could_not_be_told_of_are_counted(workspace, meter):
+    (workspace.root / ".catmem").mkdir()
+    (workspace.root / ".catmem" / "audit.jsonl").mkdir()
+    workspace.add("neo", "one", category="work")
+    assert asked(meter, "mem_audit_unlogged_total") == {(): 1}
+
+
+# --- of entities --------------------------------------------------------------------------------------------------
+
+
+def test_gauges_are_those_of_the_survey(workspace, meter):
+    workspace.add("neo", "old", category="work", as_of=date(2020, 1, 1))
+    workspace.add("neo", "gone", category="work", tags={"expires": "2020-01-01"})
+    path = workspace.path("neo", "user")
+    path.write_text(path.read_text() + "§\nfrom outside\n")
+    found = {name: asked(meter, name)["neo/user",] for name in _GAUGES}
+    assert found == {
+        "mem_head_rev": 2,
+        "mem_entries": 3,
+        "mem_stale_entries": 1,
+        "mem_expired_entries": 1,
+        "mem_drifted": 1,
+        "mem_unmerged_branches": 0,
+        "mem_unreadable": 0,
+    }
+
+
+_GAUGES = (
+    "mem_head_rev",
+    "mem_entries",
+    "mem_stale_entries",
+    "mem_expired_entries",
+    "mem_drifted",
+    "mem_unmerged_branches",
+    "mem_unreadable",
+)
+
+
+def test_nothing_is_said_of_an_entity_that_cannot_be_read_but_that(workspace, meter):
+    put(workspace.path("neo", "user"), b"\xff\xfe")
+    assert asked(meter, "mem_unreadable")["neo/user",] == 1
+    assert ("neo/user",) not in asked(meter, "mem_entries")
+    assert asked(meter, "mem_unreadable")["boss/user",] == 0
+
+
+def test_damage_of_a_journal_is_seen(workspace, meter):
+    workspace.add("neo", "one", category="work")
+    assert asked(meter, "mem_journal_damage") == {(): 0}
+    for segment in (workspace.path("neo", "user").parent / ".catmem" / "journal").iterdir():
+        segment.write_bytes(b"\x00" + segment.read_bytes()[1:])
+    assert asked(meter, "mem_journal_damage")[()] >= 1
+    assert asked(meter, "mem_unreadable")["neo/user",] == 1
+
+
+def test_a_survey_that_fails_says_so_and_keeps_what_was_known(workspace, meter, caplog):
+    workspace.add("neo", "one", category="work")
+    told(meter)
+    put(workspace.root / "catmem.yaml", "version: 99\n")
+    assert asked(meter, "mem_survey_failed") == {(): 1}
+    assert asked(meter, "mem_head_rev")["neo/user",] == 1
+    assert "cannot be surveyed" in caplog.text
+
+
+def test_an_error_that_nobody_foresaw_ends_no_more_than_the_survey(workspace, meter, monkeypatch, caplog):
+    monkeypatch.setattr(metering, "survey", lambda _: 1 / 0)
+    assert asked(meter, "mem_survey_failed") == {(): 1}
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_survey_is_made_once_in_a_while_however_often_somebody_asks(workspace, monkeypatch):
+    made = []
+    monkeypatch.setattr(metering, "survey", lambda each: made.append(1) or Workspace.survey(each))
+    with closing(Meter(workspace, patience=60)) as meter:
+        for _ in range(5):
+            told(meter)
+    assert made == [1]
+
+
+def test_who_asks_does_not_wait_for_a_long_survey(workspace, monkeypatch):
+    go_on = threading.Event()
+
+    def slow(each):
+        go_on.wait(60)
+        return Workspace.survey(each)
+
+    monkeypatch.setattr(metering, "survey", slow)
+    with closing(Meter(workspace, patience=0)) as meter:
+        workspace.add("neo", "one", category="work")
+        assert asked(meter, "mem_write_total") == {("person", "neo/user", "ok"): 1}
+        assert asked(meter, "mem_head_rev") == {}
+        go_on.set()
+        meter.close()
+        assert asked(meter, "mem_head_rev")["neo/user",] == 1
+
+
+def test_hundreds_of_profiles_have_their_series_and_all_threads_the_same(tmp_path):
+    workspace = make_audited(tmp_path)
+    for number in range(500):
+        put(tmp_path / "profiles" / f"p{number}.yaml", "writable_categories: [work]\n")
+    log = AuditLog(tmp_path / ".catmem")
+    for number in range(500):
+        log.append(line(number, entity_id=f"p{number}/user", agent=f"p{number}"))
+    found = []
+    with closing(Meter(workspace, patience=60)) as meter:
+        threads = [threading.Thread(target=lambda: found.append(asked(meter, "mem_write_total"))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(asked(meter, "mem_entries")) == 1004
+    assert [len(each) for each in found] == [500] * 4
+    assert {number for each in found for number in each.values()} == {1}
+
+
+# --- over HTTP ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def client(workspace):
+    app = create_app(workspace, Settings())
+    with TestClient(app, base_url="http://localhost") as made:
+        yield made
+    app.state.meter.close()
+
+
+def test_prometheus_gets_openmetrics_and_a_person_text(workspace, client):
+    workspace.add("neo", "one", category="work")
+    for accept, parse, kind in (
+        ("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5", parse_openmetrics, "application/openmetrics-text"),
+        ("text/plain", parse_text, "text/plain"),
+        ("*/*", parse_text, "text/plain"),
+        ("application/openmetrics-text;version=\x7f;;,;=", parse_openmetrics, "application/openmetrics-text"),
+    ):  # fmt: skip
+        answer = client.get("/metrics", headers={"accept": accept})
+        assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (200, kind)
+        assert answer.headers["cache-control"] == "no-store"
+        assert values(parse(answer.text), "mem_write_total") == {("person", "neo/user", "ok"): 1}
+
+
+def test_no_text_and_no_category_is_in_the_numbers(workspace, client):
+    workspace.add("neo", "a secret of mine", category="work")
+    text = client.get("/metrics").text
+    assert "secret" not in text
+    assert "work" not in text
+
+
+def test_only_get_is_answered(client):
+    client.get("/metrics")
+    assert client.post("/metrics").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("label", "how", "status"),
+    [
+        ("anna", {"person": True}, 200),
+        ("prometheus", {"scope": "metrics"}, 200),
+        ("neo", {}, 403),
+        ("boss", {"scope": "read"}, 403),
+        (None, {}, 401),
+    ],
+)
+def test_a_person_and_a_token_for_metrics_may_read_them(workspace, tmp_path, label, how, status):
+    path = tmp_path / "tokens" / "tokens.json"
+    token = "catmem_none" if label is None else new_token(workspace.config, path, label, **how)[1]
+    app = create_app(workspace, Settings(tokens=path))
+    with TestClient(app, base_url="http://localhost") as client:
+        answer = client.get("/metrics", headers={"authorization": f"Bearer {token}"})
+    assert answer.status_code == status
+    assert ("mem_write" in answer.text) == (status == 200)
+    if status == 200:
+        app.state.meter.close()
+
+
+def test_the_page_of_the_documentation_tells_every_metric_and_no_other(workspace, meter, root):
+    page = (root / "docs" / "metrics.md").read_text(encoding="utf-8")
+    documented = {row.split("`")[1].partition("{")[0] for row in page.splitlines() if row.startswith("| `mem_")}
+    families = parse_text(told(meter)[0].decode())
+    names = {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
+    assert documented == names

@@ -12,7 +12,9 @@ from catmem.server.app import create_app
 from catmem.server.page.routes import VIEWS
 from catmem.server.settings import Settings
 from catmem.server.tokens import new_token
-from tests.unit.server.page.conftest import ADDRESS
+from catmem.service.workspace import Workspace
+from tests.golden.case import put
+from tests.unit.server.page.conftest import ADDRESS, CONFIG, PROFILES
 from tests.unit.server.page.markup import Markup
 
 PAGES = [
@@ -346,3 +348,28 @@ def test_an_error_that_nobody_foresaw_tells_nothing_of_itself(client, workspace,
     made = page(client, "/page/history/neo/user", 500)
     assert "Something went wrong" in made.text
     assert "secret" not in made.text
+
+
+@pytest.fixture
+def database(tmp_path):
+    """A root whose entities are rows of a database."""
+    folder = tmp_path / "root"
+    put(folder / "catmem.yaml", f"{CONFIG}store: sqlite:///memory.db\n")
+    for name, text in PROFILES.items():
+        put(folder / "profiles" / f"{name}.yaml", text)
+    workspace = Workspace.open(folder, search=False)
+    seen = workspace.add("neo", "Never before ten.", category="talk").revision
+    workspace.replace("neo", "Never before", content="Never before nine.")
+    workspace.replace("neo", "Never before", content="Never before half past ten.", expected=seen, on_stale="branch")
+    workspace.add("boss", "Likes tables.", category="talk")
+    yield workspace
+    workspace.store.close()
+
+
+def test_a_root_in_a_database_is_shown_as_one_in_files(database):
+    with TestClient(create_app(database, Settings(rate=0)), base_url=ADDRESS) as client:
+        assert "1 branch to merge" in page(client, "/").text
+        assert "wants a decision" in page(client, "/page/branches/neo/user/2a").text
+        for address in PAGES:
+            status = client.get(address).status_code
+            assert status == 200 or "/3" in address or address in {"/page/nowhere", "/page/search?q=%22"}, address

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from catmem import __version__
 from catmem.server.api.endpoints import ENDPOINTS, IF_MATCH, IF_NONE_MATCH, RETRY
 from catmem.server.api.forms import ANSWERS, part, taken
-from catmem.server.api.serving import JSON_TYPE, TEXT_TYPE, to_json
+from catmem.server.api.serving import JSON_TYPE, TEXT_TYPE, WRITE, to_json
 from catmem.server.api.tags import is_known, tag_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def document() -> dict[str, Any]:
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     parameters = [*endpoint.parameters]
-    if endpoint.body == "Write":
+    if endpoint.body == WRITE:
         parameters += [IF_MATCH, RETRY]
     if not endpoint.writes:
         parameters.append(IF_NONE_MATCH)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -161,3 +162,25 @@ def test_a_path_outside_leads_nowhere(root):
             status, _, said = curl(f"{url}{path}", "--path-as-is")
             assert status in {400, 404}
             assert b"root:" not in said
+
+
+def test_of_many_writers_at_once_one_is_taken_and_nothing_is_lost(root, tokens):
+    path, token = tokens
+    rounds, writers = 4, 6
+    with serving(root, "--tokens", str(path)) as url, ThreadPoolExecutor(writers) as pool:
+        read = f"{url}/mem/read?entity_id=neo/user"
+
+        def write(text, tag):
+            body = {"entity_id": "neo/user", "content": [{"action": "add", "content": text, "category": "talk"}]}
+            agent = ("neo", "planner")[len(text) % 2]
+            return curl(f"{url}/mem/write", "--header", f"If-Match: {tag}", token=token[agent], body=body)[0]
+
+        taken = []
+        for number in range(rounds):
+            tag = curl(read, token=token["neo"])[1]["etag"]
+            texts = [f"round {number} writer {'x' * writer}" for writer in range(1, writers + 1)]
+            statuses = list(pool.map(write, texts, [tag] * writers))
+            assert sorted(statuses) == [200] + [412] * (writers - 1)
+            taken.append(texts[statuses.index(200)])
+        entries = json.loads(curl(read, token=token["neo"])[2])["entries"]
+        assert [entry["body"] for entry in entries if entry["body"].startswith("round")] == taken

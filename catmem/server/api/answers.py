@@ -180,7 +180,7 @@ def merge(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     told = joined.to_dict()
     told["entity_id"] = told.pop("entity")
     if caller.profile is not None:
-        del told["digest"]
+        del told["digest"], told["warnings"]  # a warning quotes entries
         told |= {name: [_without_texts(each) for each in told[name]] for name in ("conflicts", "settled")}
     return Answer(told, joined.revision)
 

@@ -111,9 +111,8 @@ ANSWERS: dict[str, Schema] = {
         {
             "entity_id": TEXT, "revision": TEXT_OR_NOT, "changed": YES, "merged": TEXTS, "dropped": YES,
             "conflicts": every(ANYTHING), "settled": every(ANYTHING), "usage": _USAGE, "notes": TEXTS,
-            "warnings": TEXTS,
         },
-        {"digest": TEXT},
+        {"digest": TEXT, "warnings": TEXTS},
     ),
     "SeedPlan": table(
         "What a seed would do.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from starlette.responses import JSONResponse, Response
@@ -19,15 +19,20 @@ from catmem.server.running import in_thread
 from catmem.service.writing.expected import is_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-    from catmem.server.api.endpoint import Answer, Endpoint
+    from catmem.server.api.endpoint import Endpoint
+    from catmem.server.caller import Caller
+    from catmem.service.workspace import Workspace
 
 JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
+WRITE = "Write"
+"""The form of the body for which conditions are looked at; elsewhere they are refused and not passed over."""
+CONDITIONS = frozenset({"if-match", "idempotency-key"})
 _MOST_PARAMETERS = 32
 _NO_STORE = {"Cache-Control": "no-store"}
 _CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"}
@@ -61,13 +66,17 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
         raise ServerError(403, "this token is good for /metrics only", code="scope", hint="Nothing was done.")
     asked = await _asked(request, endpoint)
     try:
-        answer = await in_thread(request, endpoint.answer, request.app.state.workspace, caller, asked)
+        made = await in_thread(
+            request, _made, endpoint, request.app.state.workspace, caller, asked, _wants_json(request)
+        )
     except CatmemError as error:
         status = _status(endpoint, asked, error)
         if status is None:
             raise
         return JSONResponse(answer_of(error, bounded=not caller.is_person)[1], status, _NO_STORE)
-    return _response(request, endpoint, answer)
+    if made.tag is not None and not endpoint.writes and is_known(request.headers.get("if-none-match"), made.tag):
+        return Response(None, 304, made.headers)
+    return Response(made.body, made.status, made.headers, made.kind)
 
 
 async def _asked(request: Request, endpoint: Endpoint) -> Asked:
@@ -84,7 +93,15 @@ async def _asked(request: Request, endpoint: Endpoint) -> Asked:
             code="unsupported_media",
             hint="Nothing was done. Send the header 'Content-Type: application/json'.",
         )
-    match = read_match(request.headers.getlist("if-match"))
+    headers = request.headers
+    if endpoint.body != WRITE and (conditions := CONDITIONS.intersection(headers)):
+        raise ServerError(
+            400,
+            f"this path takes no {min(conditions)}",
+            code="bad_precondition",
+            hint="Nothing was done. Leave the header out: it is for /mem/write.",
+        )
+    match = read_match(headers.getlist("if-match"))
     return Asked(values, await request.body(), match, _retry(request))
 
 
@@ -121,18 +138,28 @@ def _is_stale(error: CatmemError) -> bool:
     return error.code in {"stale_prev", "drift", "unknown_revision"}
 
 
-def _response(request: Request, endpoint: Endpoint, answer: Answer) -> Response:
+class Made(NamedTuple):
+    """An answer as bytes."""
+
+    body: bytes
+    kind: str
+    status: int
+    tag: str | None
+    headers: Mapping[str, str]
+
+
+def _made(endpoint: Endpoint, workspace: Workspace, caller: Caller, asked: Asked, as_json: bool) -> Made:  # noqa: FBT001
+    """The answer of an endpoint as bytes, made in the same thread: that of a large file takes its time."""
+    answer = endpoint.answer(workspace, caller, asked)
+    text = None if as_json else answer.text
+    body = to_json(answer.data) if text is None else text.encode(errors="backslashreplace")
+    kind = JSON_TYPE if text is None else f"{TEXT_TYPE}; charset=utf-8"
+    tag: str | None = tag_of(body, answer.base)
     if endpoint.writes:
         # What was written is no answer that somebody could ask for again: its tag says where it is, and nothing else.
-        headers = _NO_STORE if answer.base is None else {**_NO_STORE, "ETag": f'"{answer.base}"'}
-        return Response(to_json(answer.data), answer.status, headers, JSON_TYPE)
-    text = None if _wants_json(request) else answer.text
-    body = to_json(answer.data) if text is None else text.encode(errors="backslashreplace")
-    tag = tag_of(body, answer.base)
-    headers = {**_CACHED, "ETag": tag}
-    if is_known(request.headers.get("if-none-match"), tag):
-        return Response(None, 304, headers)
-    return Response(body, answer.status, headers, JSON_TYPE if text is None else f"{TEXT_TYPE}; charset=utf-8")
+        tag = None if answer.base is None else f'"{answer.base}"'
+    headers = dict(_NO_STORE if endpoint.writes else _CACHED)
+    return Made(body, kind, answer.status, tag, headers if tag is None else {**headers, "ETag": tag})
 
 
 def _wants_json(request: Request) -> bool:

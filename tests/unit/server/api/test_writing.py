@@ -258,6 +258,27 @@ def test_a_plain_write_to_another_profile_adopts_nothing_there(served, neo):
     assert served.workspace.store.head("other/user") is None
 
 
+@pytest.mark.parametrize("path", ["/mem/merge", "/seed"])
+@pytest.mark.parametrize("header", ["If-Match", "Idempotency-Key"])
+def test_a_condition_that_a_path_does_not_take_is_not_passed_over(person, path, header):
+    assert refusal(person.post(path, json={}, headers={header: '"1"'})) == (400, "bad_precondition")
+
+
+def test_a_root_in_a_database_is_served_alike(tmp_path):
+    for served in served_root(tmp_path, "store: sqlite:///memory.db\nagents: {planner: neo}\n"):
+        neo, planner = served.client("neo"), served.client("planner")
+        empty = tag(neo)
+        first = neo.post("/mem/write", json=plain("first", op_id="op-1"), headers={"If-Match": empty})
+        assert (first.status_code, first.json()["revision"]) == (200, "1")
+        second = planner.post("/mem/write", json=plain("second"), headers={"If-Match": empty})
+        assert refusal(second) == (412, "stale_prev")
+        again = neo.post("/mem/write", json=plain("first", op_id="op-1"), headers={"If-Match": empty})
+        assert again.json()["repeated"]
+        read = neo.get("/mem/read", params=USER)
+        assert [entry["body"] for entry in read.json()["entries"]] == ["first"]
+        assert planner.post("/mem/write", json=plain("second"), headers={"If-Match": read.headers["etag"]}).is_success
+
+
 def test_a_person_writes_as_a_person(served, person):
     assert person.post("/mem/write", json=plain("x"), headers={"If-Match": tag(person)}).status_code == 200
     assert served.workspace.store.head("neo/user").agent == "person"
@@ -349,6 +370,7 @@ def test_an_agent_of_tier_1_merges_and_is_shown_no_texts(served, boss, neo):
     assert done.status_code == 200
     for response in (conflict, done):
         assert "vendor" not in response.text
+        assert "warnings" not in response.json()
         assert "sha256:" not in response.text
 
 

@@ -6,8 +6,6 @@ import asyncio
 import logging
 import time
 from contextlib import asynccontextmanager
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server")
-
-_PARTS = ("api", "metrics", "live", "page")
 
 
 def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRoute] | None = None) -> Starlette:
@@ -75,19 +71,25 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     yield
     app.state.stopping.set()
     # Whoever runs the server closes the store after this: what was begun is in it.
-    await asyncio.get_running_loop().run_in_executor(None, app.state.workers.close)
+    await asyncio.get_running_loop().run_in_executor(None, _close, app)
+
+
+def _close(app: Starlette) -> None:
+    app.state.workers.close()
+    meter = getattr(app.state, "meter", None)
+    if meter is not None:  # somebody asked for metrics
+        meter.close()
 
 
 def _routes_of_parts(settings: Settings) -> list[BaseRoute]:
-    found: list[BaseRoute] = []
-    for part in _PARTS:
-        if part == "page" and not settings.page:
-            continue
-        if find_spec(f"catmem.server.{part}") is not None:
-            module = import_module(f"catmem.server.{part}")
-            if hasattr(module, "routes"):
-                found += module.routes()
-    return found
+    from catmem.server import api, metrics
+
+    routes = [*api.routes(), *metrics.routes()]
+    if settings.page:
+        from catmem.server import page
+
+        routes += page.routes()
+    return routes
 
 
 # --- whether it works ----------------------------------------------------------------------------------------------
@@ -150,17 +152,30 @@ class Failures:
         except Exception as error:
             if status:
                 raise  # half an answer is out: the connection is closed
-            await error_response(Request(scope), error)(scope, receive, sent)
+            await _shown(Request(scope), error)(scope, receive, sent)
         finally:
             _log(scope, status, time.perf_counter() - begun)
 
 
 async def _told(request: Request, error: Exception) -> Response:
-    return error_response(request, error)
+    return _shown(request, error)
 
 
-def error_response(request: Request, error: Exception) -> Response:
-    """The answer to a request that an error ended."""
+def _shown(request: Request, error: Exception) -> Response:
+    """The answer to a request that an error ended, for whoever reads it: a browser gets a page, if there are pages."""
+    if not (_wants_page(request) and request.app.state.settings.page):
+        return error_response(request, error)
+    from catmem.server.page.reading import error_page
+
+    return error_page(request, error)
+
+
+def _wants_page(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "")
+
+
+def error_response(request: Request, error: Exception) -> JSONResponse:
+    """The answer for programs to a request that an error ended."""
     if isinstance(error, HTTPException):
         error = _of_route(error)
     if not isinstance(error, CatmemError):
@@ -172,11 +187,15 @@ def error_response(request: Request, error: Exception) -> Response:
     status, said = answer_of(error, bounded=bounded)
     headers = dict(error.headers) if isinstance(error, ServerError) else {}
     if status == _UNAUTHORIZED:
-        headers["WWW-Authenticate"] = 'Bearer realm="catmem"'
+        headers["WWW-Authenticate"] = _ASKS_PERSON if _wants_page(request) else _ASKS_PROGRAM
     if status >= _OF_THE_SERVER and not isinstance(error, ServerError):
         LOG.warning("%s %s: %s", request.method, _path(request.scope), ascii(str(error)))
     return JSONResponse(said, status, headers)
 
+
+_ASKS_PROGRAM = 'Bearer realm="catmem"'
+_ASKS_PERSON = 'Basic realm="catmem: the token goes into the field for the password", charset="UTF-8"'
+"""A browser asks its person for a name and a password, and sends the token along from then on."""
 
 _UNAUTHORIZED, _NO_SUCH_PATH, _NO_SUCH_METHOD, _OF_THE_SERVER = 401, 404, 405, 500
 

@@ -6,6 +6,7 @@ at that file again whenever it changed, so a token that was removed is good no m
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import hashlib
 import hmac
@@ -80,14 +81,19 @@ class Tokens:
     def identify(self, request: Request) -> Caller | None:
         """Who sent a request, by its one ``Authorization`` header; ``None`` for whoever has no good token.
 
+        A person's browser can send it too: as the password of ``Basic``, with any name.
+
         Raises as ``__init__`` does where the file has become unusable: then nobody is let in.
         """
         given = [value for name, value in request["headers"] if name == b"authorization"]
         if len(given) != 1:
             return None
         kind, _, text = given[0].decode("latin-1").strip().partition(" ")
-        token = self.find(text.strip()) if kind.lower() == "bearer" else None
-        return None if token is None else token.caller
+        if kind.lower() == "bearer":
+            token = self.find(text.strip())
+            return None if token is None else token.caller
+        token = self.find(_password(text)) if kind.lower() == "basic" else None
+        return token.caller if token is not None and token.caller.is_person else None
 
     def find(self, text: str) -> Token | None:
         """What is kept of a token, if it is good. Its id is no secret; the rest is compared in constant time."""
@@ -236,6 +242,14 @@ def _refuse_bad_label(label: str) -> None:
     if not is_name(label):
         hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
         raise ConfigError(f"{shown(label)} cannot be the name of a token", code="bad_name", hint=hint)
+
+
+def _password(text: str) -> str:
+    """The password of a header for ``Basic``, an empty text if it is none."""
+    try:
+        return base64.b64decode(text.strip(), validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
 
 
 def _digest(text: str) -> str:

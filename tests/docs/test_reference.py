@@ -38,7 +38,7 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 
 def test_the_commands_of_this_version():
     names = (
-        "init", "show", "list", "search", "prompt", "seed", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "review", "log", "diff", "restore",
+        "init", "show", "list", "search", "prompt", "seed", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
         "branches", "merge", "replay", "fsck", "doctor", "anchor", "purge", "repair", "access", "stats",
         "store", "store info", "store copy", "simulate",
         "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "rollout", "rollout report", "rollout bypass",
@@ -92,6 +92,9 @@ JSON_CALLS = {
     "key new": ["key", "new", "neo", "--root", "demo"],
     "key list": ["key", "list", "--root", "demo"],
     "key remove": ["key", "remove", "neo", "--all", "--root", "demo"],
+    "token new": ["token", "new", "neo", "--root", "demo"],
+    "token list": ["token", "list", "--root", "demo"],
+    "token remove": ["token", "remove", "neo", "--all", "--root", "demo"],
     "review": ["review", "--list", "--as-of", "2026-11-21", "--root", "demo"],
     "move": ["move", "-p", "neo", "The test passes", "-c", "communication-style", "--root", "demo"],
     "remove": ["remove", "-p", "neo", "The test passes", "--expected", "4", "--on-stale", "branch", "--root", "demo"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 import threading
 
@@ -363,3 +364,38 @@ def test_an_error_of_the_library_comes_through_the_thread(client):
         await in_thread(request, fails)
 
     assert client(("/fails", route)).post("/fails").json()["head"] == "8"
+
+
+# --- a person's browser --------------------------------------------------------------------------------------------
+
+
+def basic(text, name="anna"):
+    return {"authorization": "Basic " + base64.b64encode(f"{name}:{text}".encode()).decode()}
+
+
+def test_a_browser_asks_its_person_for_the_token(client, token):
+    person = token("anna", person=True)
+    here = client(("/who", who), tokens=token.path, page=False)
+    asks = here.get("/who", headers={"accept": "text/html,*/*"})
+    assert (asks.status_code, asks.headers["www-authenticate"].split()[0]) == (401, "Basic")
+    assert here.get("/who", headers=basic(person)).json() == ["person", None, "write"]
+    assert here.get("/who", headers=basic(person, name="")).status_code == 200
+
+
+def test_a_browser_is_no_way_in_for_agents(client, token):
+    agent, metrics = token(), token("prometheus", scope="metrics")
+    here = client(("/who", who), ("/metrics", who), tokens=token.path)
+    for text in (agent, metrics, "", "tulip", "catmem_0123456789ab_" + "A" * 43):
+        assert here.get("/metrics", headers=basic(text)).status_code == 401
+    for broken in ("Basic", "Basic ?", "Basic " + "A" * 5000, "Basic /w=="):
+        assert here.get("/who", headers={"authorization": broken}).status_code == 401
+
+
+def test_a_browser_is_told_of_errors_on_a_page(client, token):
+    token()
+    here = client(("/breaks", raising(RuntimeError("x"))), tokens=token.path)
+    answer = here.get("/breaks", headers={"accept": "text/html"})
+    assert answer.status_code == 401
+    assert answer.headers["content-type"].startswith("text/html")
+    assert HEADERS.items() - {("cache-control", "no-store")} <= dict(answer.headers).items()
+    assert here.get("/breaks", headers={"accept": "text/html", "host": "evil.example"}).status_code == 400

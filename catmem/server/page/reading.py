@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=str)
 
+OWN_REFERRER = {"Referrer-Policy": "same-origin"}
+"""No other site learns an address of the page. With ``no-referrer`` a form of its own would come with the origin
+``null``, which no form of another site could be told from."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -120,7 +124,7 @@ def error_page(request: Request, error: Exception) -> Response:
         "heading": _HEADINGS.get(plain.status_code, "This cannot be shown"),
     }
     headers = {name: value for name, value in plain.headers.items() if name not in _OF_THE_BODY}
-    return Response(rendered("error.html", context), plain.status_code, headers, "text/html")
+    return Response(rendered("error.html", context), plain.status_code, {**headers, **OWN_REFERRER}, "text/html")
 
 
 _OF_THE_BODY = frozenset({"content-type", "content-length"})
@@ -140,7 +144,7 @@ def _answer(request: Request, status: int, html: bytes) -> Response:
 
     tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
     # What is shown depends on the cookie that remembers light or dark, and on who asks.
-    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Cookie, Authorization"}
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Cookie, Authorization", **OWN_REFERRER}
     known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
     if status == HTTPStatus.OK and tag in known:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)

@@ -23,6 +23,10 @@ from catmem.server.page.views.search import search
 from catmem.server.page.views.seeds import one_seed, seeds
 
 if TYPE_CHECKING:
+    from os import PathLike, stat_result
+
+    from starlette.responses import Response
+    from starlette.types import Scope
     from starlette.routing import BaseRoute
 
 STATIC = Path(__file__).parent / "static"
@@ -46,11 +50,27 @@ VIEWS = {
 """What is shown, by address."""
 
 
+_YEAR = 365 * 24 * 3600
+
+
+class Kept(StaticFiles):
+    """Files that a browser keeps: an address with a digest (``?v=…``) never has another content."""
+
+    def file_response(
+        self, full_path: str | PathLike[str], stat_result: stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """The file, and for how long it may be kept: without a digest it is asked for again each time."""
+        answer = super().file_response(full_path, stat_result, scope, status_code)
+        versioned = scope["query_string"].startswith(b"v=")
+        answer.headers["Cache-Control"] = f"public, max-age={_YEAR}, immutable" if versioned else "no-cache"
+        return answer
+
+
 def routes() -> list[BaseRoute]:
     """The routes of the page."""
     return [
         *(Route(path, reading(view), methods=["GET"]) for path, view in VIEWS.items()),
         Route("/page/theme", choose_theme, methods=["POST"]),
-        Mount("/static", StaticFiles(directory=STATIC), name="static"),
+        Mount("/static", Kept(directory=STATIC), name="static"),
         Route("/page/{rest:path}", reading(nowhere), methods=["GET"]),
     ]

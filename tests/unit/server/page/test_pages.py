@@ -121,7 +121,25 @@ def test_a_change_on_disk_is_on_the_next_page(client, workspace):
 def test_files_of_the_page_are_kept_by_the_browser_until_they_change(client):
     address = Markup(client.get("/").text).all("link")[1]["href"]
     assert re.fullmatch(r"/static/style\.css\?v=[0-9a-f]{12}", address)
-    assert client.get(address).headers["content-type"] == "text/css; charset=utf-8"
+    found = client.get(address)
+    assert found.headers["content-type"] == "text/css; charset=utf-8"
+    assert found.headers["cache-control"] == "public, max-age=31536000, immutable"
+    plain = client.get("/static/style.css")
+    assert plain.headers["cache-control"] == "no-cache"
+    assert client.get("/static/style.css", headers={"If-None-Match": plain.headers["etag"]}).status_code == 304
+
+
+@pytest.mark.parametrize(
+    "address", ["/static/../routes.py", "/static/%2e%2e/routes.py", "/static/nothing.css", "/static/"]
+)
+def test_nothing_else_of_the_package_is_served(client, address):
+    assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize("address", ["/", "/page/nowhere"])
+def test_a_form_of_the_page_comes_with_its_origin(client, address):
+    # With no-referrer browsers send the origin null along, and the form would be refused as one of another site.
+    assert client.get(address).headers["referrer-policy"] == "same-origin"
 
 
 def test_nothing_of_a_search_is_in_the_title(client):

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from os import PathLike, stat_result
 
     from starlette.responses import Response
-    from starlette.types import Scope
     from starlette.routing import BaseRoute
+    from starlette.types import Scope
 
 STATIC = Path(__file__).parent / "static"
 

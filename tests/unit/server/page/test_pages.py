@@ -391,3 +391,39 @@ def test_a_root_in_a_database_is_shown_as_one_in_files(database):
         for address in PAGES:
             status = client.get(address).status_code
             assert status == 200 or "/3" in address or address in {"/page/nowhere", "/page/search?q=%22"}, address
+
+
+def test_a_root_without_profiles_says_how_to_begin(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    workspace = Workspace.open(tmp_path, search=False)
+    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
+        assert "No profiles yet" in page(client, "/").text
+        for address in (
+            "/page/queue",
+            "/page/branches",
+            "/page/seeds",
+            "/page/lint",
+            "/page/access",
+            "/page/search?q=x",
+        ):
+            assert Markup(client.get(address).text).unbalanced == []
+            page(client, address)
+    workspace.store.close()
+
+
+def test_an_overview_of_a_hundred_profiles_is_no_long_download(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\nlimits: {user: 2000}\n")
+    for number in range(100):
+        name = f"agent-with-a-long-name-{number:03}"
+        put(tmp_path / "profiles" / f"{name}.yaml", "user_memory_categories: ['*']\nseed_from: boss\n")
+        entries = "[verified_date: 2020-01-01] Old.\n§\n[expires: 2020-01-01] Gone.\n§\n[created: 2999-01-01] Ahead.\n"
+        put(tmp_path / "homes" / name / "USER.md", f"## Talk\n{entries}")
+    put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
+    put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\nFor all.\n")
+    workspace = Workspace.open(tmp_path, search=False)
+    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
+        first = client.get("/")
+        linked = [each["href"] for each in Markup(first.text).all("link")]
+        assert first.text.count("1 expired") == 100
+        assert sum(len(client.get(address).content) for address in ("/", *linked)) < 200_000
+    workspace.store.close()

@@ -96,10 +96,12 @@ def _settings(  # noqa: PLR0913 - one parameter an option
     """What the command line says, and ``catmem.yaml`` where it does not. Raises ``ConfigError`` (``no_tokens``)."""
     from catmem.policy.config import seconds
     from catmem.server.settings import MAX_BODY, RATE, Settings
-    from catmem.server.tokens import read_tokens, tokens_file
+    from catmem.server.tokens import read_tokens, tokens_file, tokens_place
 
-    path = tokens_file(config, tokens_path)
+    path = tokens_place(config, tokens_path)
     has_tokens = bool(read_tokens(path))
+    if has_tokens:
+        tokens_file(config, tokens_path)  # where nobody has tokens, it does not matter that they could not be there
     if tokens_path is not None and not has_tokens:
         raise ConfigError(
             "this file has no tokens",

@@ -167,7 +167,11 @@ def _shown(request: Request, error: Exception) -> Response:
         return error_response(request, error)
     from catmem.server.page.reading import error_page
 
-    return error_page(request, error)
+    try:
+        return error_page(request, error)
+    except Exception:
+        LOG.exception("the page of an error could not be made")
+        return error_response(request, error)
 
 
 def _wants_page(request: Request) -> bool:

@@ -117,11 +117,10 @@ class Tokens:
             self._seen = mark
 
 
-def tokens_file(config: Config, given: str | Path | None = None) -> Path:
-    """The file of a root's tokens: ``given``, or ``server.tokens`` of ``catmem.yaml``, or one in your home folder.
+def tokens_place(config: Config, given: str | Path | None = None) -> Path:
+    """Where a root's tokens are: ``given``, or ``server.tokens`` of ``catmem.yaml``, or a file in your home folder.
 
-    By default it has the name of the root and a digest of its place, below ``~/.config/catmem/tokens``. Raises
-    ``ConfigError`` (``tokens_inside``) for one in the root, or in the git working tree that the root is in.
+    By default it has the name of the root and a digest of its place, below ``~/.config/catmem/tokens``.
     """
     root = Path(os.path.realpath(config.root))
     said = config.server.get("tokens")
@@ -133,15 +132,25 @@ def tokens_file(config: Config, given: str | Path | None = None) -> Path:
         place = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
         home = os.environ.get("XDG_CONFIG_HOME") or expand_user("~/.config")
         named = Path(home) / "catmem" / "tokens" / f"{root.name or 'root'}-{place}.json"
-    path = Path(os.path.realpath(named.parent)) / named.name
+    return Path(os.path.realpath(named.parent)) / named.name
+
+
+def tokens_file(config: Config, given: str | Path | None = None) -> Path:
+    """The same for whoever puts tokens there, or trusts those that are.
+
+    Raises ``ConfigError`` (``tokens_inside``) for one in the root, or in the git working tree that the root is in:
+    there a copy of the root would carry it.
+    """
+    path = tokens_place(config, given)
+    root = Path(os.path.realpath(config.root))
     tree = next((each for each in (root, *root.parents) if os.path.lexists(each / ".git")), root)
     for outer in dict.fromkeys((root, tree)):
         if outer in path.parents:
             raise ConfigError(
-                f"the file of tokens {shown(str(named))} is inside of {outer}, which others get to see",
+                f"the file of tokens {shown(str(path))} is inside of {outer}, which others get to see",
                 code="tokens_inside",
                 path=config.path,
-                hint="Name a file elsewhere, or none: then it is below ~/.config/catmem/tokens.",
+                hint="Name a file elsewhere: --tokens FILE, or server.tokens in catmem.yaml.",
             )
     return path
 

@@ -94,6 +94,18 @@ def test_a_file_that_is_named_has_to_have_tokens(root, tmp_path):
     assert error["code"] == "no_tokens"
 
 
+def test_a_home_that_git_carries_is_no_place_for_tokens_and_no_reason_not_to_serve(root):
+    (root.parent / ".git").mkdir()
+    assert settings_of(root).tokens is None
+    assert error_of("token", "new", "neo", "--root", root)["code"] == "tokens_inside"
+
+
+def test_tokens_that_git_carries_are_not_trusted(root):
+    run("token", "new", "neo", "--root", root)
+    (root.parent / ".git").mkdir()
+    assert error_of("serve", "--root", root)["code"] == "tokens_inside"
+
+
 @pytest.mark.parametrize(
     "server",
     [

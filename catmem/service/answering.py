@@ -11,7 +11,8 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.errors import ForbiddenError
+from catmem.errors import CatmemError, ForbiddenError
+from catmem.policy.prompt import TARGETS, build_prompt
 from catmem.policy.rights import Rights
 from catmem.policy.staleness import freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner
@@ -24,10 +25,11 @@ from catmem.store.contract import revision_number
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import date
+    from pathlib import Path
 
-    from catmem.model.document import Entry
+    from catmem.model.document import Document, Entry
     from catmem.policy.profile import Profile
     from catmem.policy.styles import Style
     from catmem.service.workspace import Workspace
@@ -87,19 +89,24 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
         refuse_bounded(workspace, actor, "read old revisions")
     owner, _, target = entity.partition("/")
     now = workspace.store.read(entity, revision)
-    document = workspace.parse(now.data)
-    entries = _rights(workspace, actor, target).in_sight(document)
-    if category is not None:
-        slug = slugify(category)
-        wanted = workspace.config.taxonomy.aliases.get(slug, slug)
-        entries = tuple(entry for entry in entries if entry.category == wanted)
-    shown = entries[offset : None if limit is None else offset + limit]
-    measure = workspace.profile(actor or owner)
-    told: dict[str, Any] = {"entity_id": entity, "revision": now.revision}
-    if actor is None:
-        told |= {"digest": now.digest, "text": document.text}
-    rows = _entries(workspace, shown, measure, as_of or today(), to_agent=actor is not None)
-    return Told({**told, "entries": list(rows), "total": len(entries)}, now.revision, now.digest)
+    measure, day = workspace.profile(actor or owner), as_of or today()
+
+    def told() -> dict[str, Any]:
+        document = _document(workspace, now.data, workspace.path(owner, target))
+        # By the profile that was read above: what is remembered must be made of nothing else.
+        entries = Rights(None if actor is None else measure, target, workspace.config.taxonomy).in_sight(document)
+        if category is not None:
+            slug = slugify(category)
+            wanted = workspace.config.taxonomy.aliases.get(slug, slug)
+            entries = tuple(entry for entry in entries if entry.category == wanted)
+        shown = entries[offset : None if limit is None else offset + limit]
+        whole = {} if actor is not None else {"digest": now.digest, "text": document.text}
+        rows = list(_entries(workspace, shown, measure, day, to_agent=actor is not None))
+        return {"entity_id": entity, "revision": now.revision, **whole, "entries": rows, "total": len(entries)}
+
+    asked = ("read", entity, actor, category, revision, offset, limit)
+    data = _remembered(workspace, asked, (measure, day, now.revision, now.data), told, len(now.data))
+    return Told(data, now.revision, now.digest)
 
 
 def log_answer(workspace: Workspace, name: str, actor: str | None, limit: int) -> dict[str, Any]:
@@ -134,12 +141,20 @@ def prompt_answer(
     if actor is not None and name != actor:
         _rights(workspace, actor).refuse_other_owner(name)
         raise ForbiddenError(f"{actor} is given its own prompt only", hint=f"Ask for {actor!r}.")
-    profile = workspace.profile(name)
-    prompt = workspace.prompt(profile.name, style=style, as_of=as_of)
-    said = prompt.to_dict()
-    told = {name: said[name] for name in ("text", "digest")}
-    told |= {"profile": profile.name, "role_id": profile.name, "role_hash": role_hash(profile)}
-    return told if actor is not None else {**told, "manifest": said["manifest"]}
+    profile, day = workspace.profile(name), as_of or today()
+    paths = {target: workspace.path(profile.name, target) for target in TARGETS}
+    files = {target: workspace.bytes_of(profile, target, path) for target, path in paths.items()}
+
+    def told() -> dict[str, Any]:
+        documents = {target: _document(workspace, data, paths[target]) for target, data in files.items()}
+        prompt = build_prompt(documents, profile, as_of=day, config=workspace.config, style=style)
+        said = prompt.to_dict()
+        role = {"profile": profile.name, "role_id": profile.name, "role_hash": role_hash(profile)}
+        shown = {name: said[name] for name in ("text", "digest")} | role
+        return shown if actor is not None else {**shown, "manifest": said["manifest"]}
+
+    size = sum(map(len, files.values()))
+    return _remembered(workspace, ("prompt", profile.name, actor, style), (profile, day, files), told, size)
 
 
 def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
@@ -162,6 +177,42 @@ def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None =
     return {**json.loads(text), "errors": errors, "notes": list(found.notes)}
 
 
+# --- what was told before ------------------------------------------------------------------------------------------
+
+_MOST_REMEMBERED = 128
+_LARGEST_REMEMBERED = 1 << 16
+"""Bytes of the files that an answer is made of: so all that are remembered take a few megabytes."""
+
+
+def _remembered(
+    workspace: Workspace, asked: object, made_of: object, make: Callable[[], dict[str, Any]], size: int
+) -> dict[str, Any]:
+    """What was answered to the same question, if all that the answer is made of is the same; else it is made.
+
+    ``made_of`` holds the bytes and the profiles themselves, as they were read for this call. Nothing else counts, and
+    a configuration is that of its workspace, so what is remembered is never old. ``size`` is that of the files.
+    """
+    known = workspace._told  # noqa: SLF001 - the workspace keeps them for this module
+    found = known.get(asked)
+    if found is not None and found[0] == made_of:
+        before: dict[str, Any] = found[1]
+        return before
+    told = make()
+    if size <= _LARGEST_REMEMBERED:
+        if len(known) >= _MOST_REMEMBERED:
+            known.clear()
+        known[asked] = (made_of, told)
+    return told
+
+
+def _document(workspace: Workspace, data: bytes, path: Path) -> Document:
+    try:
+        return workspace.parse(data)
+    except CatmemError as error:
+        error.path = str(path)
+        raise
+
+
 # --- who sees what -------------------------------------------------------------------------------------------------
 
 
@@ -172,8 +223,8 @@ def _entity(workspace: Workspace, name: str, actor: str | None) -> str:
     return entity_of(workspace, name)
 
 
-def _rights(workspace: Workspace, actor: str | None, target: str = "user") -> Rights:
-    return Rights(None if actor is None else workspace.profile(actor), target, workspace.config.taxonomy)
+def _rights(workspace: Workspace, actor: str | None) -> Rights:
+    return Rights(None if actor is None else workspace.profile(actor), "user", workspace.config.taxonomy)
 
 
 def _entries(

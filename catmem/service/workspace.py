@@ -92,6 +92,7 @@ class Workspace:
     _indexes: tuple[tuple[bytes, Index], ...] = field(default=(), init=False, repr=False, compare=False)
     _ages: dict[str, FirstSeen] = field(default_factory=dict, init=False, repr=False, compare=False)
     _ages_notes: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _told: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     counts: Counts = field(default_factory=Counts, init=False, repr=False, compare=False)
     """What became of the writes that were made through this workspace."""
 

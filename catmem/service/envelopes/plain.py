@@ -54,8 +54,8 @@ def plain_envelope(
 ) -> Envelope:
     """The envelope of a plain write by ``sender`` (``None``: a person), unsigned.
 
-    ``base`` goes before ``prev_rev``, of which the caller has looked that one is given. Raises ``EnvelopeError``, ``ForbiddenError``,
-    ``UnknownNameError``, and ``StaleError`` where the text of ``base`` is no longer there.
+    ``base`` goes before ``prev_rev``; the caller has looked that one of the two is given. Raises ``EnvelopeError``,
+    ``ForbiddenError``, ``UnknownNameError``, and ``StaleError`` where the text of ``base`` is no longer there.
     """
     named = fields.get("entity_id")
     agent = PERSON if sender is None else sender.agent

@@ -214,3 +214,65 @@ def test_a_slip_in_the_name_of_a_parameter_is_named(person):
 def test_a_method_that_a_path_does_not_take_is_a_405(person):
     response = person.put("/mem/write", json={})
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
+
+
+# --- what is remembered --------------------------------------------------------------------------------------------
+
+
+def change_file(root):
+    path = root / "homes" / "neo" / "USER.md"
+    path.write_text(path.read_text().replace("be kind", "be firm"))
+
+
+def change_profile(root):
+    path = root / "profiles" / "neo.yaml"
+    path.write_text(path.read_text().replace("talk, rules", "talk"))
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "change"),
+    [
+        ("neo", "/mem/read?entity_id=neo", change_file),
+        ("neo", "/mem/read?entity_id=neo", change_profile),
+        ("neo", "/prompt/neo", change_file),
+        ("neo", "/prompt/neo", change_profile),
+        (None, "/mem/read?entity_id=neo", change_file),
+        (None, "/prompt/neo", change_file),
+        (None, "/prompt/neo", change_profile),
+    ],
+)
+def test_the_same_question_gets_what_is_there_now(served, agent, path, change):
+    client = served.client(agent)
+    texts = [client.get(path).text for _ in range(2)]
+    assert texts[0] == texts[1]
+    assert "be kind" in texts[0]
+    change(served.workspace.root)
+    assert client.get(path).text != texts[0]
+    assert change is change_profile or "be firm" in client.get(path).text
+
+
+def test_an_answer_to_one_caller_is_not_given_to_another(served, person, neo, boss):
+    for _ in range(2):
+        assert person.get("/mem/read", params=USER).json()["total"] == 6
+        assert neo.get("/mem/read", params=USER).json()["total"] == 3
+        assert boss.get("/mem/read", params=USER).json()["total"] == 6
+        assert "text" not in boss.get("/mem/read", params=USER).json()
+
+
+def test_the_day_counts(served, neo):
+    asked = USER | {"as_of": "2026-01-02"}
+    assert neo.get("/mem/read", params=asked).json()["entries"][0]["state"] == "fresh"
+    assert neo.get("/mem/read", params=USER | {"as_of": "2029-01-02"}).json()["entries"][0]["state"] == "stale"
+    assert neo.get("/mem/read", params=asked).json()["entries"][0]["state"] == "fresh"
+
+
+def test_a_great_many_questions_are_not_remembered_without_end(served, neo):
+    for offset in range(300):
+        neo.get("/mem/read", params=USER | {"offset": offset})
+    assert len(served.workspace._told) <= 128
+
+
+def test_a_large_file_is_not_remembered(served, person):
+    put_bytes(served.workspace, "neo/user", "## Talk\n" + "§\n".join(f"fact {n} of many\n" for n in range(9_000)))
+    assert person.get("/mem/read", params=USER).json()["total"] == 9_000
+    assert served.workspace._told == {}

@@ -217,7 +217,7 @@ def remove_tokens(path: Path, label: str, token_id: str | None = None, *, every:
         meant = [token for token in there if token_id in {None, token.token_id}]
         if not meant:
             what = f"{shown(label)} has no token" + ("" if token_id is None else f" {shown(token_id)}")
-            near = suggestion(label, sorted({token.label for token in tokens}), "names")
+            near = suggestion(label, sorted({token.label for token in tokens}), "tokens")
             raise UnknownNameError(what, code="unknown_token", hint=near)
         if len(meant) > 1 and not every:
             raise ConfigError(

@@ -13,9 +13,9 @@ from catmem.store.contract import (
     Current,
     Revision,
     Snapshot,
+    branch_number,
     next_branch,
     repeated,
-    revision_number,
     sees,
     stale,
 )
@@ -205,17 +205,19 @@ class Commit:
         if data == seen.data and not self.change.merges:
             return Snapshot(data, seen.revision, bytes_digest(data), self.adopted)
         self.begun = True
-        name = next_branch(seen.revision, self._branches_since(seen.revision))
+        head = self.journal.head(self.name)
+        number = branch_number(seen.revision, head.revision if head else "0")
+        name = next_branch(number, self._branches_since(number - 1))
         draft = self._draft(name, seen.revision)
         return self._recorded(replace(draft, file=branch_name(self.name, name), publishes=False), data)
 
-    def _branches_since(self, revision: str) -> set[str]:
-        """The branches that were made since the head had the number of ``revision``: no older one is named after it."""
+    def _branches_since(self, number: int) -> set[str]:
+        """The branches that were made since the head had a number: no older one has a higher number."""
         names: set[str] = set()
         for record in self.journal.records(newest_first=True):
             if record.owner == self.name and record.is_branch:
                 names.add(record.revision)
-            elif record.owner == self.name and record.number <= revision_number(revision):
+            elif record.owner == self.name and record.number <= number:
                 break
         return names
 

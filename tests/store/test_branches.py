@@ -48,6 +48,20 @@ def told(history):
     return [(replace(recorded, sequence=0), data) for recorded, data in history]
 
 
+@pytest.mark.parametrize("on_old_view", [{"on_stale": "branch"}, {"on_drift": "merge"}], ids=["branch", "merge"])
+def test_a_write_on_an_old_view_that_was_made_long_ago_is_not_made_again(store, on_old_view):
+    filled(store, 1)
+    asked = {"op_id": "op", "request": "sha256:asked", **on_old_view}
+    first = write(store, b"mine\n", expected="1", **asked)
+    for number in range(600):  # more than two segments of a journal
+        write(store, b"%d\n" % number)
+    before = written(store)
+    assert write(store, b"mine\n", expected="1", **asked) == first
+    with pytest.raises(OperationCollisionError):
+        write(store, b"other\n", expected="1", **asked | {"request": "sha256:other"})
+    assert written(store) == before
+
+
 # --- branches -------------------------------------------------------------------------------------------------------
 
 

@@ -180,8 +180,8 @@ def seconds(text: str) -> int:
 
 
 def is_name(name: str) -> bool:
-    """Whether ``name`` can be the name of a profile."""
-    return bool(_NAME.fullmatch(name)) and name not in RESERVED
+    """Whether ``name`` has the form of a profile's, or of an agent's."""
+    return bool(_NAME.fullmatch(name))
 
 
 def refuse_bad_name(name: str) -> None:

@@ -130,7 +130,9 @@ def printable(text: str) -> str:
 
 
 def _is_harmless(character: str) -> bool:
-    return character in "\n\t" or character in _JOINERS or unicodedata.category(character)[0] != "C"
+    category = unicodedata.category(character)
+    # Many programs break lines at U+2028 and U+2029.
+    return character in "\n\t" or character in _JOINERS or not (category[0] == "C" or category in {"Zl", "Zp"})
 
 
 def _named(character: str) -> str:

@@ -8,8 +8,8 @@ import click
 
 from catmem.cli.options import format_option, open_workspace, root_option
 from catmem.cli.output import emit, emit_json, first_line, print_error, printable, read_stdin, say, shown_path
-from catmem.model.unified import unified_diff
 from catmem.errors import CatmemError
+from catmem.model.unified import unified_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from catmem.errors import CatmemError
     from catmem.service.listing import SeenFile
+    from catmem.service.workspace import Workspace
     from catmem.store.contract import Fault
 
 printable = texts.printable
@@ -70,6 +71,16 @@ def warn_of(file: SeenFile) -> None:
     """Say why the history of a file was not looked at, if it was not."""
     if file.warning is not None:
         say(printable(f"warning: {file.warning}"))
+
+
+def warn_of_rows(workspace: Workspace, profile: str, target: str | None = None) -> None:
+    """Say which rows of a profile's files, or of one of them, are not shown, since they are no entries."""
+    if workspace.keeps_files:
+        return
+    from catmem.service.unread import row_notes
+
+    for note in row_notes(workspace, profile, target):
+        say(printable(f"warning: {note}"))
 
 
 def print_error(error: CatmemError, *, as_json: bool) -> None:
@@ -138,10 +149,16 @@ def first_line(body: str, width: int) -> str:
     return printable(line) + (" …" if rest else "")
 
 
+def counted(count: int, one: str, more: str | None = None) -> str:
+    """A number of things: ``1 write``, ``1,000 writes``; ``more`` where an s does not do."""
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+
+
 def columns(rows: list[tuple[str, ...]]) -> str:
-    """Rows as aligned columns, two spaces between; the last column is not padded."""
+    """Rows as aligned columns, two spaces between; the last column is not padded. No cell can begin a row of its own."""
     if not rows:
         return ""
+    rows = [tuple(cell.replace("\n", "\\n") for cell in row) for row in rows]
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]) - 1)]
     lines = (
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()

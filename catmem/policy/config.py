@@ -33,6 +33,9 @@ DEFAULT_CLOCK_SKEW = 3600
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
+RESERVED = ("person", "external")
+"""Agents that are no profile: whoever has none, and whoever writes by other means than catmem."""
+
 
 @dataclass(frozen=True, slots=True)
 class Category:
@@ -178,12 +181,15 @@ def seconds(text: str) -> int:
 
 
 def is_name(name: str) -> bool:
-    """Whether ``name`` can be the name of a profile."""
+    """Whether ``name`` has the form of a profile's, or of an agent's."""
     return bool(_NAME.fullmatch(name))
 
 
 def refuse_bad_name(name: str) -> None:
     """Raise ``ConfigError`` (code ``bad_name``) unless ``name`` can be a profile's; so no path is made of ``../x``."""
+    if name in RESERVED:
+        hint = "In the history that name stands for whoever has no profile, or for other programs. Rename the file."
+        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", hint=hint)
     if not is_name(name):
         hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
         raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", hint=hint)
@@ -255,9 +261,10 @@ def _signing(source: _Source, said: Mapping[str, Any]) -> Signing:
 
 
 def _check_agents(source: _Source, agents: Mapping[str, str]) -> None:
-    if "person" in agents:
-        message = "person is whoever has no profile, and cannot be an agent with one"
-        raise source.fault(("agents", "person"), "reserved_agent", message, "Remove it, or choose another name.")
+    for name in RESERVED:
+        if name in agents:
+            message = f"{name} is whoever has no profile, and cannot be an agent with one"
+            raise source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
 
 
 def _check_homes(source: _Source, homes: str) -> None:

@@ -183,8 +183,9 @@ class Store(Protocol):
         digest that no record has is taken for an older text. An update that changes nothing makes no revision.
 
         Where ``change.on_stale`` is ``branch``, what would be refused becomes a branch: the update works on what the
-        caller saw, and what it makes is recorded as ``8a`` for one who saw ``7``, with that as its parent. The head
-        stays. A digest that no record has cannot be branched from, and neither can ``on_drift: refuse`` be got round.
+        caller saw, and what it makes is recorded as ``8a`` for one who saw ``7`` (``branch_number``), with that as its
+        parent. The head stays. A digest that no record has cannot be branched from, and neither can ``on_drift:
+        refuse`` be got round.
         """
         ...
 
@@ -263,9 +264,18 @@ def is_branch(revision: str) -> bool:
     return not revision.isdecimal()
 
 
-def next_branch(seen: str, taken: Container[str]) -> str:
-    """The first id that is free for a branch from the revision ``seen``: ``8a`` from ``7``, ``8b`` if that is taken."""
-    number, count = revision_number(seen) + 1, 0
+def branch_number(seen: str, head: str) -> int:
+    """The number of a branch from the revision ``seen``: 8 from ``7`` or ``7a``.
+
+    It is at most one more than that of the head. So however far branches grow on branches, each is recorded after the
+    head before its number was, and a store need not look further back for the ids of that number.
+    """
+    return min(revision_number(seen), revision_number(head)) + 1
+
+
+def next_branch(number: int, taken: Container[str]) -> str:
+    """The first id of a number that is free for a branch: ``8a``, or ``8b`` if that is taken."""
+    count = 0
     while (name := f"{number}{_lettered(count)}") in taken:
         count += 1
     return name

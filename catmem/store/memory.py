@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from catmem.errors import StoreError, UnknownRevisionError
-from catmem.store.contract import Change, Current, Revision, Snapshot, next_branch, repeated, sees, stale
+from catmem.store.contract import Change, Current, Revision, Snapshot, branch_number, next_branch, repeated, sees, stale
 from catmem.store.graph import tips
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ class MemoryStore:
         data = update(Current(seen.data, parent, None))
         if data == seen.data and not change.merges:
             return seen
-        name = next_branch(parent, {recorded.revision for recorded, _ in self._revisions.get(entity, [])})
+        head = self._head(entity)
+        number = branch_number(parent, head[0].revision if head else "0")
+        name = next_branch(number, {recorded.revision for recorded, _ in self._revisions.get(entity, [])})
         return replace(self._append(entity, name, parent, data, change), branch=True)
 
     def _append_head(self, entity: str, now: Snapshot, data: bytes, change: Change) -> Snapshot:

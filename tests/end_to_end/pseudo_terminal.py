@@ -7,9 +7,11 @@ import pty
 import select
 import subprocess
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _SECONDS = 60
@@ -58,3 +60,17 @@ class Terminal:
         self._process.kill()
         self._process.wait()
         os.close(self._end)
+
+
+@contextmanager
+def terminals(folder: Path, *arguments: str) -> Iterator[Callable[..., Terminal]]:
+    """Opens terminals with one command, as many as are asked for; they are closed at the end."""
+    opened: list[Terminal] = []
+
+    def opening(**environment: str) -> Terminal:
+        opened.append(Terminal(folder, *arguments, **environment))
+        return opened[-1]
+
+    yield opening
+    for terminal in opened:
+        terminal.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.end_to_end.pseudo_terminal import Terminal
+from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
 
@@ -29,16 +29,8 @@ def place(tmp_path, monkeypatch):
 
 @pytest.fixture
 def opened(place):
-    """Opens terminals that are closed at the end."""
-    terminals = []
-
-    def opening(**environment):
-        terminals.append(Terminal(place, "merge", "neo", "--interactive", **environment))
-        return terminals[-1]
-
-    yield opening
-    for terminal in terminals:
-        terminal.close()
+    with terminals(place, "merge", "neo", "--interactive") as opening:
+        yield opening
 
 
 def text(place):

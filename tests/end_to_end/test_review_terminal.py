@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.end_to_end.pseudo_terminal import Terminal
+from tests.end_to_end.pseudo_terminal import terminals
 from tests.golden.case import put
 
 PROMPT = "k, e WORDS, x, r, s, u, q or ?: "
@@ -28,16 +28,8 @@ def place(tmp_path):
 
 @pytest.fixture
 def opened(place):
-    """Opens terminals that are closed at the end."""
-    terminals = []
-
-    def opening(**environment):
-        terminals.append(Terminal(place, "review", "--as-of", "2026-11-21", **environment))
-        return terminals[-1]
-
-    yield opening
-    for terminal in terminals:
-        terminal.close()
+    with terminals(place, "review", "--as-of", "2026-11-21") as opening:
+        yield opening
 
 
 def text(place):

@@ -6,7 +6,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from catmem.store.contract import Current, next_branch
+from catmem.store.contract import Current, next_branch, revision_number
 from catmem.store.memory import MemoryStore
 from tests.linearizability.broken import Counting
 
@@ -46,7 +46,7 @@ class SameName(MemoryStore):
         now = self.read(entity)
         if expected in (None, now.revision):
             return super().commit(entity, expected, update, change)
-        name = next_branch(str(expected), {recorded.revision for recorded in self.log(entity)})
+        name = next_branch(revision_number(str(expected)) + 1, {recorded.revision for recorded in self.log(entity)})
         try:
             self.between.wait(0.002)
         except threading.BrokenBarrierError:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.linearizability.branching import branching_in_processes, branching_in_threads, check_branches
 from tests.linearizability.broken_branches import BROKEN_BRANCHES
-from tests.linearizability.work import ENTITY
+from tests.linearizability.work import ENTITY, folders
 from tests.store.stores import kinds
 
 OPERATIONS = 1_000
@@ -26,20 +26,24 @@ def enough(answers):
 
 @pytest.mark.parametrize("kind", kinds())
 def test_threads(kind, tmp_path):
-    store = kind.make(tmp_path)
-    answers = branching_in_threads(store, OPERATIONS)
-    assert found_in(store, answers) == []
-    assert enough(answers)
-    store.close()
+    assert any(enough(one_race(kind, folder, in_threads=True)) for folder in folders(tmp_path))
 
 
 @pytest.mark.parametrize("kind", kinds(lasting=True))
 def test_processes(kind, tmp_path):
-    answers = branching_in_processes(kind.name, tmp_path, OPERATIONS)
-    store = kind.make(tmp_path)
+    assert any(enough(one_race(kind, folder, in_threads=False)) for folder in folders(tmp_path))
+
+
+def one_race(kind, folder, *, in_threads):
+    """The answers of one race, in which nothing was lost. On a busy machine it may be no race: then another is run."""
+    if not in_threads:
+        answers = branching_in_processes(kind.name, folder, OPERATIONS)
+    store = kind.make(folder)
+    if in_threads:
+        answers = branching_in_threads(store, OPERATIONS)
     assert found_in(store, answers) == []
-    assert enough(answers)
     store.close()
+    return answers
 
 
 @pytest.mark.parametrize(("broken", "code"), BROKEN_BRANCHES.items(), ids=lambda part: getattr(part, "__name__", part))

@@ -18,7 +18,7 @@ from tests.linearizability.checker import UNKNOWN, Operation
 from tests.store.stores import named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from catmem.store.contract import Current, Snapshot, Store
 
@@ -110,6 +110,14 @@ class Worker:
         self.history.append(Operation(self.name, kind, invoked, returned, revision, snapshot.data.decode(), **more))
         if kind != "retry" and revision != UNKNOWN:
             self.view = (str(revision), snapshot.digest)
+
+
+def folders(parent: Path, most: int = 4) -> Iterator[Path]:
+    """A few folders of their own, for a race that is run again if it was none."""
+    for number in range(most):
+        folder = parent / str(number)
+        folder.mkdir()
+        yield folder
 
 
 def replayed(store: Store) -> list[str]:

@@ -20,48 +20,19 @@ from catmem.service.workspace import Workspace
 from catmem.store.envelope import Envelope, content_hash
 from catmem.store.memory import MemoryStore
 from tests.golden.case import put
+from tests.property import canaries
+from tests.property.canaries import CANARY, HIDDEN, PROFILES, TEXT
 from tests.property.strategies import bodies
 from tests.roots import put_bytes
 
-CANARY = "CANARY-4f1c"
 OTHER = "SOMETHING-."
-CONFIG = {
-    "open": "taxonomy: {categories: {talk: {title: Talk}, vault: {title: Vault, aliases: [hush]}, canary-4f1c: {}}}\n",
-    "closed": "taxonomy: {closed: true, categories: {talk: {}, rules: {}, drop: {}, vault: {aliases: [hush]}, canary-4f1c: {}}}\n",
+CONFIG = canaries.CONFIG | {
     "branches": "on_stale: branch\n",
     "merging": "on_drift: merge\n",
     "shadow": "rollout: {mode: shadow}\n",
 }
-PROFILES = {
-    "neo": "user_memory_categories: [talk, rules]\nmemory_categories: [talk]\nwritable_categories: [talk, drop]\nlimits: {user: 900}\n",
-    "other": "user_memory_categories: ['*']\nwritable_categories: ['*']\n",
-}
-TEXT = """\
-# Title {canary}
-
-{canary} without a category
-
-## Talk
-[verified_date: 2026-01-01] short answers
-§
-no calls, please
-
-## {vault}
-[source: {canary}] {canary} in the vault, short answers
-§
-§
-```
-{canary} unclosed
-
-## Rules
-be kind
-
-## Drop
-{canary} dropped
-"""
 FEW = settings(max_examples=max(20, settings.default.max_examples // 5))
 """Each of five roots is tried."""
-HIDDEN = {"vault", "drop", "__uncategorized__"}
 ENTRIES = parse(TEXT.format(canary=CANARY, vault="Vault")).entries
 
 

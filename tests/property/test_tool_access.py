@@ -16,47 +16,11 @@ from catmem.service.tool.tool import ToolSession, memory_tool
 from catmem.service.workspace import Workspace
 from catmem.store.memory import MemoryStore
 from tests.golden.case import put
+from tests.property.canaries import CANARY, CONFIG, HIDDEN, PROFILES, text_with
 from tests.property.strategies import bodies
 from tests.roots import put_bytes
 
 DAY = date(2026, 5, 1)
-CANARY = "CANARY-4f1c"
-CONFIG = {
-    "open": "taxonomy: {categories: {talk: {title: Talk}, vault: {title: Vault, aliases: [hush]}, canary-4f1c: {}}}\n",
-    "closed": "taxonomy: {closed: true, categories: {talk: {}, rules: {}, drop: {}, vault: {aliases: [hush]}, canary-4f1c: {}}}\n",
-}
-PROFILES = {
-    "neo": "user_memory_categories: [talk, rules]\nmemory_categories: [talk]\nwritable_categories: [talk, drop]\nlimits: {user: 900}\n",
-    "other": "user_memory_categories: ['*']\nwritable_categories: ['*']\n",
-}
-TEXT = """\
-# Title {canary}
-
-{canary} without a category
-
-## Talk
-[verified_date: 2026-01-01] short answers
-§
-no calls, please
-
-## {vault}
-[source: {canary}] {canary} in the vault, short answers
-§
-§
-```
-{canary} unclosed
-
-## Rules
-be kind
-
-## Drop
-{canary} dropped
-"""
-HIDDEN = {"vault", "drop", "__uncategorized__"}
-
-
-def text_with(canary: str, vault: str = "Vault") -> str:
-    return TEXT.format(canary=canary, vault=vault)
 
 
 @pytest.fixture(scope="module", params=CONFIG)

@@ -48,7 +48,44 @@ def told(history):
     return [(replace(recorded, sequence=0), data) for recorded, data in history]
 
 
+@pytest.mark.parametrize("on_old_view", [{"on_stale": "branch"}, {"on_drift": "merge"}], ids=["branch", "merge"])
+def test_a_write_on_an_old_view_that_was_made_long_ago_is_not_made_again(store, on_old_view):
+    filled(store, 1)
+    asked = {"op_id": "op", "request": "sha256:asked", **on_old_view}
+    first = write(store, b"mine\n", expected="1", **asked)
+    for number in range(600):  # more than two segments of a journal
+        write(store, b"%d\n" % number)
+    before = written(store)
+    assert write(store, b"mine\n", expected="1", **asked) == first
+    with pytest.raises(OperationCollisionError):
+        write(store, b"other\n", expected="1", **asked | {"request": "sha256:other"})
+    assert written(store) == before
+
+
 # --- branches -------------------------------------------------------------------------------------------------------
+
+
+def test_branches_that_grow_on_branches_take_no_name_twice(store):
+    filled(store, 2)
+    seen = "1"
+    for number in range(5):
+        seen = branch(store, b"my own %d\n" % number, seen).revision
+    write(store, b"3\n")
+    for number in range(4):
+        branch(store, b"late %d\n" % number, "2")
+        write(store, b"%d\n" % (number + 4))
+    names = [revision for revision, _ in written(store)]
+    assert len(names) == len(set(names))
+    assert {data for _, data in written(store)} > {b"my own %d\n" % number for number in range(5)}
+    assert [store.read(USER, name).data for name in names] == [data for _, data in written(store)]
+
+
+def test_a_branch_is_numbered_after_what_was_seen_and_at_most_one_ahead_of_the_head(store):
+    filled(store, 2)
+    assert [branch(store, b"a\n", "1").revision, branch(store, b"b\n", "2a").revision] == ["2a", "3a"]
+    assert branch(store, b"c\n", "3a").revision == "3b"  # the head is 2
+    filled(store, 9)
+    assert branch(store, b"d\n", "3b").revision == "4a"
 
 
 def test_the_second_writer_of_a_race_keeps_its_text_as_a_branch(store):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from catmem.model.document import Document, Entry
+    from catmem.service.ages.origin import Differing
     from catmem.store.contract import Revision, Store
 
 CLOCKS = "clocks"
@@ -58,6 +59,8 @@ class FirstSeen:
     def __init__(self, parse: Callable[[bytes], Document]) -> None:
         """Nothing has been looked at."""
         self.moments: dict[str, Moment] = {}
+        self.categories: dict[str, frozenset[str]] = {}
+        """Where each body ever stood."""
         self.last: Seen | None = None
         self.looked_at = 0
         """Bytes of the revisions that were looked at since it was made or kept."""
@@ -81,6 +84,7 @@ class FirstSeen:
             if since is None or any(each.op == "purge" for each in since):
                 if since is not None:
                     self.moments.clear()
+                    self.categories.clear()
                 self.last = self._document = since = None
         if since is None:
             revisions: Iterable[tuple[Revision, bytes]] = store.replay(entity)
@@ -123,7 +127,11 @@ class FirstSeen:
         }
         told = revision.note.get(CLOCKS)
         moment = _moment(revision)
-        for entry, origin in self._new_entries(old, document, cast("set[str]", reworded)):
+        found = None if old is None else differing(old, document)
+        for entry in document.entries if found is None else found.new:
+            key = body_key(entry.body)
+            self.categories[key] = self.categories.get(key, frozenset()) | {entry.category}
+        for entry, origin in self._new_entries(found, document, cast("set[str]", reworded)):
             brought = _told(told, body_key(entry.body), revision.timestamp)
             inherited = None if origin is None else self.moments.get(body_key(origin.body))
             self.moments[body_key(entry.body)] = inherited or brought or moment
@@ -145,18 +153,18 @@ class FirstSeen:
         found = {start: self.moments[key] for start, key in keys.items() if key in self.moments}
         if len(found) < len(keys) and self.last is not None:
             self._catch_up(store, entity)
-            for entry, origin in self._new_entries(self._document, document, ()):
+            found_new = None if self._document is None else differing(self._document, document)
+            for entry, origin in self._new_entries(found_new, document, ()):
                 if origin is not None and entry.start in keys and body_key(origin.body) in self.moments:
                     found.setdefault(entry.start, self.moments[body_key(origin.body)])
         return found
 
     def _new_entries(
-        self, old: Document | None, new: Document, reworded: Iterable[str]
+        self, found: Differing | None, new: Document, reworded: Iterable[str]
     ) -> list[tuple[Entry, Entry | None]]:
         """The entries whose words were never seen, and what each of them comes from."""
-        if old is None:
+        if found is None:
             return [(entry, None) for entry in new.entries if body_key(entry.body) not in self.moments]
-        found = differing(old, new)
         fresh = [entry for entry in found.new if body_key(entry.body) not in self.moments]
         if not fresh:
             return []
@@ -180,6 +188,7 @@ class FirstSeen:
         gone = [key for key in self.moments if key not in there]
         for key in gone[: len(self.moments) - MOST]:
             del self.moments[key]
+            self.categories.pop(key, None)
 
 
 def _seen(revision: Revision) -> Seen:

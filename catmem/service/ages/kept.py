@@ -24,7 +24,7 @@ NAME = "ages.json"
 WORTH = 1_000_000
 """Bytes of revisions; what was looked at up to there is looked at again sooner than it is kept."""
 
-_FORMAT = 1
+_FORMAT = 2
 _LIMIT = 1 << 26
 
 
@@ -34,12 +34,14 @@ def read_kept(path: Path, parse: Callable[[bytes], Document]) -> FirstSeen:
     said: Any = _files(path.parent / SIDECAR / NAME).get(path.name)
     try:
         times = [_moment(*each) for each in said["times"]]
-        moments = {str(key): times[index] for key, index in said["seen"].items()}
+        places = [frozenset(map(str, each)) for each in said["places"]]
+        moments = {str(key): times[index] for key, (index, _) in said["seen"].items()}
+        categories = {str(key): places[index] for key, (_, index) in said["seen"].items()}
         sequence, op_id, revision = said["last"]
         kept.last = Seen(int(sequence), str(op_id), str(revision))
     except (TypeError, KeyError, IndexError, ValueError, AttributeError, OverflowError):
         return FirstSeen(parse)  # nothing was kept, or somebody else's data stands there
-    kept.moments = moments
+    kept.moments, kept.categories = moments, categories
     return kept
 
 
@@ -50,7 +52,14 @@ def keep(path: Path, ages: FirstSeen) -> None:
         return
     times = list(dict.fromkeys(ages.moments.values()))
     index = {moment: number for number, moment in enumerate(times)}
-    own = {"last": ages.last, "times": times, "seen": {key: index[moment] for key, moment in ages.moments.items()}}
+    places = list(dict.fromkeys(ages.categories.values()))
+    place = {categories: number for number, categories in enumerate(places)}
+    own = {
+        "last": ages.last,
+        "times": times,
+        "places": [sorted(categories) for categories in places],
+        "seen": {key: [index[moment], place[ages.categories[key]]] for key, moment in ages.moments.items()},
+    }
     value = {"format": _FORMAT, "files": _files(side / NAME) | {path.name: own}}
     # Reading must not fail because a shortcut cannot be written: a folder may be read-only, or the disk full.
     with suppress(OSError):

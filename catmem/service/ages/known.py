@@ -115,8 +115,10 @@ def _known_in(workspace: Workspace, entity: str, rights: Rights, body: str) -> d
     """The same in one file, by its last revisions."""
     with _LOCK:
         ages = _history(workspace, entity)
-    moment = None if ages is None else ages.moments.get(body_key(body))
-    if moment is None:
+    key = body_key(body)
+    moment = None if ages is None else ages.moments.get(key)
+    # Words that only ever stood where the actor sees nothing cost no more time than words that never were.
+    if ages is None or moment is None or not any(map(rights.may_see, ages.categories[key])):
         return None
     parse = partial(parse_file, workspace.config)
     line = max(body.split("\n"), key=len).encode()

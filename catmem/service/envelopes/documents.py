@@ -71,8 +71,8 @@ def plan_document(
     ``over_budget``, ``bad_tag``, ``bad_date``, …) and ``UnknownNameError``.
     """
     whole = _parsed(content, parse) if isinstance(content, str) else None
+    _refuse_unseen(document, _named(content, terms), terms)
     part = _part_of_text(whole) if whole is not None else _part(content, terms)  # type: ignore[arg-type]
-    _refuse_unseen(document, part, terms)
     old = [_said(entry) for entry in document.entries if part.covers(entry.category)]
     pairs = pair_entries(old, part.entries)
     changes = _changes(old, part.entries, pairs)
@@ -90,11 +90,15 @@ def plan_document(
 
 
 def part_bodies(content: str | dict[str, Any], document: Document, terms: Terms) -> tuple[list[str], list[str]]:
-    """The bodies that a content is about, as they are and as they are to be: for a look at how alike they are."""
+    """The bodies that a content is about, as they are and as they are to be: for a look at how alike they are.
+
+    Of those that are there only what the writer sees: or it could guess at the words of the others.
+    """
+    seen = terms.rights.in_sight(document)
     if isinstance(content, str):
-        return [entry.body for entry in document.entries], [content]
+        return [entry.body for entry in seen], [content]
     names = {terms.category(name) for name in content["categories"]} if content.get("partial") else None
-    now = [entry.body for entry in document.entries if names is None or entry.category in names]
+    now = [entry.body for entry in seen if names is None or entry.category in names]
     return now, [entry["body"] for entries in content["categories"].values() for entry in entries]
 
 
@@ -167,18 +171,25 @@ def _changes(old: Sequence[Said], new: Sequence[Said], pairs: Mapping[int, int])
 # --- who may -------------------------------------------------------------------------------------------------------
 
 
-def _refuse_unseen(document: Document, part: Part, terms: Terms) -> None:
+def _named(content: str | dict[str, Any], terms: Terms) -> list[str] | None:
+    """The categories that a content is about; ``None`` for a whole document."""
+    if isinstance(content, str) or not content.get("partial"):
+        return None
+    return [terms.category(name) for name in content["categories"]]
+
+
+def _refuse_unseen(document: Document, named: Sequence[str] | None, terms: Terms) -> None:
     """Raise ``ForbiddenError`` if the content is about entries that the writer does not see."""
     actor = terms.rights.actor
     if actor is None:
         return
     # Of named categories also those that are empty: or the answer would tell whether something hidden is there.
-    present = dict.fromkeys(part.categories or (entry.category for entry in document.entries))
+    present = dict.fromkeys((entry.category for entry in document.entries) if named is None else named)
     seen = visible_categories(document, present, terms.target, actor, terms.config.taxonomy)
     for category in present:
         if category in seen:
             continue
-        if part.categories is None:
+        if named is None:
             hint = "Send operations instead, or the JSON form with partial: true."
             raise ForbiddenError(f"{actor.name} may not write a whole document: it does not see all of it", hint=hint)
         refuse_unseen_category(terms, category, seen=False)

@@ -13,9 +13,9 @@ from catmem.store.contract import (
     Current,
     Revision,
     Snapshot,
+    branch_number,
     next_branch,
     repeated,
-    revision_number,
     sees,
     stale,
 )
@@ -78,7 +78,7 @@ class Commit:
         op_id = self.change.op_id
         first = op_id and (self.journal.operation(op_id, file=self.name) or self.journal.operation(op_id))
         if first and repeated(revision_of(self.entity, first), self.change):
-            return replace(recorded(self.journal, self.entity, self.name, first.revision), branch=first.is_branch)
+            return self._answered(first)
         self._refuse_unknown(expected)
         for merged in self.change.merges:
             if self.journal.find(self.name, merged) is None:
@@ -150,6 +150,9 @@ class Commit:
                 seen = self._branches_from(expected, refusal)
                 if seen is None:
                     raise
+            first = self._made_since(expected) if expected is not None and (seen or base is not None) else None
+            if first is not None:
+                return self._answered(first)
             if seen is not None:
                 return self._branch(seen, update)
             data = update(Current(sight.data, revision, base))
@@ -162,6 +165,24 @@ class Commit:
             return Snapshot(data, revision, sight.known_digest(), self.adopted)
         self.begun = True
         return self._recorded(replace(self._draft(self.outside.next_revision(), revision), publishes=False), data)
+
+    def _made_since(self, expected: str) -> Record | None:
+        """The record of this very operation, made after what its caller saw, however long ago that is.
+
+        ``run`` looks among the latest alone. Before a write on an old view is made all the same, all of them count: or
+        somebody who sends an old write again would have it made again.
+        """
+        seen = None if expected == "0" else self._seen(expected)
+        for record in self.journal.records(newest_first=True) if self.change.op_id else ():
+            if seen is not None and record.sequence <= seen.sequence:
+                return None
+            if record.owner == self.name and record.op_id == self.change.op_id:
+                return record if repeated(revision_of(self.entity, record), self.change) else None
+        return None
+
+    def _answered(self, first: Record) -> Snapshot:
+        """The answer that an operation had when it was made."""
+        return replace(recorded(self.journal, self.entity, self.name, first.revision), branch=first.is_branch)
 
     def _draft(self, revision: str, parent: str) -> Draft:
         """What is to be recorded as ``revision``, made from ``parent``."""
@@ -205,17 +226,19 @@ class Commit:
         if data == seen.data and not self.change.merges:
             return Snapshot(data, seen.revision, bytes_digest(data), self.adopted)
         self.begun = True
-        name = next_branch(seen.revision, self._branches_since(seen.revision))
+        head = self.journal.head(self.name)
+        number = branch_number(seen.revision, head.revision if head else "0")
+        name = next_branch(number, self._branches_since(number - 1))
         draft = self._draft(name, seen.revision)
         return self._recorded(replace(draft, file=branch_name(self.name, name), publishes=False), data)
 
-    def _branches_since(self, revision: str) -> set[str]:
-        """The branches that were made since the head had the number of ``revision``: no older one is named after it."""
+    def _branches_since(self, number: int) -> set[str]:
+        """The branches that were made since the head had a number: no older one has a higher number."""
         names: set[str] = set()
         for record in self.journal.records(newest_first=True):
             if record.owner == self.name and record.is_branch:
                 names.add(record.revision)
-            elif record.owner == self.name and record.number <= revision_number(revision):
+            elif record.owner == self.name and record.number <= number:
                 break
         return names
 

@@ -69,7 +69,8 @@ class Past:
             unmerged = newest.head(branch_name(file, revision))
             if unmerged is not None:
                 return unmerged
-        number = revision_number(revision)
+        # A branch such as 8a is recorded some time after the head 7, an 8 when it becomes the head.
+        number = revision_number(revision) - is_branch(revision)
         before = newest.before(file)
         if before is None or before.highest < number:
             return newest.find(file, revision)
@@ -151,7 +152,6 @@ class Past:
             highest = max((head.highest for head in heads if head.record.file == file), default=0)
             low, high = (middle, high) if highest < number else (low, middle)
         own = recorded_name(file, revision)
-        # A revision such as 8a is recorded some time after 8.
         for name in names[low : None if is_branch(revision) else low + 1]:
             segment = self._load(name, newest)
             found = segment.find(own, revision)

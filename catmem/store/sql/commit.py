@@ -15,9 +15,9 @@ from catmem.store.contract import (
     Current,
     Revision,
     Snapshot,
+    branch_number,
     next_branch,
     repeated,
-    revision_number,
     sees,
     stale,
 )
@@ -262,9 +262,10 @@ class Commit:
         data = update(Current(seen.data, parent, None))
         if data == seen.data:
             return Snapshot(seen.data, seen.revision, seen.digest, adopted=self.adopted)
-        taken = self.past.names_of_branches(revision_number(parent) + 1)
+        number = branch_number(parent, str(self.meta.revision))
+        name = next_branch(number, self.past.names_of_branches(number))
         parents = (() if parent == "0" else (parent,)) + self.change.merges
-        recorded = self._recorded(next_branch(parent, taken), parents, data, self.change)
+        recorded = self._recorded(name, parents, data, self.change)
         named = None if parent == "0" else self.past.named(parent)
         base = None if named is None else Base(named.sequence, self.past.depth(named.sequence), seen.data)
         self.begun = True

@@ -1,8 +1,9 @@
 """Look at every record and row of a database, and say what is not right.
 
 Codes: ``database_damaged`` (SQLite's own check), ``log_damaged`` (a record is not what was written, or does not follow
-from the one before), ``log_end`` (records are missing at the end), ``rows_differ`` (rows are not what was recorded,
-though nothing counted a change); and for information ``changed_outside``.
+from the one before), ``log_end`` (records are missing at the end), ``branches_differ`` (``mem_branches`` is not what
+the log says), ``rows_differ`` (rows are not what was recorded, though nothing counted a change), ``bad_rows`` (rows
+that are no entries); and for information ``changed_outside``.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
+from catmem.service.auditing.reading import OPS
 from tests.golden.case import put
 from tests.unit.service.auditing.audited import make_audited
 
@@ -44,9 +45,9 @@ def test_the_lines_are_told_the_newest_last(used):
     result = run("audit", "--root", used)
     assert (result.exit_code, result.stderr) == (0, "")
     assert [line.split()[2:] for line in result.stdout.splitlines()] == [
-        ["ok", "neo/user", "put", "person", "0", "->", "1"],
-        ["ok", "neo/user", "put", "person", "1", "->", "2"],
-        ["refused", "neo/user", "put", "person", "1", "->", "-", "stale_prev"],
+        ["ok", "neo/user", "add", "person", "0", "->", "1"],
+        ["ok", "neo/user", "add", "person", "1", "->", "2"],
+        ["refused", "neo/user", "add", "person", "1", "->", "-", "stale_prev"],
     ]
 
 
@@ -55,6 +56,33 @@ def test_options_narrow_what_is_told(used):
     result = run("audit", "--root", used, "--entity", "neo/memory")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "No operation was recorded that fits.\n")
     assert len(run("audit", "--root", used, "--entity", "neo/").stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--entity", "nobody"], "There is no profile 'nobody' here now. The profiles are boss, neo."),
+        (["--entity", "noe/user"], "There is no profile 'noe' here now. Did you mean 'neo'?"),
+        (["--entity", "neo/usr"], "There is no target 'usr'. Did you mean 'user'?"),
+        (["--agent", "bos"], "There is no agent 'bos' here now. Did you mean 'boss'?"),
+        (["--op", "nope"], f"There is no operation 'nope'. The operations are {', '.join(OPS)}."),
+        (["--op", "ad", "--summary"], "There is no operation 'ad'. Did you mean 'add'?"),
+    ],
+)
+def test_a_name_that_there_is_not_is_told_where_nothing_fits(used, arguments, said):
+    result = run("audit", "--root", used, *arguments)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (0, said)
+
+
+@pytest.mark.parametrize("arguments", [["--agent", "person"], ["--entity", "boss"], ["--entity", "*"], ["--op", "put"]])
+def test_a_name_that_there_is_is_not(used, arguments):
+    assert "There is no" not in run("audit", "--root", used, *arguments).stderr
+
+
+def test_names_of_the_past_are_found_and_not_told(used):
+    (used / "profiles" / "neo.yaml").unlink()
+    result = run("audit", "--root", used, "--entity", "neo")
+    assert (result.exit_code, len(result.stdout.splitlines()), result.stderr) == (0, 3, "")
 
 
 def test_an_empty_log_is_told(place):
@@ -142,6 +170,15 @@ def test_following_prints_what_comes_until_it_is_stopped(used):
     assert (out, err, following.returncode) == (b"", b"", 0)
 
 
+def test_following_a_name_that_there_is_not_is_told_at_once(used):
+    command = [sys.executable, "-m", "catmem", "audit", "--follow", "--agent", "bos", "--root", str(used)]
+    following = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert following.stderr.readline() == b"There is no agent 'bos' here now. Did you mean 'boss'?\n"
+    following.send_signal(signal.SIGINT)
+    following.communicate()
+    assert following.returncode == 0
+
+
 # --- rollout -------------------------------------------------------------------------------------------------------
 
 
@@ -158,11 +195,29 @@ def test_the_mode_and_who_is_in(tmp_path):
     ]
 
 
+def test_a_bypass_is_told_before_what_holds_after_it(used):
+    begun = run("rollout", "bypass", "--reason", "why", "--for", "1h", "--root", used).stderr.strip()
+    before = [begun, "Until then nothing that a rollout may let pass is refused, for no entity. After it:"]
+    for arguments in (["rollout"], ["rollout", "report"]):
+        result = run(*arguments, "--root", used)
+        assert result.stdout.splitlines()[:3] == [*before, "rollout is enforce: every refusal is enforced"]
+        assert result.stderr == ""
+
+
+def test_a_report_on_a_damaged_log_tells_so_as_audit_does(used):
+    with (used / ".catmem" / "audit.jsonl").open("ab") as file:
+        file.write(b"garbage\n")
+    result = run("rollout", "report", "--root", used)
+    assert (result.exit_code, result.stdout.splitlines()[1][:12]) == (1, "3 operations")
+    assert result.stderr == "warning: line 4 of audit.jsonl is damaged, so it was passed over\n"
+    assert run("rollout", "report", "--root", used, "--format", "json").exit_code == 1
+
+
 def test_a_bypass_from_its_beginning_to_its_end(used):
     begun = run("rollout", "bypass", "--reason", "why", "--for", "1h", "--root", used)
     assert begun.exit_code == 0
     assert begun.stderr.endswith("Z: why\n")
-    assert run("rollout", "--root", used).stderr == begun.stderr
+    assert run("rollout", "--root", used).stdout.startswith(begun.stderr)
     assert add(used, "three", "--expected", "1").exit_code == 0
     assert run("rollout", "bypass", "--end", "--root", used).stderr == "The bypass is ended.\n"
     assert run("rollout", "bypass", "--end", "--root", used).stderr == "No bypass was on.\n"
@@ -233,3 +288,10 @@ def test_a_mismatch_is_told_with_exit_status_4(used, tmp_path):
     assert result.stderr.startswith("mismatch: neo/user: what stands there now: rebuilt ")
     (mismatch,) = json.loads(result.stdout)["mismatches"]
     assert mismatch["entity"] == "neo/user"
+
+
+def test_a_name_with_a_line_end_makes_no_row_of_its_own(used):
+    assert run("add", "--root", used, "-p", "x\nagent   person  999\u2028z", "fact").exit_code == 2
+    said = run("audit", "--root", used, "--summary").stdout
+    assert not [line for line in said.splitlines() if line.split()[-1:] == ["999"]]
+    assert "\u2028" not in said

@@ -391,3 +391,11 @@ def test_a_large_parent_is_read_and_resolved_once_for_all_its_children(write, mo
     assert profiles["n7"].places[("memory_categories", 199)].path == str(root / "base.yaml")
     assert len(made) < 1000
     assert len(resolved) < 1000
+
+
+@pytest.mark.parametrize("name", ["person", "external"])
+def test_no_profile_is_called_like_somebody_who_has_none(tmp_path, name):
+    (tmp_path / f"{name}.yaml").write_text("tier: 1\n")
+    with pytest.raises(ConfigError) as caught:
+        load_profiles(tmp_path)
+    assert caught.value.code == "bad_name"

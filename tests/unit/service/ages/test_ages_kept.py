@@ -56,7 +56,7 @@ def test_what_is_added_to_it_is_what_the_whole_history_tells(aging, kept):
     aging.on("2026-04-01").add("neo", "the last", category="talk")
     aging.clocks()
     said = json.loads(kept.read_text(encoding="utf-8"))["files"]["USER.md"]
-    assert {key: tuple(said["times"][index]) for key, index in said["seen"].items()} == whole(aging)
+    assert {key: tuple(said["times"][index]) for key, (index, _) in said["seen"].items()} == whole(aging)
 
 
 def test_many_new_revisions_at_once(aging, monkeypatch):
@@ -75,13 +75,13 @@ def test_many_new_revisions_at_once(aging, monkeypatch):
         "",
         "not JSON",
         "[]",
-        '{"format": 1}',
+        '{"format": 2}',
         '{"format": 9, "files": {}}',
-        '{"format": 1, "files": {"USER.md": {"last": [1e999, "x", "1"], "times": [], "seen": {}}}}',
-        '{"format": 1, "files": {"USER.md": {"last": [NaN, "x", "1"], "times": [], "seen": {}}}}',
-        '{"format": 1, "files": {"USER.md": {"last": [1, "x", "1"], "times": [["created", 5]], "seen": {}}}}',
-        '{"format": 1, "files": {"USER.md": {"last": 5, "times": [], "seen": {"a": 7}}}}',
-        '{"format": 1, "files": {"USER.md": []}}',
+        '{"format": 2, "files": {"USER.md": {"last": [1e999, "x", "1"], "times": [], "places": [], "seen": {}}}}',
+        '{"format": 2, "files": {"USER.md": {"last": [NaN, "x", "1"], "times": [], "places": [], "seen": {}}}}',
+        '{"format": 2, "files": {"USER.md": {"last": [1, "x", "1"], "times": [["created", 5]], "places": [], "seen": {}}}}',
+        '{"format": 2, "files": {"USER.md": {"last": 5, "times": [], "places": [], "seen": {"a": [7, 0]}}}}',
+        '{"format": 2, "files": {"USER.md": []}}',
         "[" * 100_000,
     ],
 )

@@ -18,6 +18,7 @@ from catmem.errors import (
     StaleError,
     UnknownRevisionError,
 )
+from catmem.service.auditing.bypass import begin_bypass
 from catmem.service.envelopes.keys import new_key, remove_keys
 from catmem.service.envelopes.reading import moment
 from catmem.service.envelopes.roles import role_hash
@@ -148,6 +149,7 @@ def test_a_second_revision_of_one_number_from_its_writer(workspace):
     other = [{"action": "add", "content": "coffee, not tea", "category": "talk"}]
     error = refused(workspace, workspace.envelope("neo", other, agent="neo", prev=1))
     assert (error.code, error.found) == ("hash_collision", "2")
+    assert "Read it again, and repeat the change" in error.hint
     assert refused(workspace, workspace.envelope("neo", other, agent="planner", prev=1)).code == "stale_prev"
 
 
@@ -182,6 +184,25 @@ def test_branch_mode(tmp_path):
     assert (on_it.revision, on_it.branch) == ("3a", True)
 
 
+def test_in_branch_mode_so_does_the_second_of_one_writer(tmp_path):
+    workspace = make_root(tmp_path, config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": TEXT})
+    contents = [[{"action": "add", "content": f"fact {number}", "category": "talk"}] for number in range(3)]
+    envelopes = [workspace.envelope("neo", content, agent="neo") for content in contents]
+    done = [workspace.submit(envelope) for envelope in envelopes]
+    assert [(each.revision, each.branch) for each in done] == [("2", False), ("2a", True), ("2b", True)]
+    assert workspace.submit(envelopes[1]).repeated
+    other = workspace.envelope("neo", contents[2], agent="neo", prev=1, op_id=envelopes[1].op_id)
+    assert refused(workspace, other).code == "hash_collision"
+
+
+def test_shadow_mode_does_not_let_the_second_of_one_writer_pass(tmp_path):
+    config = "rollout: {mode: shadow}\n"
+    workspace = make_root(tmp_path, config=config, profiles=PROFILES, files={"neo/user": TEXT})
+    workspace.submit(workspace.envelope("neo", ADD, agent="neo"))
+    other = [{"action": "add", "content": "coffee, not tea", "category": "talk"}]
+    assert refused(workspace, workspace.envelope("neo", other, agent="neo", prev=1)).code == "hash_collision"
+
+
 @pytest.mark.parametrize("config", ["rollout: {mode: shadow}\n", "on_drift: merge\n"])
 def test_a_stale_document_that_may_pass_is_merged(tmp_path, config):
     workspace = make_root(tmp_path, config=config, profiles=PROFILES, files={"neo/user": TEXT})
@@ -212,6 +233,34 @@ def test_no_alert_for_the_first_text(workspace):
     assert workspace.submit(workspace.envelope("neo", "## Talk\nx\n", target="memory", alert=True)).revision == "1"
 
 
+BLIND = {
+    "drop": "user_memory_categories: [talk]\nwritable_categories: [talk, __uncategorized__]\n",
+    "chief": "tier: 1\nuser_memory_categories: [talk]\nwritable_categories: ['*']\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("agent", "category", "partial"), [("drop", "__uncategorized__", True), ("chief", "talk", False)]
+)
+def test_the_alert_tells_nothing_of_words_that_the_writer_does_not_see(tmp_path, agent, category, partial):
+    text = "launch code is tangerine\n\n## Talk\nshort\n\n## Vault\nthe merger with Globex\n"
+    workspace = make_root(tmp_path, profiles=BLIND, files={f"{agent}/user": text})
+
+    def answer(guess):
+        content = {"categories": {category: [{"body": guess}, {"body": " "}]}} | ({"partial": True} if partial else {})
+        error = refused_of(workspace, agent, workspace.envelope(agent, content, agent=agent, alert=True))
+        return error.code, error.message
+
+    assert answer("launch code") == answer("zebra") == answer("globex")
+
+
+def refused_of(workspace, agent, envelope):
+    with pytest.raises(CatmemError) as caught:
+        workspace.submit(envelope)
+    assert workspace.store.read(f"{agent}/user").revision in {None, "1"}
+    return caught.value
+
+
 def test_a_text_that_no_history_has_is_taken_in_before_an_envelope_is_made(signing):
     assert signing.envelope("neo", ADD, agent="neo").prev_rev == 1
     assert signing.store.head("neo/user").op == "adopt"
@@ -219,6 +268,16 @@ def test_a_text_that_no_history_has_is_taken_in_before_an_envelope_is_made(signi
 
 
 # --- who writes ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rollout", ["rollout: {mode: shadow}\n", "rollout: {mode: canary, canary: 0}\n", "bypass"])
+def test_no_rollout_lets_an_unsigned_envelope_pass_for_one_of_a_person(tmp_path, rollout):
+    workspace = signed_root(tmp_path, CONFIG + ("" if rollout == "bypass" else rollout))
+    if rollout == "bypass":
+        begin_bypass(workspace, "The planner writes old revisions.", timedelta(hours=1))
+    unsigned = workspace.envelope("neo", "# wiped by nobody\n", signed=False)
+    assert refused(workspace, unsigned).code == "bad_signature"
+    workspace.store.close()
 
 
 def test_an_unsigned_envelope_where_it_has_to_be_signed(signing):

@@ -142,3 +142,20 @@ def test_a_shared_file_gets_no_tag_that_was_not_given_and_no_day_that_is_too_lat
     workspace.remove("neo", "without a date", actor="neo")
     workspace.add("neo", "without a date", category="talk", tags=given, actor="neo")
     assert tags_of(workspace, "without a date") == tags
+
+
+def test_words_that_stood_only_where_the_actor_sees_nothing_cost_no_more_than_words_that_never_were(opened, monkeypatch):
+    workspace = opened()
+    for number in range(5):
+        workspace.add("neo", f"fact {number}", category="talk")
+    reads = []
+    real = workspace.store.read
+    monkeypatch.setattr(workspace.store, "read", lambda *asked: reads.append(asked) or real(*asked))
+
+    def reads_for(body):
+        reads.clear()
+        workspace.add("neo", body, category="talk", actor="neo")
+        return len(reads)
+
+    reads_for("to begin with")
+    assert reads_for("never there") == reads_for("hidden")

@@ -1,8 +1,11 @@
 """The SQL stores: a guarded commit beside a bare loop that does the same inserts and updates; and long histories.
 
-The bare loop is the driver alone (sqlite3, psycopg) on the same tables with the same durability (SQLite: WAL with
-synchronous FULL; PostgreSQL: synchronous_commit on, fsync on): it updates one row of ``user_memories``, inserts one
-into ``mem_log`` and updates ``memory_meta``, in one transaction. It compares nothing, reads nothing and makes no text.
+The bare loop is the driver alone (sqlite3, psycopg) on the same tables, triggers included, with the same durability
+(SQLite: WAL with synchronous FULL; PostgreSQL: synchronous_commit on, fsync on). In one transaction it makes the writes
+of a guarded commit, no less and no more: it updates all columns of one row of ``user_memories`` (whose trigger counts
+that in ``memory_meta``), inserts one row into ``mem_log``, with a splice of the same size and every 32nd time a packed
+whole, and updates the same columns of ``memory_meta``. It uses the cheapest calls that the driver has. It compares
+nothing, reads nothing, locks nothing beforehand, and makes no text and no digest: that is what the guard adds.
 
 Both sides take turns, a commit each, and the figure is the ratio of the medians of wall time, since waiting for the
 disk is the point. With eight clients each is a process with an entity of its own; the clients of one side run
@@ -11,8 +14,8 @@ together, then those of the other.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
-import json
 import sqlite3
 import statistics
 import subprocess
@@ -22,13 +25,13 @@ import time
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from benchmarks.measure import Result, faster, slower
 from benchmarks.prompt import entry_text
 from catmem.digest import bytes_digest
 from catmem.service.store_names import store_at
 from catmem.service.workspace import Workspace
+from catmem.store.changes import splice, whole
 from catmem.store.contract import Change, Revision
 
 if TYPE_CHECKING:
@@ -46,8 +49,8 @@ _HISTORIES = (100, 1_000, 10_000, 100_000)
 _GROWTH = 1.2
 _IMMEDIATE = "BEGIN IMMEDIATE"
 _NOTE = {"target": "user"}
-_PAYLOAD = 420
-"""Bytes that a commit puts into ``mem_log``: about what a splice of one entry and a note take."""
+_EACH_WHOLE = 32
+"""Commits, of which one puts a whole text into ``mem_log``."""
 
 
 def run(options: Namespace) -> list[Result]:
@@ -76,10 +79,17 @@ def _open(root: Path, where: str) -> Store:
     return store_at(Workspace.open(root, search=False), where)
 
 
+_OTHERS = "".join(f"{entry_text(each)}\n§\n" for each in range(_ENTRIES - 1))
+
+
 def _text(number: int) -> bytes:
     """A memory file of which one entry differs from one commit to the next."""
-    entries = [entry_text(each) for each in range(_ENTRIES - 1)]
-    return "\n§\n".join([*entries, f"The count is at {number:012}."]).encode() + b"\n"
+    return f"{_OTHERS}{_entry(number)}\n".encode()
+
+
+def _entry(number: int) -> str:
+    """An entry of which most is new each time."""
+    return f"{hashlib.sha512(number.to_bytes(8, 'big')).hexdigest()} is the count."
 
 
 def _committing(store: Store, entity: str) -> Callable[[int], None]:
@@ -122,36 +132,57 @@ def _sqlite(root: Path, rounds: int) -> Result:
     with closing(bare), closing(_open(root, "sqlite:///ours.db")) as store:
         bare.execute("PRAGMA journal_mode=WAL")
         bare.execute("PRAGMA synchronous=FULL")
-        theirs = _bare(lambda said, values: bare.execute(said.replace("%s", "?"), values), "neo-0/user", _IMMEDIATE)
+        theirs = _bare(bare.execute, lambda: bare.execute("COMMIT"), "neo-0/user", _IMMEDIATE, "?")
         ours, plain = _turns(_committing(store, "neo-0/user"), theirs, rounds)
     return faster("sqlite: a commit, beside a bare loop", ours, plain, _AT_LEAST)
 
 
-def _bare(execute: Callable[[str, tuple[Any, ...]], Any], entity: str, begin: str) -> Callable[[int], None]:
+_BARE_ROW = (
+    "UPDATE user_memories SET category = %s, title = %s, tier = %s, content = %s, tags = %s, created_at = %s, "
+    "mark = %s WHERE id = %s"
+)
+_BARE_LOG = (
+    "INSERT INTO mem_log (entity, sequence, revision, parents, timestamp, op, agent, op_id, digest, size, "
+    'note, base, depth, "offset", removed, data, chain) '
+    "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
+_BARE_META = (
+    "UPDATE memory_meta SET recorded = generation, revision = %s, sequence = %s, head = %s, depth = %s, "
+    "digest = %s, chain = %s, updated_at = %s WHERE entity = %s AND sequence = %s"
+)
+
+
+def _bare(
+    execute: Callable[[str, tuple[Any, ...]], Any], end: Callable[[], Any], entity: str, begin: str, mark: str = "%s"
+) -> Callable[[int], None]:
     """What makes one bare commit: the same rows of the same tables. It follows revision ``number``."""
-    (row,) = execute("SELECT max(id) FROM user_memories WHERE entity = %s", (entity,)).fetchone()
-    payload = b"x" * _PAYLOAD
+    said_row, said_log, said_meta = (said.replace("%s", mark) for said in (_BARE_ROW, _BARE_LOG, _BARE_META))
+    (row,) = execute("SELECT max(id) FROM user_memories WHERE entity = %s".replace("%s", mark), (entity,)).fetchone()
+    size, removed = len(_text(1)), splice(_text(1), _text(2)).removed
+    payload, packed = _entry(1).encode()[:removed], whole(_text(1)).packed
 
     def commit(number: int) -> None:
-        revision, digest = number + 1, f"sha256:{number:064x}"
+        revision, digest, link = number + 1, f"sha256:{number:064x}", f"{number:064x}"
         now = f"2026-11-21T12:00:00.{number:06}Z"
+        as_splice = number % _EACH_WHOLE
         execute(begin, ())
-        execute("UPDATE user_memories SET content = %s WHERE id = %s", (f"The count is at {number:012}.", row))
         execute(
-            "INSERT INTO mem_log (entity, sequence, revision, parents, timestamp, op, agent, op_id, digest, size, "
-            'note, base, depth, "offset", removed, data, chain) '
-            "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-            (entity, revision, str(revision), json.dumps([str(number)]), now, "put", "neo", uuid4().hex, digest, 1_400,
-             '{"target": "user"}', number, 1, 1_300, 12, payload, digest),
+            said_row,
+            ("__uncategorized__", None, 2, f"{number:0128x} is the count.", "{}", None, f"b2:{number:032x}", row),
+        )
+        execute(
+            said_log,
+            (entity, revision, str(revision), f'["{number}"]', now, "put", "neo", f"{number:032x}", digest, size,
+             '{"target":"user"}', number if as_splice else None, as_splice, size - removed if as_splice else None,
+             removed if as_splice else None, payload if as_splice else packed, link),
         )  # fmt: skip
         done = execute(
-            "UPDATE memory_meta SET recorded = generation, revision = %s, sequence = %s, head = %s, depth = %s, "
-            "digest = %s, chain = %s, updated_at = %s WHERE entity = %s AND sequence = %s",
-            (revision, revision, revision, 1, digest, digest, now, entity, number),
+            said_meta,
+            (revision, revision, revision, as_splice, digest, link, now, entity, number),
         )
         if done.rowcount != 1:
             raise ValueError("the bare loop did not write what it should")
-        execute("COMMIT", ())
+        end()
 
     return commit
 
@@ -265,7 +296,7 @@ def _client() -> None:
             connection = stack.enter_context(psycopg.connect(url, autocommit=True))
             said = "SELECT sequence FROM memory_meta WHERE entity = %s"
             (start,) = connection.execute(said, (entity,)).fetchone() or (0,)
-            bare = _bare(connection.execute, entity, "BEGIN")
+            bare = _bare(connection.cursor().execute, connection.commit, entity, "BEGIN")
 
             def commit(count: int) -> None:
                 bare(start + count - 1)

@@ -34,7 +34,7 @@ An error says what happened (``message``), a word that a program can test (``cod
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,6 +46,8 @@ class CatmemError(Exception):
 
     code = "error"
     exit_status = 2
+    usage_codes: ClassVar[frozenset[str]] = frozenset()
+    """Codes of the class whose exit status is 2, whatever the others have."""
 
     def __init__(  # noqa: PLR0913 - each field is given by keyword, where it is known
         self,
@@ -63,6 +65,8 @@ class CatmemError(Exception):
         self.message = message
         if code is not None:
             self.code = code
+        if self.code in self.usage_codes:
+            self.exit_status = CatmemError.exit_status
         self.path = None if path is None else str(path)
         self.line = line
         self.column = column
@@ -330,14 +334,17 @@ class UnknownRevisionError(CatmemError):
 class StoreError(CatmemError):
     """The store cannot work; what was acknowledged before is safe, and the file is whole.
 
-    Codes: ``not_writable``, ``no_space``, ``symlink``, ``not_a_file``, ``io``, ``read_only`` (an earlier failure left
-    the store in doubt: open it again); ``not_empty`` (a history was to go where there is one); of databases
-    ``not_available`` (it cannot be reached), ``connection_lost`` (in the middle of a write: nobody knows whether it was
-    made, so repeat it under its ``op_id``), ``newer_schema`` (a newer catmem made it), ``missing_extra``.
+    Codes: ``not_writable``, ``no_space``, ``symlink``, ``not_a_file``, ``io``, ``read_only`` (an earlier failure, or a
+    removed log of SQLite, left the store in doubt: open it again); of databases ``not_available`` (it cannot be
+    reached), ``connection_lost`` (in the middle of a write: nobody knows whether it was made, so repeat it under its
+    ``op_id``), ``newer_schema`` (a newer catmem made it). With status 2, since only the call is not right:
+    ``not_empty`` (a history was to go where there is one), ``not_here`` (not for this kind of store), ``bad_store``
+    (the URL is none), ``missing_extra``.
     """
 
     code = "io"
     exit_status = 4
+    usage_codes = frozenset({"not_empty", "not_here", "bad_store", "missing_extra"})
 
 
 class DamagedError(StoreError):

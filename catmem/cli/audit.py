@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from catmem.service.auditing.reading import Filter
+    from catmem.service.auditing.reading import Audit, Filter
     from catmem.service.counts import Counts
     from catmem.service.workspace import Workspace
     from catmem.store.audit_line import Line
@@ -48,7 +48,7 @@ def _entity(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 )
 @click.option("--entity", metavar="ENTITY", callback=_entity, help="Only this one; PROFILE alone means both its files.")
 @click.option("--agent", metavar="NAME", help="Only what this agent did; you are 'person'.")
-@click.option("--op", metavar="OP", help="Only operations of this kind: put, verify, seed, restore …")
+@click.option("--op", metavar="OP", help="Only operations of this kind: add, replace, seed, merge …")
 @click.option("--status", type=click.Choice(STATUSES), help="Only operations that ended so.")
 @click.option("--reason", metavar="CODE", help="Only operations that were refused, or let pass, with this code.")
 @moment_option("--since", "Only from this moment on: a day, a time in UTC, or how long ago (2h).")
@@ -84,7 +84,6 @@ def command(
     Exit status 1 if a line of the log is damaged; all others are there.
     """
     from catmem.service.auditing.reading import Filter, read_audit
-    from catmem.service.counts import Counts
 
     if follow and (summary or form == "json"):
         raise click.UsageError("--follow goes with --format text or jsonl, and not with --summary.")
@@ -98,22 +97,45 @@ def command(
         return
     found = read_audit(workspace, chosen, limit)
     if summary:
-        counts = Counts.of(found.lines)
-        if form == "json":
-            emit_json({**counts.to_dict(), "damaged": [each.to_dict() for each in found.damaged]})
-        else:
-            emit(_table(counts))
-    elif form == "json":
+        _show_counts(found, as_json=form == "json")
+    else:
+        _show_lines(found, form, chosen)
+    if not found.lines:
+        _tell_unknown(workspace, chosen)
+    _tell_damaged(found.damaged)
+    if found.damaged:
+        sys.exit(_FINDINGS)
+
+
+def _show_counts(found: Audit, *, as_json: bool) -> None:
+    from catmem.service.counts import Counts
+
+    counts = Counts.of(found.lines)
+    if as_json:
+        emit_json({**counts.to_dict(), "damaged": [each.to_dict() for each in found.damaged]})
+    else:
+        emit(_table(counts))
+
+
+def _show_lines(found: Audit, form: str, wanted: Filter) -> None:
+    from catmem.service.auditing.reading import EVERYTHING
+
+    if form == "json":
         emit_json(found.to_dict())
     elif form == "jsonl":
         emit("".join(_json(line) for line in found.lines))
     else:
         emit(columns([_row(line) for line in found.lines]))
         if not found.lines:
-            say("No operation was recorded that fits." if chosen != Filter() else "No operation is recorded yet.")
-    _tell_damaged(found.damaged)
-    if found.damaged:
-        sys.exit(_FINDINGS)
+            say("No operation was recorded that fits." if wanted != EVERYTHING else "No operation is recorded yet.")
+
+
+def _tell_unknown(workspace: Workspace, wanted: Filter) -> None:
+    """Say which names are none of this root: a slip, or names of the past."""
+    from catmem.service.auditing.reading import unknown_names
+
+    for said in unknown_names(workspace, wanted):
+        say(printable(said))
 
 
 def _refuse_reversed(since: datetime | None, until: datetime | None) -> None:
@@ -125,6 +147,7 @@ def _follow(workspace: Workspace, wanted: Filter, limit: int, *, as_json: bool) 
     from catmem.service.auditing.reading import follow_audit
     from catmem.store.audit_reader import Damage
 
+    _tell_unknown(workspace, wanted)
     for each in follow_audit(workspace, wanted, limit, lambda: time.sleep(_LOOK_EVERY)):
         if isinstance(each, Damage):
             _tell_damaged([each])

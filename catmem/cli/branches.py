@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option
-from catmem.cli.output import columns, emit, emit_json, printable, say
+from catmem.cli.output import columns, counted, emit, emit_json, printable, say
 
 if TYPE_CHECKING:
     from catmem.service.merging.branches import Branch
@@ -45,7 +45,7 @@ def command(entity: str | None, root_folder: str | None, *, as_json: bool) -> No
 
 def _row(branch: Branch, now: datetime) -> tuple[str, ...]:
     origin = f"from {', '.join(branch.parents)}" if branch.parents else "from nothing"
-    entries = "" if branch.entries is None else _counted(branch.entries, "entry", "entries")
+    entries = "" if branch.entries is None else counted(branch.entries, "entry", "entries")
     age = _age(branch.timestamp, now)
     return branch.entity, branch.revision, origin, printable(branch.agent), age, branch.op, entries, _outlook(branch)
 
@@ -53,14 +53,10 @@ def _row(branch: Branch, now: datetime) -> tuple[str, ...]:
 def _outlook(branch: Branch) -> str:
     return {
         "merges": "merges by itself",
-        "conflicts": _counted(branch.conflicts or 0, "conflict", "conflicts"),
+        "conflicts": counted(branch.conflicts or 0, "conflict"),
         "nothing new": "nothing new: the file says it too",
         "unreadable": "cannot be merged: it, or the file, holds what no tool wrote",
     }[branch.state]
-
-
-def _counted(count: int, one: str, more: str) -> str:
-    return f"{count:,} {one if count == 1 else more}"
 
 
 def _age(timestamp: str, now: datetime) -> str:

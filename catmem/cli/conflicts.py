@@ -26,7 +26,8 @@ SAID = {
     "category": "the sides moved this entry to different categories",
     "title": "the sides gave the document different titles",
 }
-_SIDES = ("base", "ours", "theirs")
+_NARROWEST = 18
+"""Characters that the names of sides have at least, so that most lists look alike."""
 _HELP = """\
   o        ours: what the file says
   t        theirs: what the branch says
@@ -49,19 +50,27 @@ def conflict_line(found: Disagreement) -> str:
 
 
 def conflict_lines(conflicts: Sequence[Mapping[str, Any]], first: int = 1) -> Iterator[str]:
-    """Conflicts, as JSON-ready data, numbered from ``first`` on, with the whole texts of their sides."""
+    """Conflicts, as JSON-ready data, numbered from ``first`` on, with the whole texts of their sides.
+
+    One that was decided has ``taken``, which is told too.
+    """
+    width = max([_NARROWEST, *(len(name) for found in conflicts for name, _ in _sides(found))])
     for number, found in enumerate(conflicts, first):
         where = f" in {found['category']}" if found["category"] else ""
         yield f"{number}. branch {found['branch']}{where}: {SAID[found['reason']]}"
-        for side in _SIDES:
-            by = f" ({found[f'{side}_by']})" if side != "base" else ""
-            yield from _side_lines(side + by, found[side])
+        for name, text in _sides(found):
+            line, *more = ("(not there)" if text is None else text).split("\n")
+            yield f"   {name:<{width}} {line}"
+            yield from (f"   {'':<{width}} {line}" for line in more)
 
 
-def _side_lines(name: str, text: str | None) -> Iterator[str]:
-    first, *more = ("(not there)" if text is None else text).split("\n")
-    yield f"   {name + ':':<18} {first}"
-    yield from (f"   {'':<18} {line}" for line in more)
+def _sides(found: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """What stands below a conflict, each part with its name."""
+    yield "base:", found["base"]
+    for side in ("ours", "theirs"):
+        yield f"{side} ({found[f'{side}_by']}):", found[side]
+    if "taken" in found:
+        yield "taken:", found["taken"]
 
 
 class _Line(NamedTuple):

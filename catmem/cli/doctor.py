@@ -25,7 +25,7 @@ def command(root_folder: str | None, *, as_json: bool) -> None:
     """
     from catmem.service import upkeep
 
-    report = upkeep.doctor(open_with_store(root_folder))
+    report = upkeep.doctor(open_with_store(root_folder, looks_over=True))
     if as_json:
         emit_json(report.to_dict())
         return

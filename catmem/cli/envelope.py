@@ -56,14 +56,21 @@ def command(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Print an envelope: one write, with who makes it and on which revision. The file stays as it is.
 
+    The history may grow: without --prev, what is in the file and in no revision yet is taken in as one.
     --as is the agent that writes, by default you, a person. Give what it writes with one of --add, --json and --text.
     catmem write --envelope makes the write, here or wherever the envelope is sent.
     """
+    from catmem.service.envelopes.making import make_envelope
+    from catmem.service.writing.remarks import on_adoption
+
     content = _content(added, category, json, text)
     workspace = open_with_store(root_folder)
-    envelope = workspace.envelope(
-        profile, content, target=target, agent=actor, prev=prev, op_id=op_id, alert=alert, signed=signed
+    entity = f"{workspace.profile(profile).name}/{target}"
+    envelope, adopted = make_envelope(
+        workspace, entity, content, agent=actor, prev=prev, op_id=op_id, alert=alert, signed=signed
     )
+    if adopted is not None:
+        say(f"{on_adoption(adopted)}, on which this envelope is made")
     if envelope.signature is None and workspace.config.signing.required:
         say(f"It is not signed, and has to be in this root: catmem key new {envelope.agent_id} makes a key.")
     if as_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.options import open_workspace, root_option, target_option
+from catmem.cli.options import open_to_read, root_option, target_option
 from catmem.cli.output import emit, emit_json, printable, say, shown_path
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     """
     from catmem.service.exporting import export, write_export
 
-    workspace = open_workspace(root_folder)
+    workspace = open_to_read(root_folder)
     made = export(workspace, profiles or tuple(workspace.profiles()), form, target)
     if output == "-":
         _print(made, form)

@@ -21,7 +21,7 @@ def command(root_folder: str | None, *, repair: bool, as_json: bool) -> None:
     """
     from catmem.service import upkeep
 
-    report = upkeep.fsck(open_with_store(root_folder), repair=repair)
+    report = upkeep.fsck(open_with_store(root_folder, looks_over=True), repair=repair)
     if as_json:
         emit_json(report.to_dict())
     else:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def command() -> None:
     """Make, list and remove the keys that agents sign their envelopes with.
 
-    A key is a file <agent>.<key_id> that only you may read, in a folder outside of the root; or it is in the variable
-    CATMEM_KEY_<AGENT>, as KEY_ID:HEX.
+    A key is a file <agent>.<key_id> that only you may read, in a folder outside of the root, which goes by the root's
+    path ('catmem key list' names it) or is signing.keys of catmem.yaml; or it is in the variable CATMEM_KEY_<AGENT>, as
+    KEY_ID:HEX.
     """
 
 
@@ -33,12 +34,15 @@ def new(agent: str, root_folder: str | None, *, as_json: bool) -> None:
     """
     from catmem.service.envelopes.keys import new_key
 
-    key = new_key(open_workspace(root_folder).config, agent)
+    config = open_workspace(root_folder).config
+    key = new_key(config, agent)
     if as_json:
         emit_json(key.to_dict())
         return
     emit(printable(f"{key.agent} signs with the key {key.key_id} now\n"))
     say(printable(f"It is in {_where(key)}. Who has this file can write as {key.agent}."))
+    if config.signing.keys is None:
+        say("This folder goes by the path of the root: a root that is moved or copied has another one.")
 
 
 @command.command("list", epilog="Examples: catmem key list   catmem key list trinity --format json")
@@ -60,6 +64,7 @@ def list_(agent: str | None, root_folder: str | None, *, as_json: bool) -> None:
         return
     if not keys:
         say("No keys here." if agent is None else printable(f"{agent} has no key here."))
+    say(printable(f"The keys of this root are in {shown_path(keys_folder(config))}."))
     rows: list[tuple[str, ...]] = [
         (key.agent, key.key_id, "signs" if newest[key.agent] is key else "verifies", _where(key)) for key in keys
     ]

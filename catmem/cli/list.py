@@ -9,13 +9,13 @@ import click
 from catmem.cli.options import (
     as_of_option,
     format_option,
+    open_to_read,
     open_with_store,
-    open_workspace,
     profile_option,
     root_option,
     target_option,
 )
-from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, warn_of
+from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, warn_of, warn_of_rows
 
 if TYPE_CHECKING:
     from datetime import date
@@ -50,7 +50,8 @@ def command(  # noqa: PLR0913 - one parameter an option
     if as_json:
         _print_json(open_with_store(root_folder), profile, target, category, as_of)
         return
-    workspace = open_workspace(root_folder)
+    workspace = open_to_read(root_folder)
+    warn_of_rows(workspace, profile, target)
     listed = workspace.list(profile, target=target, category=category, as_of=as_of)
     if not listed:
         say("No entries that this profile can see.")
@@ -77,6 +78,7 @@ def _print_json(
 ) -> None:
     from catmem.service.listing import list_with_files
 
+    warn_of_rows(workspace, profile, target)
     entries, files = list_with_files(workspace, profile, target=target, category=category, as_of=as_of)
     for file in files.values():
         warn_of(file)

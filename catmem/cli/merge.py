@@ -15,14 +15,17 @@ from catmem.cli.options import (
     open_with_store,
     root_option,
 )
-from catmem.cli.output import emit, emit_json, printable, say
+from catmem.cli.output import counted, emit, emit_json, printable, say
 from catmem.cli.written import text_diff
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from catmem.service.merging.deciding import How
     from catmem.service.merging.merging import Joined
 
 _CONFLICT = 3
+_IN_TURN = "Several branches are merged one after the other: ours is the file, for a later one with those before it."
 
 
 @click.command(
@@ -38,12 +41,11 @@ _CONFLICT = 3
     help="Of a conflict the side wins whose agent, the last that changed the entry there, stands first here; agents "
     "that are not named come last, and of one agent's two changes the later wins.",
 )
-@click.option("--ours", "how", flag_value="ours", help="In conflicts, what the file says wins.")
-@click.option("--theirs", "how", flag_value="theirs", help="In conflicts, what the branch says wins.")
+@click.option("--ours", is_flag=True, help="In conflicts, what the file says wins.")
+@click.option("--theirs", is_flag=True, help="In conflicts, what the branch says wins.")
 @click.option(
     "--keep-both",
-    "how",
-    flag_value="both",
+    is_flag=True,
     help="In conflicts, keep both versions; of two tags, categories or titles that of the file.",
 )
 @click.option("-i", "--interactive", is_flag=True, help="Show each conflict, and ask.")
@@ -57,7 +59,9 @@ def command(  # noqa: PLR0913 - one parameter an option
     branches: tuple[str, ...],
     *,
     precedence: str | None,
-    how: Literal["ours", "theirs", "both"] | None,
+    ours: bool,
+    theirs: bool,
+    keep_both: bool,
     interactive: bool,
     drop: bool,
     actor: str | None,
@@ -72,6 +76,8 @@ def command(  # noqa: PLR0913 - one parameter an option
     is left open. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. 'catmem branches' lists
     what there is to merge.
     """
+    words: dict[Literal["ours", "theirs", "both"], bool] = {"ours": ours, "theirs": theirs, "both": keep_both}
+    how = [word for word, given in words.items() if given]
     chosen = _how(precedence, how, interactive=interactive, drop=drop, as_json=as_json)
     if drop and not branches:
         raise click.UsageError("Name the branches that --drop closes.")
@@ -88,14 +94,14 @@ def command(  # noqa: PLR0913 - one parameter an option
 
 def _how(
     precedence: str | None,
-    how: Literal["ours", "theirs", "both"] | None,
+    how: Sequence[Literal["ours", "theirs", "both"]],
     *,
     interactive: bool,
     drop: bool,
     as_json: bool,
 ) -> How:
     """What the options say of conflicts; they exclude each other."""
-    if (precedence is not None) + (how is not None) + interactive + drop > 1:
+    if (precedence is not None) + len(how) + interactive + drop > 1:
         raise click.UsageError(
             "--precedence, --ours, --theirs, --keep-both, --interactive and --drop exclude each other."
         )
@@ -108,7 +114,7 @@ def _how(
         return names
     if interactive:
         return ConflictDialogue()
-    return how
+    return how[0] if how else None
 
 
 def _show(joined: Joined, *, dry_run: bool, as_json: bool) -> None:
@@ -126,23 +132,29 @@ def _show(joined: Joined, *, dry_run: bool, as_json: bool) -> None:
         )
         return
     if dry_run:
-        emit(text_diff(plan.before, plan.after, f"a/{joined.entity}", f"b/{joined.entity}"))
-        if plan.conflicts:
-            say(
-                f"{_conflicts(len(plan.conflicts))} to decide, of which the text above holds what it can of both sides:"
-            )
-            say(printable("\n".join(conflict_lines([found.to_dict() for found in plan.conflicts]))))
-        done = "would be closed" if plan.drop else "would be merged" if not plan.conflicts else "cannot be merged yet"
-        say(printable(f"Nothing was written. {', '.join(plan.merged)} {done}."))
+        _show_tried_out(joined)
         return
     done = "dropped" if plan.drop else "merged"
     same = "" if joined.changed else ", and no byte of the file changed"
     emit(printable(f"{done} {', '.join(plan.merged)} in {joined.entity} (revision {joined.revision}){same}\n"))
     if plan.settled:
-        say(f"{_conflicts(len(plan.settled))} decided:")
+        say(f"{counted(len(plan.settled), 'conflict')} decided:")
     for found, answer in plan.settled:
         say(printable(f"  {conflict_line(found)}: {answer if isinstance(answer, str) else 'edited'}"))
 
 
-def _conflicts(count: int) -> str:
-    return f"{count:,} {'conflict' if count == 1 else 'conflicts'}"
+def _show_tried_out(joined: Joined) -> None:
+    """The text that a merge would make, and its conflicts, the decided ones too."""
+    plan, said = joined.plan, joined.to_dict()
+    left = counted(len(plan.conflicts), "conflict")
+    emit(text_diff(plan.before, plan.after, f"a/{joined.entity}", f"b/{joined.entity}"))
+    if plan.conflicts:
+        say(f"{left} to decide, of which the text above holds what it can of both sides:")
+        say(printable("\n".join(conflict_lines(said["conflicts"]))))
+    if plan.settled:
+        say(f"{counted(len(plan.settled), 'conflict')} decided:")
+        say(printable("\n".join(conflict_lines(said["settled"]))))
+    if len(plan.merged) > 1 and (plan.conflicts or plan.settled):
+        say(_IN_TURN)
+    done = "would be closed" if plan.drop else "would be merged" if not plan.conflicts else "cannot be merged yet"
+    say(printable(f"Nothing was written. {', '.join(plan.merged)} {done}."))

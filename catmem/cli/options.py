@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catmem.cli.output import read_stdin
+from catmem.cli.output import printable, read_stdin, say
 from catmem.errors import NotUtf8Error, TooLargeError
 from catmem.policy.staleness import read_date
 from catmem.text import DEFAULT_LIMITS, decode
@@ -202,8 +202,23 @@ def open_workspace(root_folder: str | None) -> Workspace:
     return Workspace.open(".") if root_folder is None else Workspace.open(root_folder, search=False)
 
 
-def open_with_store(root_folder: str | None) -> Workspace:
-    """The same for a command that uses its store, which is closed when the command ends."""
+def open_to_read(root_folder: str | None) -> Workspace:
+    """The same for a command that reads memory, which may not be where the store is."""
     workspace = open_workspace(root_folder)
+    if not workspace.keeps_files:
+        from catmem.service.unread import unread_note
+
+        note = unread_note(workspace)
+        if note is not None:
+            say(printable(f"warning: {note}"))
+    return workspace
+
+
+def open_with_store(root_folder: str | None, *, looks_over: bool = False) -> Workspace:
+    """The same for a command that uses its store, which is closed when the command ends.
+
+    A command that ``looks_over`` the root finds itself what nobody reads.
+    """
+    workspace = open_workspace(root_folder) if looks_over else open_to_read(root_folder)
     click.get_current_context().call_on_close(workspace.store.close)
     return workspace

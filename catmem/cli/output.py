@@ -155,7 +155,7 @@ def counted(count: int, one: str, more: str | None = None) -> str:
 
 
 def columns(rows: list[tuple[str, ...]]) -> str:
-    """Rows as aligned columns, two spaces between; the last column is not padded. No cell can begin a row of its own."""
+    """Rows as aligned columns, two spaces between; the last column is not padded. No cell can begin another row."""
     if not rows:
         return ""
     rows = [tuple(cell.replace("\n", "\\n") for cell in row) for row in rows]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.options import as_of_option, format_option, open_workspace, root_option
-from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, shown_path
+from catmem.cli.options import as_of_option, format_option, open_to_read, root_option
+from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, shown_path, warn_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,8 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     The same files, profile and day give the same bytes. With --format json: text, digest and manifest.
     """
-    workspace = open_workspace(root_folder)
+    workspace = open_to_read(root_folder)
+    warn_of_rows(workspace, source or profile)
     prompt = workspace.prompt(profile, source=source, as_of=as_of, style=style)
     if as_json:
         emit_json(prompt.to_dict())

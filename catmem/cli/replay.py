@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option
-from catmem.cli.output import emit, emit_json, printable, say, shown_path
+from catmem.cli.output import emit, emit_json, fault_lines, printable, say, shown_path
 
 if TYPE_CHECKING:
     from catmem.service.auditing.rebuilding import Replay
@@ -30,10 +30,10 @@ def command(entity: str | None, folder: str, root_folder: str | None, *, heads: 
     """Build every revision of ENTITY, or of all files of the root, from the journal alone, and write each as a file.
 
     Of each file the head is DIR/PROFILE/USER.md, and the revisions are DIR/PROFILE/USER/1.md and so on. What was built
-    is compared with what the store has: revision, digest and bytes of the head, and the branches. ENTITY is
-    PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+    is compared with what the store has: revision, digest and bytes of the head, and the branches; and the history is
+    looked over, as 'catmem fsck' does. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
 
-    Exit status 4 if the two do not agree.
+    Exit status 4 if the two do not agree, or the history is damaged.
     """
     from catmem.service.auditing.rebuilding import replay
 
@@ -44,13 +44,15 @@ def command(entity: str | None, folder: str, root_folder: str | None, *, heads: 
         paths = [*(each.path for each in done.revisions), *(each.path for each in done.heads)]
         emit("".join(printable(f"{shown_path(path)}\n") for path in paths))
     _tell(done, as_json=as_json)
-    if done.mismatches:
+    if done.damaged:
         sys.exit(_DAMAGE)
 
 
 def _tell(done: Replay, *, as_json: bool) -> None:
     for each in done.mismatches:
         say(printable(f"mismatch: {each.entity}: {each.what}: rebuilt {each.rebuilt}, in the store {each.found}"))
+    for line in fault_lines(done.faults):
+        say(line.rstrip("\n"))
     if as_json:
         return
     for head in done.heads:
@@ -63,6 +65,8 @@ def _tell(done: Replay, *, as_json: bool) -> None:
         say("No revision is recorded yet.")
     elif done.mismatches:
         say("What was rebuilt is not what the store has. 'catmem fsck' looks for the damage.")
+    elif done.damaged:
+        say("The history is damaged, so what was rebuilt may not be all that was written. 'catmem fsck' says more.")
     else:
         say(f"{_number(len(done.heads), 'head')} rebuilt, byte for byte what the store recorded")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -9,7 +10,7 @@ from click.core import ParameterSource
 
 from catmem.cli.moments import length_option, moment_option
 from catmem.cli.options import format_option, open_with_store, open_workspace, root_option
-from catmem.cli.output import columns, emit, emit_json, printable, say
+from catmem.cli.output import columns, counted, emit, emit_json, printable, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from catmem.service.auditing.bypass import Bypass
     from catmem.service.auditing.report import Report, State, Tally
 
+_FINDINGS = 1
 _SECONDS = 19
 """Characters of a time stamp up to its seconds."""
 _MODES = {
@@ -53,14 +55,17 @@ def command(ctx: click.Context, root_folder: str | None, *, as_json: bool) -> No
     if as_json:
         emit_json(state.to_dict())
         return
-    emit(printable(_mode(state)))
+    emit(printable(_standing(state)))
     emit(columns([(printable(name), "enforced" if on else "noted") for name, on in state.entities.items()]))
-    if state.bypass is not None:
-        say(printable(_bypass(state.bypass)))
 
 
-def _mode(state: State) -> str:
-    return f"rollout is {state.mode}: {_MODES[state.mode].format(canary=state.canary)}\n"
+def _standing(state: State) -> str:
+    """How the rollout stands; a bypass first, since until it ends nothing of the rest holds."""
+    mode = f"rollout is {state.mode}: {_MODES[state.mode].format(canary=state.canary)}\n"
+    if state.bypass is None:
+        return mode
+    until = "Until then no refusal that a rollout may let pass is enforced, for any entity. After it:"
+    return f"{_bypass(state.bypass)}\n{until}\n{mode}"
 
 
 def _bypass(bypass: Bypass) -> str:
@@ -73,7 +78,10 @@ def _bypass(bypass: Bypass) -> str:
 @root_option
 @format_option
 def report(since: datetime | None, root_folder: str | None, *, as_json: bool) -> None:
-    """Count, from the audit log, what the rollout let pass and would have refused, and what was refused."""
+    """Count, from the audit log, what the rollout let pass and would have refused, and what was refused.
+
+    Exit status 1 if a line of the log is damaged; all others are counted.
+    """
     from catmem.service.auditing.reading import Filter
     from catmem.service.auditing.report import rollout_report
 
@@ -81,15 +89,17 @@ def report(since: datetime | None, root_folder: str | None, *, as_json: bool) ->
     if as_json:
         emit_json(found.to_dict())
     else:
-        emit(printable("".join((_mode(found.state), _looked_at(found), *_tallies(found)))))
+        emit(printable("".join((_standing(found.state), _looked_at(found), *_tallies(found)))))
     for each in found.damaged:
         say(printable(f"warning: line {each.line} of {each.file} is damaged, so it was passed over"))
+    if found.damaged:
+        sys.exit(_FINDINGS)
 
 
 def _looked_at(found: Report) -> str:
     if found.since is None:
         return "No operation is recorded.\n"
-    return f"{found.writes:,} operations since {found.since[:_SECONDS].replace('T', ' ')}Z\n"
+    return f"{counted(found.writes, 'operation')} since {found.since[:_SECONDS].replace('T', ' ')}Z\n"
 
 
 def _tallies(found: Report) -> list[str]:

@@ -18,7 +18,7 @@ from catmem.cli.options import (
     target_option,
     words_argument,
 )
-from catmem.cli.output import emit, emit_json, printable, say
+from catmem.cli.output import emit, emit_json, printable, say, warn_of_rows
 from catmem.errors import UnreadableError
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     from catmem.service.searching.search import search
 
     workspace = open_with_store(root_folder)
+    warn_of_rows(workspace, profile, target)
     filters: dict[str, Any] = {"target": target, "category": category, "tags": tags, "state": states or None}
     found = search(workspace, profile, query, limit=limit, as_of=as_of, **filters)
     for note in notes_of(workspace):

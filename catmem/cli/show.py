@@ -9,13 +9,14 @@ import click
 
 from catmem.cli.options import (
     format_option,
+    open_to_read,
     open_with_store,
     open_workspace,
     profile_option,
     root_option,
     target_option,
 )
-from catmem.cli.output import emit, emit_json, printable, read_stdin, warn_of
+from catmem.cli.output import emit, emit_json, printable, read_stdin, warn_of, warn_of_rows
 from catmem.errors import CatmemError
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def command(
     if target is not None and profile is None:
         raise click.UsageError("--target goes with --profile.")
     if profile is not None:
-        workspace = open_with_store(root_folder) if as_json else open_workspace(root_folder)
+        workspace = open_with_store(root_folder) if as_json else open_to_read(root_folder)
+        warn_of_rows(workspace, profile, target or "user")
         said, document, problems = _seen(workspace, profile, target or "user", as_json=as_json)
     else:
         workspace, document = _read(str(file), root_folder)

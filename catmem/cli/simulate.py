@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option
-from catmem.cli.output import columns, emit, emit_json, printable, say
+from catmem.cli.output import columns, counted, emit, emit_json, printable, say
 
 if TYPE_CHECKING:
     from catmem.service.simulating.race import Outcome
@@ -82,7 +82,8 @@ def command(  # noqa: PLR0913 - one parameter an option
     if as_json:
         emit_json(done.to_dict())
     else:
-        say(printable(f"{agents} agents, {writes:,} writes, {entities} files, in {', '.join(done.stores)}"))
+        raced = counted(agents, "agent"), counted(writes, "write"), counted(entities, "file")
+        say(printable(f"{', '.join(raced)}, in {', '.join(done.stores)}"))
         emit(_table(done.unguarded, done.guarded))
     raise SystemExit(_FINDINGS if lost or not done.guarded.rebuilt else 0)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.options import as_of_option, format_option, open_workspace, root_option
+from catmem.cli.options import as_of_option, format_option, open_to_read, root_option
 from catmem.cli.output import columns, emit, emit_json, print_error, printable, say, shown_path
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def command(
     """
     from catmem.service.sizes import read_stats
 
-    workspace = open_workspace(root_folder)
+    workspace = open_to_read(root_folder)
     stats = read_stats(workspace, names, source=source, as_of=as_of)
     if as_json:
         emit_json(stats.to_dict())

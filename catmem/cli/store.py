@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from catmem.cli.options import dry_run_option, format_option, open_with_store, open_workspace, root_option
-from catmem.cli.output import columns, emit, emit_json, printable, say
+from catmem.cli.output import columns, counted, emit, emit_json, printable, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from catmem.service.copying import CopiedEntity
 
 
-@click.group(epilog="Examples: catmem store info   catmem store copy files sqlite:///memory.db --dry-run")
+@click.group(epilog="Examples: catmem store info   catmem store copy files sqlite:///.catmem/memory.db --dry-run")
 def command() -> None:
     """Say what the store of a root keeps, or copy it to another kind of store, with its whole history."""
 
@@ -26,8 +27,10 @@ def command() -> None:
 def info(root_folder: str | None, *, as_json: bool) -> None:
     """Print where a root keeps its entities, and how many revisions and unmerged branches each has."""
     from catmem.service.copying import store_info
+    from catmem.service.no_root import refuse_no_root
     from catmem.service.store_names import shown_store
 
+    refuse_no_root(open_workspace(root_folder).config)  # a database would be made there
     workspace = open_with_store(root_folder)
     found = store_info(workspace.store)
     where = shown_store(workspace.config.store)
@@ -43,8 +46,8 @@ def info(root_folder: str | None, *, as_json: bool) -> None:
 
 
 @command.command(
-    epilog="Examples: catmem store copy files sqlite:///memory.db --dry-run   "
-    "catmem store copy files postgresql://db.example.com/memory   catmem store copy sqlite:///memory.db files"
+    epilog="Examples: catmem store copy files sqlite:///.catmem/memory.db --dry-run   "
+    "catmem store copy files postgresql://db.example.com/memory   catmem store copy sqlite:///.catmem/memory.db files"
 )
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
@@ -57,17 +60,30 @@ def copy(source: str, target: str, root_folder: str | None, *, dry_run: bool, as
     FROM and TO are said as `store` in catmem.yaml: files, sqlite:///PATH or postgresql://HOST/DATABASE. Nothing in FROM
     changes. An entity that TO has already, exactly so, is left as it is, so that a copy that was stopped goes on; one
     that TO has with another history is refused, before anything is copied. Let nothing write to FROM meanwhile.
+
+    Exit status 1 if rows of a database were left out, which are then named: nobody's, or no entries.
     """
     from catmem.service.copying import copy_root
+    from catmem.service.left_out import left_out
     from catmem.service.store_names import shown_store
 
-    copied = copy_root(open_workspace(root_folder), source, target, dry_run=dry_run)
-    shown = shown_store(target)
+    workspace = open_workspace(root_folder)
+    copied = copy_root(workspace, source, target, dry_run=dry_run)
+    missed, shown = left_out(workspace, source), shown_store(target)
     if as_json:
         said = {"from": shown_store(source), "to": shown, "dry_run": dry_run}
-        emit_json({**said, "entities": [each.to_dict() for each in copied]})
-        return
-    emit(printable(_table(copied)))
+        entities = [each.to_dict() for each in copied]
+        emit_json({**said, "entities": entities, "left_out": [each.to_dict() for each in missed]})
+    else:
+        emit(printable(_table(copied)))
+        _say_what_is_next(copied, shown, dry_run=dry_run)
+    for each in missed:
+        say(printable(f"warning: {each.entity}: {counted(each.rows, 'row')} left out: {each.why}"))
+    if missed:
+        sys.exit(1)
+
+
+def _say_what_is_next(copied: Sequence[CopiedEntity], shown: str, *, dry_run: bool) -> None:
     if not copied:
         say("There is nothing to copy: no entity has a revision or a text.")
         return

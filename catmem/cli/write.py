@@ -47,4 +47,6 @@ def _submitted(workspace: Workspace, place: str, *, confirm: bool) -> Written:
         return workspace.submit(data, confirm=confirm)
     except EnvelopeError as error:
         error.path = "standard input" if place == "-" else place
+        if place == "-" and not data.strip():
+            error.hint = "The command that was to make the envelope has made none."
         raise

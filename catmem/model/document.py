@@ -279,7 +279,8 @@ def _pieces(boundaries: Scan, start: int, end: int) -> Iterator[tuple[str, int, 
     category = category_at(boundaries, position)
     marks = iter(_marks(boundaries, position))
     mark = next(marks, None)
-    for newline, delimiter_end in (*delimiters[first:], (len(boundaries.text), 0)):
+    last = bisect_left(delimiters, (end,), lo=first)
+    for newline, delimiter_end in (*delimiters[first : last + 1], (len(boundaries.text), 0)):
         while mark and mark.start < newline:
             yield category, position, mark.start
             category = category if isinstance(mark, Title) else mark.category

@@ -321,7 +321,10 @@ def _worded(error: ValidationError) -> Iterator[_Fault]:
             else [name for given, names in wanted.items() if given in value for name in names]
         )
         missing = [name for name in asked if name not in value]
-        yield key, f"the key {', '.join(missing)} is missing", "Add it."
+        if len(missing) == 1:
+            yield key, f"the key {missing[0]} is missing", "Add it."
+        else:
+            yield key, f"the keys {', '.join(missing[:-1])} and {missing[-1]} are missing", "Add them."
         return
     if "propertyNames" in error.absolute_schema_path:
         key = (*key, value)

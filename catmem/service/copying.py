@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.service.history import all_entities
+from catmem.service.no_root import refuse_no_root
 from catmem.service.store_names import database_file, store_at
 from catmem.store.contract import EXTERNAL, Change, Revision
 from catmem.store.memory import timestamp
@@ -73,13 +74,15 @@ def copy_root(workspace: Workspace, source: str, target: str, *, dry_run: bool =
     """Copy all entities of a root from the store ``source`` to the store ``target``; both are said as in catmem.yaml.
 
     Files of the root's profiles that no store has recorded yet are copied too. Raises ``ConfigError`` (``bad_store``,
-    ``same_store``), ``UnreadableError`` (``missing``: a database that is not there) and what ``copy_entities`` does.
+    ``same_store``), ``UnreadableError`` (``missing``: a database that is not there), what ``copy_entities`` does,
+    and ``ConfigError`` where no root is.
     """
+    refuse_no_root(workspace.config)
     places = [database_file(workspace.config, where) for where in (source, target)]
     if source == target or (places[0] is not None and places[0] == places[1]):
         raise ConfigError(
             "a store cannot be copied to itself", code="same_store", hint="Name two stores, for example files and "
-            "sqlite:///memory.db."
+            "sqlite:///.catmem/memory.db."
         )  # fmt: skip
     if places[0] is not None and not places[0].is_file():
         raise UnreadableError("no such database", code="missing", path=places[0], hint="Nothing was copied.")
@@ -260,7 +263,10 @@ def _not_empty(entity: str, what: str) -> StoreError:
     return StoreError(
         f"{entity}: the target has {what}",
         code="not_empty",
-        hint="Nothing was copied. Copy to an empty store, or move away what the target has; a copy is never merged.",
+        hint="Nothing was copied: a copy is never merged. Copy to another place, such as sqlite:///.catmem/new.db, and "
+        "name that in catmem.yaml; what only the old target has ('catmem list' shows it) can be added there again. Or, "
+        "if it is not wanted, move the old target away first: a SQLite file with its -wal and -shm, or the files with "
+        "their .catmem.",
     )
 
 

@@ -5,7 +5,7 @@ audit log. Here is decided, too, which refusals are enforced (``rollout.py``).
 
 ::
 
-    with gate.attempt(workspace, entity, op="put", agent=agent, prev=expected) as trying:
+    with gate.attempt(workspace, entity, op="add", agent=agent, prev=expected) as trying:
         ...                                  raise: refused in any case
         trying.refuse(error)                 refused where such refusals are enforced; else it goes on
         trying.commit(expected, update, change)
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 class Attempt:
     """One write that somebody wants to make.
 
-    ``prev`` is the revision or digest that it is made on, if one was said. ``store`` takes the place of the root's:
-    that of one file, for whoever was given its path.
+    ``op`` is what was asked for, as the audit log says it; the record may have a wider word (``Change.op``). ``prev``
+    is the revision or digest that it is made on, if one was said. ``store`` takes the place of the root's: that of one
+    file, for whoever was given its path.
     """
 
     workspace: Workspace
@@ -73,7 +74,8 @@ class Attempt:
             return True
         from catmem.service.auditing.bypass import is_bypassed
 
-        if not is_bypassed(self.workspace):
+        # A bypass is for writers whose view or papers are old; nobody becomes somebody else by it.
+        if error.code == "bad_signature" or not is_bypassed(self.workspace):
             return False
         self.bypassed = True
         return True
@@ -85,7 +87,7 @@ class Attempt:
         rollout may let a write pass that was made on an older revision. One that puts a whole text in the place of
         another must not say so, unless it merges the two.
         """
-        self.op, self.agent = change.op, change.agent
+        self.agent = change.agent
         if expected is not None:
             self.prev = expected
         store = self.workspace.store if self.store is None else self.store

@@ -10,6 +10,7 @@ from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.policy.rights import Rights
 from catmem.policy.schema import suggestion
 from catmem.service import gate
+from catmem.service.no_root import refuse_no_root
 from catmem.service.stores import FILE_NAMES
 from catmem.service.writing.budget import Usage, limit_of, size_of
 from catmem.service.writing.expected import checked_expected
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 def entity_of(workspace: Workspace, name: str) -> str:
     """The entity that a person means: ``trinity/user``, or ``trinity`` for the same.
 
-    Raises ``UnknownNameError``, with the nearest name.
+    Raises ``UnknownNameError``, with the nearest name, and ``ConfigError`` where no root is.
     """
+    refuse_no_root(workspace.config)
     owner, _, target = name.partition("/")
     target = target or "user"
     if target not in FILE_NAMES:
@@ -113,7 +115,11 @@ def refuse_bounded(workspace: Workspace, actor: str, what: str) -> None:
 
 
 def all_entities(workspace: Workspace) -> list[str]:
-    """The entities of all profiles of the root, whether they were ever written or not."""
+    """The entities of all profiles of the root, whether they were ever written or not.
+
+    Raises ``ConfigError`` where no root is: there nobody should be told that all entities are well.
+    """
+    refuse_no_root(workspace.config)
     return [f"{name}/{target}" for name in workspace.profiles() for target in FILE_NAMES]
 
 

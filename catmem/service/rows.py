@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections import defaultdict
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
+from catmem.service.rows_changed import Counted, difference
 from catmem.store.sql.codec import Changed, Edited, FoundRow, Row
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 _CREATED = "created"
 
-_SAYS = attrgetter("category", "raw")
-_FIRST_STEP = 64
-"""Entries that are compared at first."""
+_JSON = json.JSONEncoder(ensure_ascii=False)
+
+_REMEMBERED = 4
+"""Documents."""
 
 
 class RowCodec:
@@ -37,6 +38,8 @@ class RowCodec:
         """``parse`` reads bytes as the root does; ``tier`` gives that of an entity's profile."""
         self._parse = parse
         self._tier = tier
+        # The new bytes of one write are the old ones of the next.
+        self._recent: tuple[tuple[bytes, Counted], ...] = ()
 
     def rows(self, entity: str, data: bytes) -> list[Row]:
         """A row for each entry."""
@@ -48,19 +51,20 @@ class RowCodec:
 
     def changed(self, entity: str, old: bytes, new: bytes) -> Changed:
         """The entries that differ, those before and behind them left out."""
-        before, after = self._document(old), self._document(new)
-        was = before.entries if before else ()
-        now = after.entries if after else ()
-        had, titles = (_titles(each) if each else {} for each in (before, after))
-        if any(had[category] != title for category, title in titles.items() if category in had):
+        before, after = self._counted(old), self._document(new)
+        if before is None or after is None:
+            had = self.rows(entity, old)
+            return Changed(len(had), 0, had, self.rows(entity, new))
+        differs = difference(before, after)
+        self._remember(new, differs.after)
+        titles, old_titles = _titles(after), _titles(before.document)
+        if any(old_titles[category] != title for category, title in titles.items() if category in old_titles):
             # Every row of a category shows its title.
-            return Changed(len(was), 0, len(was), self.rows(entity, new))
-        old_says, new_says = list(map(_SAYS, was)), list(map(_SAYS, now))
-        start = _same(old_says, new_says)
-        end = _same(old_says[: start - 1 if start else None : -1], new_says[: start - 1 if start else None : -1])
+            return Changed(before.total, 0, self.rows(entity, old), self.rows(entity, new))
         tier = self._tier(entity)
-        rows = [_row(entry, titles, tier) for entry in now[start : len(now) - end]]
-        return Changed(len(was), start, len(was) - start - end, rows)
+        gone = [_row(entry, old_titles, tier) for entry in differs.gone]
+        rows = [_row(entry, titles, tier) for entry in differs.come]
+        return Changed(before.total, differs.first, gone, rows)
 
     def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> Edited:
         """The head with what the rows say."""
@@ -69,10 +73,34 @@ class RowCodec:
             return Edited(head, [(row.id, f"{entity} cannot be shown in rows") for row in rows])
         editing = _Editing(document)
         editing.take(rows)
-        return Edited(editing.document.to_bytes() if editing.document is not document else head, editing.bad)
+        if editing.document is document:
+            return Edited(head, editing.bad)
+        data = editing.document.to_bytes()
+        if not editing.bad and self._document(data) is None:
+            longest = max(rows, key=lambda row: len(str(row.content)))
+            return Edited(head, [(longest.id, "all rows together are more than a memory file may hold")])
+        return Edited(data, editing.bad)
+
+    def _counted(self, data: bytes) -> Counted | None:
+        """The document of some bytes with its entries counted; ``None`` for what no row can show."""
+        for known, counted in self._recent:
+            if known == data:
+                return counted
+        document = self._document(data)
+        if document is None:
+            return None
+        counted = Counted.of(document)
+        self._remember(data, counted)
+        return counted
+
+    def _remember(self, data: bytes, counted: Counted) -> None:
+        self._recent = ((data, counted), *self._recent[: _REMEMBERED - 1])
 
     def _document(self, data: bytes) -> Document | None:
         """The document of some bytes; ``None`` for what no row can show."""
+        for known, counted in self._recent:
+            if known == data:
+                return counted.document
         if b"\x00" in data:
             return None
         try:
@@ -96,7 +124,7 @@ def _row(entry: Entry, titles: Mapping[str, str], tier: int | None) -> Row:
         title=titles.get(entry.category),
         tier=tier,
         content=entry.body,
-        tags=json.dumps(tags, ensure_ascii=False),
+        tags=_JSON.encode(tags) if tags else "{}",
         created_at=_day(tags),
         mark=_mark(entry),
     )
@@ -109,21 +137,6 @@ def _day(tags: Mapping[str, TagValue]) -> str | None:
 
 def _mark(entry: Entry) -> str:
     return content_digest([entry.category, entry.raw])
-
-
-def _same(was: Sequence[object], now: Sequence[object]) -> int:
-    """How many are equal at the start: by slices that grow and shrink, which compare at C speed."""
-    length = min(len(was), len(now))
-    same, step, grows = 0, _FIRST_STEP, True
-    while step and same < length:
-        step = min(step, length - same)
-        if was[same : same + step] == now[same : same + step]:
-            same += step
-            step *= 2 if grows else 1
-        else:
-            grows = False
-            step //= 2
-    return same
 
 
 # --- from rows to bytes -------------------------------------------------------------------------------------------
@@ -310,7 +323,8 @@ def _rising(order: Sequence[int]) -> set[int]:
 
 def _fault(row: FoundRow) -> str | None:
     """Why a row is no entry; ``None`` if it is one."""
-    for name, value in (("category", row.category), ("content", row.content), ("tags", row.tags)):
+    needed = (("category", row.category), ("content", row.content), ("tags", row.tags))
+    for name, value in (*needed, ("title", row.title or ""), ("created_at", row.created_at or "")):
         if isinstance(value, bytes):
             return f"its {name} is not UTF-8"
         if not isinstance(value, str):
@@ -330,6 +344,10 @@ def _tag_fault(text: str, *, has_content: bool) -> str | None:
         return "its tags are no JSON"
     if not isinstance(tags, dict) or not all(_is_value(value) for value in tags.values()):
         return "its tags are no JSON object of texts and lists of texts"
+    lists = [[value] if isinstance(value, str) else value for value in tags.values()]
+    said = "".join([*tags, *(text for texts in lists for text in texts)])
+    if "\x00" in said or any("\ud800" <= each <= "\udfff" for each in said):
+        return "its tags hold a NUL or a lone surrogate"
     return None if has_content or tags else "it has no content"
 
 

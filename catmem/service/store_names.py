@@ -34,7 +34,7 @@ def refuse_no_store(where: str) -> None:
         raise ConfigError(
             f"{where.partition(':')[0]!r} names no store",
             code="bad_store",
-            hint="Say files, sqlite:///memory.db (from the root; four slashes for a whole path) or "
+            hint="Say files, sqlite:///.catmem/memory.db (from the root; four slashes for a whole path) or "
             "postgresql://host/database.",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
     from catmem.store.contract import Store
+    from catmem.store.sql.store import SqlStore
 
 FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
 """The file of each target, in the folder of a profile."""
@@ -68,6 +70,15 @@ def _sql_store(config: Config, profile: Callable[[str], Profile], parse: Callabl
     from catmem.service.rows import RowCodec
 
     return SqlStore(store_url(config), RowCodec(parse, _tiers(profile)), folder=config.root)
+
+
+def sql_store(store: Store) -> SqlStore | None:
+    """The store, if it is a database. Its library is loaded only where it is in use."""
+    if "catmem.store.sql.store" not in sys.modules:
+        return None
+    from catmem.store.sql.store import SqlStore
+
+    return store if isinstance(store, SqlStore) else None
 
 
 def store_url(config: Config) -> str:

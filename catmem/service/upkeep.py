@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import platform
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
 from catmem.policy.profile import memory_dir
 from catmem.service.history import all_entities
-from catmem.service.stores import FILE_NAMES
+from catmem.service.no_root import refuse_no_root
+from catmem.service.stores import FILE_NAMES, sql_store
+from catmem.service.unread import look_over, nobody_reads
 from catmem.store.contract import Fault
 from catmem.store.files.store import FileStore
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.service.workspace import Workspace
-    from catmem.store.contract import Store
     from catmem.store.lasting import Anchor as End
     from catmem.store.lasting import Feature, LastingStore
     from catmem.store.sql.store import SqlStore
@@ -33,28 +33,13 @@ def lasting_store(workspace: Workspace) -> LastingStore:
     Raises ``StoreError`` (``not_here``) for one that lives as long as its process, and ``ConfigError`` (``no_root``)
     for a folder that is no root: whoever looks after nothing would be told that all is well.
     """
-    if workspace.config.path is None and not workspace.profiles():
-        raise ConfigError(
-            "no catmem.yaml was found here or above, and no profiles",
-            code="no_root",
-            path=workspace.root,
-            hint="Go to the root or name it with --root; 'catmem init' makes one.",
-        )
+    refuse_no_root(workspace.config)
     store = workspace.store
     if not (isinstance(store, FileStore) or sql_store(store)):
         raise StoreError(
             "this root keeps nothing on a disk", code="not_here", hint="This command is for stores that last."
         )
     return store  # type: ignore[return-value]
-
-
-def sql_store(store: Store) -> SqlStore | None:
-    """The store, if it is a database. Its library is loaded only where it is in use."""
-    if "catmem.store.sql.store" not in sys.modules:
-        return None
-    from catmem.store.sql.store import SqlStore
-
-    return store if isinstance(store, SqlStore) else None
 
 
 # --- fsck ---------------------------------------------------------------------------------------------------------
@@ -85,7 +70,8 @@ def fsck(workspace: Workspace, *, repair: bool = False) -> FsckReport:
     """Look over every store of the root; with ``repair`` mend what is safe to mend first."""
     store = lasting_store(workspace)
     done = store.mend() if repair else []
-    return FsckReport((*store.verify(), *_not_text(workspace)), tuple(done))
+    found = look_over(workspace.config, workspace.profiles(), store)
+    return FsckReport((*found, *_not_text(workspace)), tuple(done))
 
 
 def _not_text(workspace: Workspace) -> Iterator[Fault]:
@@ -229,20 +215,25 @@ def doctor(workspace: Workspace) -> DoctorReport:
         installed = "not installed"
     database = sql_store(workspace.store)
     if database is not None:
-        folders: tuple[FolderReport, ...] = (_examined_database(database),)
+        folders: tuple[FolderReport, ...] = (_examined_database(workspace, database),)
     else:
         folders = tuple(_folders(workspace))
     return DoctorReport(str(workspace.root), platform.python_version(), installed, platform.platform(), folders)
 
 
-def _examined_database(database: SqlStore) -> FolderReport:
+def _examined_database(workspace: Workspace, database: SqlStore) -> FolderReport:
     try:
         version, features = database.features()
     except StoreError as error:
         note = f"{error.message}. {error.hint or ''}".strip()
         return FolderReport(database.name, "", (), store=False, records=None, note=note)
     records = sum(end["sequence"] for _, end in database.anchors())
-    return FolderReport(database.name, version, tuple(features), store=True, records=records, note=None)
+    unread = [
+        f"{fault.path}: {fault.message}. {fault.hint}"
+        for fault in nobody_reads(workspace.config, workspace.profiles(), database)
+    ]
+    said = "\n  ".join(unread) or None
+    return FolderReport(database.name, version, tuple(features), store=True, records=records, note=said)
 
 
 def _folders(workspace: Workspace) -> Iterator[FolderReport]:

@@ -1,7 +1,7 @@
 """A root, its profiles and their memory files: the one service that every door uses.
 
-Nothing here is cached between calls: each reads what is there. A ``Session`` is for callers who need the opposite, a
-prompt that stays the same until they ask for a new one.
+Each call reads what is there; all that is kept between calls is what was made of the very same bytes. A ``Session`` is
+for callers who need the opposite, a prompt that stays the same until they ask for a new one.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from catmem.policy.rights import Rights
 from catmem.reading import read_bounded
 from catmem.service.clock import today
 from catmem.service.counts import Counts
-from catmem.service.listing import ListedEntry, Notice, list_documents, notices
+from catmem.service.listing import ListedEntry, Lists, Notice, list_documents, notices
 from catmem.service.session import Session
-from catmem.service.writing.operation import Operation, op_of
+from catmem.service.writing.operation import Operation, asked_by
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ class Workspace:
     _ages: dict[str, FirstSeen] = field(default_factory=dict, init=False, repr=False, compare=False)
     _ages_notes: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     _told: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    lists: Lists = field(default_factory=Lists, init=False, repr=False, compare=False)
+    """What was listed lately."""
     counts: Counts = field(default_factory=Counts, init=False, repr=False, compare=False)
     """What became of the writes that were made through this workspace."""
 
@@ -153,6 +155,10 @@ class Workspace:
         For an entity in a database it is a name for messages, such as ``sqlite:trinity/user``.
         """
         return self._path(self.profile(name), target)
+
+    def path_of(self, profile: Profile, target: str) -> Path:
+        """The same, for a profile that is at hand."""
+        return self._path(profile, target)
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -430,7 +436,7 @@ class Workspace:
 
         agent = "person" if actor is None else actor
         trying = gate.attempt(
-            self, f"{name}/{target}", op=op_of(operations), agent=agent, prev=expected, recorded=not dry_run
+            self, f"{name}/{target}", op=asked_by(operations), agent=agent, prev=expected, recorded=not dry_run
         )
         with trying as attempt:
             acting = None if actor is None else self.profile(actor)
@@ -491,14 +497,14 @@ class Workspace:
 
         ``content`` is a whole text, its JSON form, or operations. ``agent`` is who writes, ``None`` a person. ``prev``
         is the revision that it is made on, by default the newest; a text that no history has yet is taken in as one
-        first. It is signed if the agent has a key here; ``signed=True``
-        makes that a must, ``False`` leaves it out. Raises ``EnvelopeError`` for what no envelope can hold,
-        ``UnknownNameError`` and ``ConfigError``.
+        first. It is signed if the agent has a key here; ``signed=True`` makes that a must, ``False`` leaves it out.
+        Raises ``EnvelopeError`` for what no envelope can hold, ``UnknownNameError`` and ``ConfigError``.
         """
         from catmem.service.envelopes.making import make_envelope
 
         entity = f"{self.profile(name).name}/{_known_target(target)}"
-        return make_envelope(self, entity, content, agent=agent, prev=prev, op_id=op_id, alert=alert, signed=signed)
+        made = make_envelope(self, entity, content, agent=agent, prev=prev, op_id=op_id, alert=alert, signed=signed)
+        return made.envelope
 
     # --- branches --------------------------------------------------------------------------------------------------
 

@@ -228,12 +228,18 @@ def sees(expected: str, snapshot_revision: str | None, digest: str) -> bool:
 
 
 def stale(entity: str, expected: str, found: str) -> StaleError:
-    """The refusal of a write whose caller saw an older revision than there is."""
+    """The refusal of a write whose caller saw an older revision than there is, or a branch."""
+    again = "read it again, and repeat the change on what is there now."
+    if not expected.startswith("sha256:") and is_branch(expected):
+        hint = f"To go on from the branch {expected} give --on-stale branch (or set on_stale: branch in catmem.yaml); "
+        hint += f"else {again}"
+    else:
+        hint = again.capitalize()
     return StaleError(
         f"{entity} is at revision {found}; this write was made on {_shown(expected)}",
         expected=expected,
         found=found,
-        hint="Nothing was written. Read it again, and repeat the change on what is there now.",
+        hint=f"Nothing was written. {hint}",
     )
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+SIDECAR = ".catmem"
+"""The folder beside memory files, and in a root, for what is kept besides them."""
+
 Kind: TypeAlias = Literal["backup", "moved", "retired", "left", "aside", "torn", "stray"]
 """A ``backup`` of the file; what a repair ``moved`` out of it; a file ``retired`` from its place, or a copy of rows;
 something ``left`` by a process that was stopped; part of a journal that was moved ``aside``; a ``torn`` line of the

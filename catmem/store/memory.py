@@ -168,7 +168,7 @@ class MemoryStore:
 
 def timestamp(moment: datetime) -> str:
     """A moment as records say it."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def unknown_revision(entity: str, revision: str) -> UnknownRevisionError:

@@ -127,7 +127,11 @@ def touched_region(old: Scan, start: int, end: int) -> tuple[int, int]:
 
     From behind one delimiter line to the newline before another, both out of the change's reach.
     """
-    before, behind = _out_of_reach(old, start, end)
+    return region_between(old, *out_of_reach(old, start, end))
+
+
+def region_between(old: Scan, before: int, behind: int) -> tuple[int, int]:
+    """What lies between two delimiter lines, by what ``out_of_reach`` gives."""
     delimiters = old.delimiters
     return (
         delimiters[before - 1][1] if before else old.start,
@@ -135,7 +139,7 @@ def touched_region(old: Scan, start: int, end: int) -> tuple[int, int]:
     )
 
 
-def _out_of_reach(old: Scan, start: int, end: int) -> tuple[int, int]:
+def out_of_reach(old: Scan, start: int, end: int) -> tuple[int, int]:
     """How many delimiter lines stand wholly before a change, and the index of the first that stands wholly behind it.
 
     Its newline counts as part of the one, the newline in front of it as part of the other.
@@ -152,8 +156,8 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
     shift = len(text) - len(old.text)
     if start < old.start or old.start != (1 if text.startswith(BOM) else 0):
         return scan(text, old.categories, always_titled=old.always_titled)
-    kept_before, kept_behind = _out_of_reach(old, start, end)
-    region_start, region_end = touched_region(old, start, end)
+    kept_before, kept_behind = out_of_reach(old, start, end)
+    region_start, region_end = region_between(old, kept_before, kept_behind)
     delimiters = _delimiters(text, region_start, region_end + shift)
     headers, slugless = _headings(text, region_start, region_end + shift, delimiters, old.categories)
     all_headers = (
@@ -171,7 +175,7 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
         (
             *old.delimiters[:kept_before],
             *delimiters,
-            *((newline + shift, line_end + shift) for newline, line_end in old.delimiters[kept_behind:]),
+            *[(newline + shift, line_end + shift) for newline, line_end in old.delimiters[kept_behind:]],
         ),
         all_headers,
         (

@@ -45,6 +45,15 @@ def test_a_call_may_refuse_where_the_root_branches_and_the_other_way_round(user,
     assert run_json(*ADD, "More.", "--expected", "2", "--on-stale", "branch")["revision"] == "3c"
 
 
+def test_who_goes_on_from_a_branch_is_told_what_that_needs(user):
+    error = error_of(*ADD, "More.", "--expected", "3a", "--on-stale", "refuse", status=3)
+    assert error["code"] == "stale_prev"
+    assert error["remediation"] == (
+        "Nothing was written. To go on from the branch 3a give --on-stale branch (or set on_stale: branch in "
+        "catmem.yaml); else read it again, and repeat the change on what is there now."
+    )
+
+
 def test_branches_lists_what_is_not_merged(user):
     rows = [re.split(r"  +", line) for line in run("branches").stdout.splitlines()]
     assert [(*row[:4], *row[5:]) for row in rows] == [
@@ -67,7 +76,23 @@ def test_a_branch_that_merges_by_itself(user):
     assert "Vendor for print is Ink." in user.read_text()
     assert [each["revision"] for each in run_json("branches")["branches"]] == ["3b"]
     again = run("merge", "neo", "3a")
-    assert (again.stdout, again.stderr) == ("", "3a is merged already\nNothing was written.\n")
+    assert (again.stdout, again.stderr) == ("", "3a was merged already, in revision 4\nNothing was written.\n")
+
+
+def test_what_was_dropped_is_told_apart_from_what_was_merged(user):
+    run("merge", "neo", "3b", "--drop")
+    said = "3b was dropped in revision 4; what it says is in the history (catmem diff neo/user 2 3b)\n"
+    assert run("merge", "neo", "3b").stderr == f"{said}Nothing was written.\n"
+    assert run("merge", "neo", "3b", "--drop").stderr == f"{said}Nothing was written.\n"
+
+
+def test_a_branch_goes_with_the_one_that_grew_on_it(user):
+    run(*ADD, "On top.", "--expected", "3b")
+    run("merge", "neo", "4a", "--drop")
+    assert "3b was dropped in revision 4, with 4a;" in run("merge", "neo", "3b").stderr
+    run(*ADD, "On top.", "--expected", "3a")
+    run("merge", "neo", "4b")
+    assert "3a was merged already, in revision 5, with 4b\n" in run("merge", "neo", "3a").stderr
 
 
 def test_a_conflict_is_shown_and_nothing_is_written(user):
@@ -118,6 +143,24 @@ def test_a_dry_run_shows_the_text_and_the_conflicts(user):
     assert user.read_bytes() == before
 
 
+def test_a_dry_run_shows_what_was_decided_and_how(user):
+    lines = run("merge", "neo", "--dry-run", "--precedence", "boss,person").stderr.splitlines()
+    assert lines == [
+        "1 conflict decided:",
+        "1. branch 3b in rules: both sides reworded this entry",
+        "   base:              [created: 2026-01-02] Invoices are due on the 15th.",
+        "   ours (person):     [created: 2026-01-02] Invoices are due on the 20th.",
+        "   theirs (boss):     [created: 2026-01-02] Invoices are due on the 30th.",
+        "   taken:             theirs",
+        "Several branches are merged one after the other: ours is the file, for a later one with those before it.",
+        "Nothing was written. 3a, 3b would be merged.",
+    ]
+
+
+def test_one_branch_needs_no_word_on_what_is_ours(user):
+    assert "one after the other" not in run("merge", "neo", "3b", "--dry-run", "--ours").stderr
+
+
 def test_a_dropped_branch_is_closed_and_kept(user):
     before = user.read_bytes()
     result = run("merge", "neo", "3b", "--drop")
@@ -153,6 +196,10 @@ def test_a_wrong_answer_from_a_pipe_writes_nothing(user, answers):
     ("arguments", "said"),
     [
         (["neo", "--ours", "--precedence", "boss"], "exclude each other"),
+        (["neo", "--ours", "--theirs"], "exclude each other"),
+        (["neo", "--theirs", "--keep-both"], "exclude each other"),
+        (["neo", "3a", "--drop", "--ours"], "exclude each other"),
+        (["neo", "--interactive", "--theirs"], "exclude each other"),
         (["neo", "--drop"], "Name the branches that --drop closes."),
         (["neo", "--interactive", "--format", "json"], "--interactive is for people"),
         (["neo", "--precedence", ","], "--precedence needs the name of an agent"),

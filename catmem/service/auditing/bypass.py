@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
 from catmem.reading import read_bounded
-from catmem.service.auditing.recording import record, refuse_no_root
+from catmem.service.auditing.recording import record
 from catmem.service.derived import write_derived
+from catmem.service.no_root import refuse_no_root
 from catmem.store.audit_line import Line
 from catmem.store.files.folder import SIDECAR
 from catmem.store.memory import timestamp
@@ -66,11 +67,11 @@ def current_bypass(workspace: Workspace) -> Bypass | None:
 def begin_bypass(workspace: Workspace, reason: str, lasts: timedelta, *, actor: str | None = None) -> Bypass:
     """Let soft refusals pass from now on; another bypass that is on gives way to this one.
 
-    Raises ``ForbiddenError`` unless a person does it, ``EditError`` for no reason or a time that is none, and
-    ``StoreError``.
+    Raises ``ForbiddenError`` unless a person does it, ``EditError`` for no reason or a time that is none,
+    ``StoreError``, and ``ConfigError`` where no root is.
     """
     _refuse_agents(actor)
-    refuse_no_root(workspace)
+    refuse_no_root(workspace.config)
     reason = " ".join(reason.split())
     if not 0 < len(reason) <= _LONGEST_REASON:
         raise EditError(
@@ -102,8 +103,12 @@ def begin_bypass(workspace: Workspace, reason: str, lasts: timedelta, *, actor: 
 
 
 def end_bypass(workspace: Workspace, *, actor: str | None = None) -> Bypass | None:
-    """End the bypass that is on, and give it; ``None`` if none was. Raises ``ForbiddenError`` and ``StoreError``."""
+    """End the bypass that is on, and give it; ``None`` if none was.
+
+    Raises ``ForbiddenError``, ``StoreError``, and ``ConfigError`` where no root is.
+    """
     _refuse_agents(actor)
+    refuse_no_root(workspace.config)
     found = current_bypass(workspace)
     if found is not None:
         _take_away(workspace, "bypass_end", found)

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections import deque
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from catmem.errors import StoreError
-from catmem.service.auditing.recording import audit_log, refuse_no_root
+from catmem.policy.profile import profile_names
+from catmem.policy.schema import nearest, shown, suggestion
+from catmem.service.auditing.recording import audit_log
+from catmem.service.envelopes.reading import PERSON
+from catmem.service.envelopes.roles import agents_of
+from catmem.service.no_root import refuse_no_root
+from catmem.service.stores import FILE_NAMES
+from catmem.service.writing.operation import Action
 from catmem.store.audit import NAME
 from catmem.store.audit_reader import AuditReader, Damage
+from catmem.store.contract import EXTERNAL
 from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
@@ -52,6 +60,12 @@ class Filter:
 
 
 EVERYTHING = Filter()
+
+OPS = (
+    *get_args(Action),
+    *("put", "adopt", "seed", "restore", "merge", "purge", "repair", "migrate", "fmt", "lint", "bypass"),
+)
+"""What an operation can be. ``put`` is changes to entries of several kinds at once, or a whole text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +110,33 @@ def follow_audit(
             yield from following.new()
 
 
+def unknown_names(workspace: Workspace, wanted: Filter) -> list[str]:
+    """What to say of names in a filter that the root does not have now, each with the nearest that it has.
+
+    They may be names of the past, so this is no error: it is for whoever wonders why nothing was found.
+    """
+    config, said = workspace.config, []
+    owner, _, target = (wanted.entity or "").partition("/")
+    profiles = profile_names(config.profiles_dir)
+    if owner and owner not in {*profiles, "*"}:
+        said.append(f"There is no profile {shown(owner)} here now. {suggestion(owner, profiles, 'profiles')}")
+    if target and target not in FILE_NAMES:
+        said.append(f"There is no target {shown(target)}. {suggestion(target, FILE_NAMES, 'targets')}")
+    agents = [*agents_of(config), PERSON, EXTERNAL]
+    if wanted.agent is not None and wanted.agent not in agents:
+        said.append(f"There is no agent {shown(wanted.agent)} here now. {suggestion(wanted.agent, agents, 'agents')}")
+    if wanted.op is not None and wanted.op not in OPS:
+        near = nearest(wanted.op, OPS)
+        hint = f"Did you mean {near!r}?" if near else f"The operations are {', '.join(OPS)}."
+        said.append(f"There is no operation {shown(wanted.op)}. {hint}")
+    return said
+
+
 class _Following:
     """The wanted lines of a log, as they come."""
 
     def __init__(self, workspace: Workspace, wanted: Filter) -> None:
-        refuse_no_root(workspace)
+        refuse_no_root(workspace.config)
         self._log = audit_log(workspace)
         self._reader = AuditReader(self._log)
         self._wanted = wanted

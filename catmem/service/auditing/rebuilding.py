@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, ConfigError, StoreError
+from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.service.history import all_entities, entity_of
 from catmem.service.stores import FILE_NAMES
 from catmem.store.graph import tips
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from catmem.service.workspace import Workspace
-    from catmem.store.contract import Revision
+    from catmem.store.contract import Fault, Revision
+
+
+_OF_THE_LOG = frozenset({
+    "journal_damaged", "journal_gap", "journal_chain", "journal_order", "lost_records", "records_lost", "log_damaged",
+    "log_end", "branches_differ", "database_damaged", "damaged",
+})  # fmt: skip
+"""The faults that make what was rebuilt less than what was written."""
+
+_IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +86,21 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What was rebuilt, and what is not as the store has it."""
+    """What was rebuilt, and what is not as the store has it.
+
+    ``faults`` are what is wrong with the log of revisions itself, such as a broken chain; or, for information, what was
+    lost of it and a repair went on behind.
+    """
 
     revisions: tuple[Replayed, ...]
     heads: tuple[Head, ...]
     mismatches: tuple[Mismatch, ...]
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def damaged(self) -> bool:
+        """Whether what was rebuilt is not what was once written, as far as anybody can tell."""
+        return bool(self.mismatches) or any(fault.damage for fault in self.faults)
 
     def to_dict(self) -> dict[str, Any]:
         """The replay as JSON-ready data."""
@@ -88,6 +108,7 @@ class Replay:
             "replayed": [each.to_dict() for each in self.revisions],
             "heads": [each.to_dict() for each in self.heads],
             "mismatches": [each.to_dict() for each in self.mismatches],
+            "faults": [each.to_dict() for each in self.faults],
         }
 
 
@@ -95,8 +116,9 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_o
     """Rebuild every revision from the log of revisions, and write it as ``TO/<profile>/<FILE>/<revision>.md``.
 
     The heads are written as ``TO/<profile>/<FILE>.md`` too, with ``heads_only`` nothing else. Each is compared with
-    what the store says of it: revision, digest and bytes, branches too. ``to`` must be new or empty. Raises
-    ``StoreError``, and ``ConfigError`` for a folder that holds something; what was rebuilt until then stays there.
+    what the store says of it: revision, digest and bytes, branches too; and the log is looked over, its chain included.
+    ``to`` must be new or empty. Raises ``StoreError``, ``ConfigError`` for a folder that holds something, and
+    ``UnreadableError`` for one that cannot be written; what was rebuilt until then stays there.
     """
     names = [entity_of(workspace, entity)] if entity else all_entities(workspace)
     revisions: list[Replayed] = []
@@ -114,13 +136,25 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_o
             heads += rebuilding.heads()
             mismatches += rebuilding.mismatches
     except OSError as error:
-        raise StoreError(
+        raise UnreadableError(
             f"cannot be written: {error.strerror or error}",
-            code="not_writable",
-            path=to,
-            hint="Nothing of the root was touched. Check the rights of the folder and the space on the disk.",
+            code="not_a_file" if error.errno in _IN_THE_WAY else "not_writable",
+            path=error.filename or to,
+            hint="Nothing of the root was touched. Name a new folder, where there are the rights and the space for it.",
         ) from error
-    return Replay(tuple(revisions), tuple(heads), tuple(mismatches))
+    faults = tuple(_faults(workspace, None if entity is None else names[0]))
+    return Replay(tuple(revisions), tuple(heads), tuple(mismatches), faults)
+
+
+def _faults(workspace: Workspace, entity: str | None) -> Iterator[Fault]:
+    """What the store itself finds wrong with its log, or with that part of it that holds one entity."""
+    place = None if entity is None else workspace.path(*entity.split("/"))
+    for fault in workspace.store.verify():
+        if fault.code not in _OF_THE_LOG:
+            continue
+        path = None if fault.path is None else Path(fault.path)
+        if place is None or path is None or path == place or (workspace.keeps_files and place.parent in path.parents):
+            yield fault
 
 
 class _Rebuilding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.errors import ConfigError
+from catmem.service.no_root import is_root
 from catmem.store.audit import AuditLog
 from catmem.store.files.folder import SIDECAR
 
@@ -18,17 +18,6 @@ def audit_log(workspace: Workspace) -> AuditLog:
     return AuditLog(workspace.root / SIDECAR)
 
 
-def refuse_no_root(workspace: Workspace) -> None:
-    """Raise ``ConfigError`` for a folder that is no root: there is no log, and nobody should think that it is empty."""
-    if workspace.config.path is None and not workspace.config.profiles_dir.is_dir():
-        raise ConfigError(
-            "no catmem.yaml was found here or above, and no profiles",
-            code="no_root",
-            path=workspace.root,
-            hint="Go to the root or name it with --root; 'catmem init' makes one.",
-        )
-
-
 def record(workspace: Workspace, line: Line) -> None:
     """Count an operation, and add its line to the log.
 
@@ -37,7 +26,7 @@ def record(workspace: Workspace, line: Line) -> None:
     is nothing to write to either, gets no log.
     """
     logged = True
-    if workspace.config.path is not None or workspace.config.profiles_dir.is_dir():
+    if is_root(workspace.config):
         try:
             audit_log(workspace).append(line)
         except OSError as error:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.service.auditing.bypass import current_bypass
 from catmem.service.auditing.reading import EVERYTHING, read_audit
-from catmem.service.auditing.recording import refuse_no_root
 from catmem.service.history import all_entities
+from catmem.service.no_root import refuse_no_root
 from catmem.service.rollout import SOFT, enforces, place_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Report:
 
 def rollout_state(workspace: Workspace) -> State:
     """How the rollout of a root stands. Raises ``ConfigError``."""
-    refuse_no_root(workspace)
+    refuse_no_root(workspace.config)
     rollout = workspace.config.rollout
     entities = {entity: enforces(rollout, entity) for entity in all_entities(workspace)}
     return State(rollout.mode, rollout.canary, current_bypass(workspace), entities)

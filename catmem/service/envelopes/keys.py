@@ -23,6 +23,7 @@ from catmem.policy.config import expand_user, is_name
 from catmem.policy.schema import shown, suggestion
 from catmem.service.envelopes.reading import PERSON
 from catmem.service.envelopes.roles import agents_of
+from catmem.service.no_root import refuse_no_root
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -98,7 +99,11 @@ def list_keys(config: Config) -> list[Key]:
 
 
 def all_keys(config: Config) -> list[Key]:
-    """The keys of all agents, by agent, the one that signs at the end; those of the environment too."""
+    """The keys of all agents, by agent, the one that signs at the end; those of the environment too.
+
+    Raises ``ConfigError`` (``no_root``) where no root is, and as ``keys_of`` does.
+    """
+    refuse_no_root(config)
     agents = sorted({*agents_of(config), PERSON, *(key.agent for key in list_keys(config))})
     return [key for agent in agents for key in keys_of(config, agent, agents)]
 
@@ -125,9 +130,10 @@ def signing_key(config: Config, agent: str, known: Collection[str]) -> Key | Non
 def new_key(config: Config, agent: str) -> Key:
     """Make another key for an agent, which signs from now on; older ones still verify.
 
-    Raises ``UnknownNameError``, ``ConfigError`` (``bad_name``, ``keys_inside``, ``unsafe_key``) and ``UnreadableError``
-    (``not_writable``).
+    Raises ``UnknownNameError``, ``ConfigError`` (``no_root``, ``bad_name``, ``keys_inside``, ``unsafe_key``) and
+    ``UnreadableError`` (``not_writable``).
     """
+    refuse_no_root(config)
     refuse_bad_agent(agent)
     agents = [*agents_of(config), PERSON]
     if agent not in agents:
@@ -155,8 +161,9 @@ def remove_keys(config: Config, agent: str, key_id: str | None = None, *, every:
     """Take away a key of an agent, all of them with ``every``, or the only one. What it signed verifies no more.
 
     Raises ``UnknownNameError`` (``unknown_key``) where there is none, and ``ConfigError`` (``which_key``) where there
-    are several and none is named.
+    are several and none is named, or (``no_root``) where no root is.
     """
+    refuse_no_root(config)
     refuse_bad_agent(agent)
     there = [key for key in list_keys(config) if key.agent == agent]
     meant = [key for key in there if key_id in {None, key.key_id}]

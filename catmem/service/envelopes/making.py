@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from catmem.digest import canonical_json
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
 
 
+class Made(NamedTuple):
+    """An envelope, and the revision as which the history took in first what the file held (``None``: it had it)."""
+
+    envelope: Envelope
+    adopted: str | None
+
+
 def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     workspace: Workspace,
     entity: str,
@@ -34,15 +41,20 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     op_id: str | None = None,
     alert: bool = False,
     signed: bool | None = None,
-) -> Envelope:
-    """Make an envelope; see ``Workspace.envelope``."""
+) -> Made:
+    """Make an envelope; see ``Workspace.envelope``.
+
+    It names the revision that it is made on, which no digest can stand for. So a text that no history has yet becomes
+    a revision here.
+    """
     name = agent or PERSON
     agents = agents_of(workspace.config)
     if name != PERSON and name not in agents:
         raise UnknownNameError(f"there is no agent {shown(name)}", hint=suggestion(name, agents, "agents"))
     profile = None if name == PERSON else workspace.profile(agents[name])
+    adopted = None
     if prev is None:
-        prev = newest(workspace, entity)
+        prev, adopted = newest(workspace, entity)
     plain = _plain(content)
     envelope = Envelope(
         entity_id=entity,
@@ -64,16 +76,17 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
             raise UnknownNameError(
                 f"{name} has no key here", code="unknown_key", hint=f"catmem key new {name} makes one."
             )
-    return read_envelope(envelope.to_dict())  # what is handed out fits
+    return Made(read_envelope(envelope.to_dict()), adopted)  # what is handed out fits
 
 
-def newest(workspace: Workspace, entity: str) -> str:
-    """The revision of what is there now; a text that no history has yet is taken in first, so that it has one."""
+def newest(workspace: Workspace, entity: str) -> tuple[str, str | None]:
+    """The revision of what is there now, and the same again if it was taken in for that: no history had it yet."""
     now = workspace.store.read(entity)
-    if now.revision is None:
+    adopts = now.revision is None
+    if adopts:
         change = Change(op="adopt", agent=PERSON)
         now = gate.commit(workspace, entity, None, lambda current: current.data, change)
-    return now.revision or "0"
+    return now.revision or "0", now.revision if adopts else None
 
 
 def _plain(content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]]) -> Any:  # noqa: ANN401 - JSON

@@ -135,7 +135,7 @@ def _adopted(workspace: Workspace, entity: str, base: Base, op_id: object) -> st
     store = workspace.store
     now = store.read(entity)
     if base.fits is not None and base.fits(now):
-        prev = newest(workspace, entity)
+        prev, _ = newest(workspace, entity)
         if store.read(entity, prev).digest == now.digest:
             return prev
     head = store.head(entity)

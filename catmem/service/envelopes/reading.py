@@ -33,6 +33,7 @@ _DEEPEST = 16
 _HALF = re.compile("[\ud800-\udfff]")
 _SECONDS = re.compile(r"(.{19})(\.[0-9]+)?Z")
 _HINT = "Nothing was written. docs/envelopes.md lists the fields; catmem envelope makes an envelope that fits."
+_ONE_VALUE = "Give one JSON value in UTF-8."
 
 
 def read_envelope(given: Mapping[str, Any] | str | bytes) -> Envelope:
@@ -46,7 +47,7 @@ def envelope_of(fields: Mapping[str, Any]) -> Envelope:
     if faults:
         # What is wrong with prev_rev is wrong with parents, too, which repeat it.
         fault, more = min(faults, key=lambda each: each.key[:1] == ("parents",)), len(faults) - 1
-        rest = f" (and {more} more)" if more else ""
+        rest = f" (and {more} more fault{'' if more == 1 else 's'})" if more else ""
         raise _fault(fault.key, fault.message + rest, fault.hint)
     _check_role(fields)
     _check_numbers(fields)
@@ -74,12 +75,12 @@ def fields_of(given: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
 
 def json_of(text: str) -> Any:  # noqa: ANN401 - any JSON value
     """The value that a JSON text is. Raises ``EnvelopeError`` (``schema``), also for a key that is given twice."""
+    if not text.strip():
+        raise EnvelopeError("it is empty", hint=_ONE_VALUE)
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
     except json.JSONDecodeError as error:
-        raise EnvelopeError(
-            f"not JSON: {error.msg}", line=error.lineno, column=error.colno, hint="Give one JSON value in UTF-8."
-        ) from None
+        raise EnvelopeError(f"not JSON: {error.msg}", line=error.lineno, column=error.colno, hint=_ONE_VALUE) from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, and what is nested without end
         raise EnvelopeError("not JSON that can be read: too deep, or a number too long", hint=_HINT) from error
 
@@ -164,7 +165,7 @@ def _check_role(fields: Mapping[str, Any]) -> None:
         raise _fault(("role_id",), "a person has no role", "Leave role_id and role_hash out.")
     if not by_person and "role_id" not in fields:
         raise _fault(
-            (), "the keys role_id, role_hash are missing", "Add them: 'catmem role-hash NAME' prints the digest."
+            (), "the keys role_id and role_hash are missing", "Add them: 'catmem role-hash NAME' prints the digest."
         )
 
 

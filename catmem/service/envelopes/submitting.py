@@ -46,10 +46,11 @@ from catmem.service.writing.beforehand import check_beforehand
 from catmem.service.writing.budget import Usage, size_of
 from catmem.service.writing.expected import hide_digests
 from catmem.service.writing.legible import legible
+from catmem.service.writing.operation import asked_by
 from catmem.service.writing.planning import Plan, plan_operations
 from catmem.service.writing.remarks import on_adoption, on_branch
 from catmem.service.writing.seen import Base
-from catmem.service.writing.writer import Written
+from catmem.service.writing.writer import Written, first_answer
 from catmem.store.contract import EXTERNAL, Change, Current, stale
 from catmem.store.envelope import Envelope
 
@@ -91,6 +92,7 @@ def submit(
         envelope = envelope_of(fields)
         operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
         check_sender(envelope, sender)
+        trying.op = asked_by(operations)
         check_signature(workspace, envelope, trying)
         check_time(workspace, envelope, trying)
         actor = checked_role(workspace, envelope, trying, sender)
@@ -152,7 +154,9 @@ class Submission:
         except RefusedError as error:
             self._tell(error)
             raise
-        return self._written(self.plan, snapshot) if self.plan is not None else self._first_answer(snapshot)
+        if self.plan is not None:
+            return self._written(self.plan, snapshot)
+        return first_answer(self.workspace.store, self.workspace.parse, self.terms, snapshot)
 
     def update(self, current: Current) -> bytes:
         """The new bytes. What is forbidden is told before the alert, and what is wrong with the content after it."""
@@ -221,7 +225,12 @@ class Submission:
     # --- refusals --------------------------------------------------------------------------------------------------
 
     def _refuse_second_of_the_head(self) -> None:
-        """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first."""
+        """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first.
+
+        In branch mode it becomes a branch, as any other write on an old view does.
+        """
+        if self.workspace.config.on_stale == "branch":
+            return
         envelope = self.envelope
         head = self.workspace.store.head(envelope.entity_id)
         if head is None or head.agent != envelope.agent_id or head.op_id == envelope.op_id:
@@ -233,7 +242,7 @@ class Submission:
                 f"{envelope.agent_id} wrote revision {head.revision} itself, with other content",
                 expected=str(envelope.prev_rev),
                 found=head.revision,
-                hint=_AGAIN,
+                hint=f"{_AGAIN} With on_stale: branch in catmem.yaml such writes are kept as branches.",
             )
             self._tell(error)
             raise error
@@ -305,32 +314,5 @@ class Submission:
             warnings=plan.warnings,
             adopted=snapshot.adopted,
             bounded=not self.terms.rights.unbounded,
-            branch=snapshot.branch,
-        )
-
-    def _first_answer(self, snapshot: Snapshot) -> Written:
-        """The answer to a retry: what the first envelope with this ``op_id`` did, from its record."""
-        entity, store, parse = self.terms.entity, self.workspace.store, self.workspace.parse
-        record = next((each for each in store.log(entity) if each.revision == snapshot.revision), None)
-        parent = record.parents[0] if record and record.parents else "0"
-        after = legible(parse, entity, snapshot.data)
-        before = legible(parse, entity, store.read(entity, parent).data)
-        found = []
-        for action in () if record is None else record.note.get("actions", ()):
-            entries = (before if action["action"] == "remove" else after).entries
-            same = (e for e in entries if (e.category, e.id) == (action["category"], action["id"]))
-            found += [entry for entry in [next(same, None)] if entry is not None]
-        return Written(
-            entity=entity,
-            revision=snapshot.revision,
-            digest=snapshot.digest,
-            changed=True,
-            before=before.text,
-            after=after.text,
-            entries=tuple(found),
-            usage=Usage(size_of(after.text), self.terms.limit),
-            notes=("this was done before, under the same op_id",),
-            bounded=not self.terms.rights.unbounded,
-            repeated=True,
             branch=snapshot.branch,
         )

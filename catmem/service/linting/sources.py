@@ -64,6 +64,8 @@ class Root:
         self.schemas: dict[str, object] = {}
         self.yaml: dict[str, LintedYaml] = {}
         self._owners: dict[str, tuple[Profile, Target]] = {}
+        self._unread: set[str] = set()
+        """Where memory files of profiles would be, if they were not in a database."""
         self._with_copies: set[Path] = set()
         path = config.root / CONFIG_NAME
         if os.path.lexists(path):
@@ -117,7 +119,8 @@ class Root:
         found = {name: self._yaml_source(name) for name in self.yaml}
         for path in self._below(self.config.root):
             source = self.memory(path)
-            found[source.name] = source
+            if os.path.join(self.real, source.name) not in self._unread:  # noqa: PTH118 - text in, text out
+                found[source.name] = source
         for real in self._owners:
             if os.path.lexists(real):
                 source = self.memory(Path(real))
@@ -211,8 +214,11 @@ class Root:
             folder = memory_dir(profile, self.config)
         except CatmemError as error:
             return profile, error
-        for target, file in FILE_NAMES.items() if keeps_files(self.config) else ():
-            self._owners[os.fspath(folder / file)] = (profile, _target(target))
+        for target, file in FILE_NAMES.items():
+            if keeps_files(self.config):
+                self._owners[os.fspath(folder / file)] = (profile, _target(target))
+            else:
+                self._unread.add(os.fspath(folder / file))
         return profile, None
 
     def with_copies(self) -> set[Path]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from catmem.errors import CatmemError
 from catmem.policy.lint.linted import StoreFault
 from catmem.service.stores import FILE_NAMES, keeps_files, open_store
+from catmem.service.unread import look_over
 from catmem.store.files.backups import backups
 from catmem.store.files.folder import SIDECAR, Folder, Place
 from catmem.store.files.system import System
@@ -38,14 +39,15 @@ def _in_stores(root: Root, as_of: date) -> Iterator[StoreFault]:
         return
     try:
         with closing(open_store(root.config, root.profiles.__getitem__, used)) as store:
-            found = store.verify()
+            found = look_over(root.config, root.profiles, store)
             branches = [(entity, branch) for entity in store.entities() for branch in store.branches(entity)[1:]]
     except CatmemError as error:
         yield _of(root, error)
         return
     for fault in found:
         # What a database calls its own is no path.
-        place = root.name(fault.path) if fault.path and keeps_files(root.config) else fault.path or ""
+        is_path = fault.path and (keeps_files(root.config) or os.path.isabs(fault.path))  # noqa: PTH117 - a text
+        place = root.name(fault.path or "") if is_path else fault.path or ""
         yield StoreFault(fault.code, place, fault.message, fault.hint)
     for entity, branch in branches:
         yield _of_branch(root, entity, branch, as_of)

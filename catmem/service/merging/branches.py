@@ -61,7 +61,8 @@ class Branch:
 def branches(workspace: Workspace, entity: str | None = None) -> list[Branch]:
     """The branches of an entity, or of all, that nothing follows; of each entity the newest first.
 
-    They are for a person: what they say is not cut to what a profile sees. Raises ``UnknownNameError``.
+    They are for a person: what they say is not cut to what a profile sees. Raises ``UnknownNameError``, and
+    ``ConfigError`` where no root is.
     """
     names = all_entities(workspace) if entity is None else [entity_of(workspace, entity)]
     return [branch for name in names for branch in _of_entity(workspace, name)]

@@ -136,7 +136,7 @@ class _Planner:
                 )
             past.record(name)
             if name in past.bases(past.head, name):
-                notes.append(f"{name} is merged already")
+                notes.append(_done_before(past, name))
             else:
                 chosen.append(name)
         return tuple(chosen), tuple(notes)
@@ -278,14 +278,32 @@ def _undecided(plan: MergePlan) -> MergeConflictError:
     said = "1 entry was" if count == 1 else f"{count:,} entries were"
     open_ones = {found.branch for found in plan.conflicts}
     free = [name for name in plan.merged if name not in open_ones]
+    in_turn = " Ours is the file, for a later branch with those before it." if len(plan.merged) > 1 else ""
     alone = f" Without conflicts: {', '.join(free)}; to merge no other, name it." if free else ""
     return MergeConflictError(
         f"{said} changed on both sides: in {plan.entity}, and in {', '.join(plan.merged)}",
         [found.to_dict() for found in plan.conflicts],
         found=plan.head,
         hint="Nothing was written. Say who wins (--precedence AGENT,AGENT, --ours for the file, --theirs for the "
-        f"branch), keep both (--keep-both), or decide one by one (--interactive).{alone}",
+        f"branch), keep both (--keep-both), or decide one by one (--interactive).{in_turn}{alone}",
     )
+
+
+def _done_before(past: Past, name: str) -> str:
+    """What became of a branch that leads to the head already: merged or dropped, itself or with one that grew on it."""
+    line = {name}
+    for revision in reversed(list(past.log())):
+        leading = line.intersection(revision.parents)
+        if leading and not revision.is_branch:
+            beside = "" if name in leading else f", with {', '.join(sorted(leading))}"
+            if leading.intersection(revision.note.get("dropped", ())):
+                seen = next(iter(past.record(name).parents), "0")
+                kept = f"what it says is in the history (catmem diff {past.entity} {seen} {name})"
+                return f"{name} was dropped in revision {revision.revision}{beside}; {kept}"
+            return f"{name} was merged already, in revision {revision.revision}{beside}"
+        if leading:
+            line.add(revision.revision)
+    return f"{name} was merged already"
 
 
 def _taken(answer: Answer) -> str:

@@ -7,7 +7,7 @@ hostile; every answer is JSON-ready data, and holds nothing of a category that t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
 from catmem.policy.access import visible
@@ -21,6 +21,7 @@ from catmem.service.tool.answers import MOST_ENTRIES, Sight, may_fit, shown_entr
 from catmem.service.tool.arguments import Call, read_arguments
 from catmem.service.writing.budget import Usage, limit_of, size_of
 from catmem.service.writing.expected import is_digest
+from catmem.service.writing.operation import Action, asked_by
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def memory_tool(
     call: Call | None = None
     try:
         entity, writes = f"{profile}/{_target_of(arguments)}", not _only_reads(arguments)
-        with gate.checks(workspace, entity, op="put", agent=profile, recorded=writes):
+        with gate.checks(workspace, entity, op=_op_of(arguments), agent=profile, recorded=writes):
             call = read_arguments(arguments)
         if call.query is not None:
             return door.searched(call, call.query)
@@ -148,7 +149,8 @@ class _Door:
     def written(self, call: Call) -> dict[str, Any]:
         """What a write did."""
         if call.expected is not None and is_digest(call.expected):
-            with gate.checks(self.workspace, f"{self.profile}/{call.target}", op="put", agent=self.profile):
+            entity, op = f"{self.profile}/{call.target}", asked_by(call.operations)
+            with gate.checks(self.workspace, entity, op=op, agent=self.profile):
                 self._refuse_digest()
         expected = call.expected or self.session.seen.get(call.target)
         done = self.workspace.write(
@@ -250,6 +252,12 @@ def _target_of(arguments: object) -> str:
 def _only_reads(arguments: object) -> bool:
     """Whether a call, be it right or wrong, asks for nothing to be written."""
     return isinstance(arguments, dict) and arguments.get("action") in {"list", "search"}
+
+
+def _op_of(arguments: object) -> str:
+    """What the audit log calls a call that is refused for its arguments: its action, if there is such a one."""
+    action = arguments.get("action") if isinstance(arguments, dict) else None
+    return action if isinstance(action, str) and action in {*get_args(Action), "seed"} else "put"
 
 
 def _counted(count: int, total: int, offset: int) -> str:

@@ -108,6 +108,12 @@ def op_of(operations: Sequence[Operation]) -> Literal["put", "verify"]:
     return "verify" if operations and all(each.action == "verify" for each in operations) else "put"
 
 
+def asked_by(operations: Sequence[Operation]) -> str:
+    """What the audit log calls a write of these operations: the one action that all of them are, else ``put``."""
+    asked = {each.action for each in operations}
+    return asked.pop() if len(asked) == 1 and asked <= set(get_args(Action)) else "put"
+
+
 def request_digest(operations: Sequence[Operation], actor: str | None, target: str) -> str:
     """The digest of what is asked: a retry has the same one."""
     return content_digest([[operation.to_dict() for operation in operations], actor, target])

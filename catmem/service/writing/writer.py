@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from catmem.digest import bytes_digest
@@ -121,6 +121,8 @@ class Writer:
     on_stale: OnStale = "refuse"
     _plan: Plan | None = None
     _before: str = ""
+    _data: bytes | None = None
+    """The bytes of the plan."""
 
     def write(self, given: str | int | None = None, op_id: str | None = None) -> Written:
         """Commit the operations as one revision; ``given`` is what the caller expects."""
@@ -148,7 +150,7 @@ class Writer:
         with self._discreetly():
             snapshot = self.commit(expected, update, change)
         if self._plan is None:
-            return self._first_answer(snapshot)
+            return first_answer(self.store, self.parse, self.terms, snapshot)
         return self._written(self._plan, snapshot)
 
     def try_out(self, given: str | int | None = None) -> Written:
@@ -240,7 +242,7 @@ class Writer:
         self._before, self._plan = document.text, plan
         if plan.document is document:
             return current.data
-        data = plan.document.to_bytes()
+        self._data = data = plan.document.to_bytes()
         self.remember(data, plan.document)
         return data
 
@@ -252,7 +254,7 @@ class Writer:
 
     def _written(self, plan: Plan, now: Snapshot) -> Written:
         # Whoever wrote at the very moment of the commit may have been merged in, so the plan need not be all of it.
-        after = now.data.decode(errors="replace")
+        after = plan.document.text if now.data is self._data else now.data.decode(errors="replace")
         changed = after != self._before
         branch = now.branch and changed
         return Written(
@@ -276,30 +278,29 @@ class Writer:
         notes = [on_adoption(now.adopted)] if now.adopted else []
         return [*notes, on_branch(self.terms.entity, now.revision)] if branch else notes
 
-    def _first_answer(self, snapshot: Snapshot) -> Written:
-        """The answer to a retry: what the first call with this ``op_id`` did, from its record."""
-        entity = self.terms.entity
-        record = next((each for each in self.store.log(entity) if each.revision == snapshot.revision), None)
-        parent = record.parents[0] if record and record.parents else "0"
-        document = legible(self.parse, self.terms.entity, snapshot.data)
-        before = legible(self.parse, self.terms.entity, self.store.read(entity, parent).data)
-        return Written(
-            entity=entity,
-            revision=snapshot.revision,
-            digest=snapshot.digest,
-            changed=True,
-            before=before.text,
-            after=document.text,
-            entries=tuple(_recorded(record, before, document)) if record else (),
-            usage=Usage(size_of(document.text), self.terms.limit),
-            notes=(
-                "this was done before, under the same op_id",
-                *self._about_file(replace(snapshot, adopted=None), branch=snapshot.branch),
-            ),
-            bounded=not self.terms.rights.unbounded,
-            repeated=True,
-            branch=snapshot.branch,
-        )
+
+def first_answer(store: Store, parse: Callable[[bytes], Document], terms: Terms, snapshot: Snapshot) -> Written:
+    """The answer to a retry: what the first write with this ``op_id`` did, from its record."""
+    entity = terms.entity
+    record = next((each for each in store.log(entity) if each.revision == snapshot.revision), None)
+    parent = record.parents[0] if record and record.parents else "0"
+    after = legible(parse, entity, snapshot.data)
+    before = legible(parse, entity, store.read(entity, parent).data)
+    beside = (on_branch(entity, snapshot.revision),) if snapshot.branch else ()
+    return Written(
+        entity=entity,
+        revision=snapshot.revision,
+        digest=snapshot.digest,
+        changed=True,
+        before=before.text,
+        after=after.text,
+        entries=tuple(_recorded(record, before, after)) if record else (),
+        usage=Usage(size_of(after.text), terms.limit),
+        notes=("this was done before, under the same op_id", *beside),
+        bounded=not terms.rights.unbounded,
+        repeated=True,
+        branch=snapshot.branch,
+    )
 
 
 def _recorded(record: Revision, before: Document, after: Document) -> list[Entry]:

@@ -23,7 +23,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from catmem.errors import BusyError
+from catmem.errors import BusyError, DamagedError
+from catmem.store import lasting
 from catmem.store.files.faults import in_doubt, not_a_file, store_error
 from catmem.store.files.journal import Journal
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from catmem.store.files.system import Features, System
 
-SIDECAR = ".catmem"
+SIDECAR = lasting.SIDECAR
 HERMES_FOLDER = "memories"
 """What Hermes Agent calls the folder of its memory files."""
 
@@ -119,13 +120,12 @@ class Folder:
             for part in _PARTS:
                 there = _folder_in(system, part, side, mode=None)
                 if there is None and create and part == "journal":
-                    # A repair that was stopped has the next one ready; else the mark belongs to a journal that is gone.
+                    # The mark belongs to a journal that is gone; a repair that was stopped has the next one ready.
+                    with suppress(FileNotFoundError):
+                        system.unlink("published", folder=side)
                     with suppress(FileNotFoundError):
                         system.rename(_NEXT_JOURNAL, part, old_folder=side, new_folder=side)
                         there = _folder_in(system, part, side, mode=None)
-                    if there is None:
-                        with suppress(FileNotFoundError):
-                            system.unlink("published", folder=side)
                 if there is None and create:
                     there = _folder_in(system, part, side, mode=0o700)
                     made = True
@@ -187,6 +187,9 @@ class Folder:
         self.system.rename("gen", f"{aside}-gen", old_folder=side, new_folder=side)
         self.system.make_folder("gen", 0o700, folder=side)
         self.system.rename("journal", aside, old_folder=side, new_folder=side)
+        # Before the new one is there: beside it the old mark would say that records are gone.
+        with suppress(FileNotFoundError):
+            self.system.unlink("published", folder=side)
         self.system.rename(_NEXT_JOURNAL, "journal", old_folder=side, new_folder=side)
         self.mark_published(last.sequence if last else 0)
         self.sync(side)
@@ -299,9 +302,28 @@ class Folder:
             return False
 
     def lost_records(self) -> int:
-        """How many records are gone from the journal's end: the mark says that the file of a later one was in place."""
+        """How many records are gone from the journal's end: the mark says that the file of a later one was in place.
+
+        Somebody was told that those were written; a line cut short behind them is a write that nobody was told of.
+        """
         last = self.writable_journal.last
         return max(0, self.published() - (last.sequence if last else 0))
+
+    def read_to_write(self) -> None:
+        """Read the journal up to its end, and cut off a write that was stopped there; for whoever has the lock.
+
+        Raises ``DamagedError`` where the end is gone that somebody was told of: only a repair goes on behind that.
+        """
+        journal = self.writable_journal
+        journal.refresh()
+        if lost := self.lost_records():
+            raise DamagedError(
+                f"{acknowledged(lost)} gone from the end of the journal",
+                path=self.path / SIDECAR / "journal",
+                hint="Nothing was written, and the files are as they are. 'catmem fsck' says more; "
+                "'catmem fsck --repair' keeps what is left of that end aside, and goes on from the files.",
+            )
+        journal.cut_tail()
 
     # --- the publish mark ---------------------------------------------------------------------------------------
 
@@ -324,6 +346,11 @@ class Folder:
         finally:
             self.system.close(descriptor)
         return int(said) if said.isdigit() else 0
+
+
+def acknowledged(lost: int) -> str:
+    """So many records that are lost, as the subject of a sentence."""
+    return f"{lost:,} acknowledged record{' is' if lost == 1 else 's are'}"
 
 
 def _walk(system: System, place: Place, *, create: bool) -> int | None:

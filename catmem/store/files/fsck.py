@@ -18,12 +18,12 @@ from catmem.store.contract import EXTERNAL, Fault
 from catmem.store.files.bringing import is_half_brought
 from catmem.store.files.faults import store_error
 from catmem.store.files.file_time import file_time_note
-from catmem.store.files.folder import SIDECAR, Folder, Place
+from catmem.store.files.folder import SIDECAR, Folder, Place, acknowledged
 from catmem.store.files.journal_bring import Brought, taken_over
 from catmem.store.files.outside import Outside
 from catmem.store.files.readable import Readable
 from catmem.store.files.records import Draft
-from catmem.store.files.recovery import recover
+from catmem.store.files.recovery import bridge, recover
 from catmem.store.files.retired import named_digest
 from catmem.store.files.whole import read_file
 from catmem.text import DEFAULT_LIMITS
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from catmem.store.files.system import System
 
 _LOCK_TIMEOUT = 10.0
+_GOES_ON = (
+    "The files are as they are, and nothing is written. 'catmem fsck --repair' keeps what is left of that end aside, "
+    "and goes on from the files, under new numbers."
+)
 _WRITES = "The next write sees to it, and so does 'catmem fsck --repair'."
 
 
@@ -95,20 +99,19 @@ def _without_journal(folder: Folder) -> list[Fault]:
 
 def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -> Iterator[Fault]:
     found = journal.verify()
-    yield from found
     try:
         journal.refresh()
+        lost = folder.lost_records()
     except DamagedError:
         if not found:
             raise
+        yield from found
         return  # said already, at its place
-    if lost := folder.lost_records():
-        yield Fault(
-            "lost_records",
-            f"{lost} records are gone from the end of the journal, which were acknowledged",
-            str(folder.path / SIDECAR / "journal"),
-            "The files are as they are, and the next write takes them into the history again, under new numbers.",
-        )
+    yield from (each._replace(hint=_GOES_ON) if lost and each.code == "journal_tail" else each for each in found)
+    if lost:
+        message = f"{acknowledged(lost)} gone from the end of the journal"
+        yield Fault("lost_records", message, str(folder.path / SIDECAR / "journal"), _GOES_ON, repairable=True)
+        return
     last = journal.last_write
     if last is not None and last.publishes and last.sequence > folder.published():
         yield Fault(
@@ -220,6 +223,11 @@ def _with_a_good_journal(folder: Folder, done: list[str]) -> None:
     except DamagedError as error:
         damage = [_of_error(error)]
     if not damage:
+        if lost := folder.lost_records():
+            bridge(folder, lost)
+            done.append(
+                f"{acknowledged(lost)} gone from the history of {folder.path}, which goes on from the files as they are"
+            )
         return
     stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     aside = f"damaged-{stamp}-{folder.system.token()[:8]}"

@@ -4,9 +4,9 @@ The journal is a row of segments, files named by the sequence of their first rec
 others never change, except by ``erase``. Each begins with a checkpoint that holds every file whole, so the newest alone
 says what is there now, however long the journal is.
 
-Whoever writes (``append``, ``bring``, ``refresh`` with ``repair``, ``flush``, ``compact``, ``erase``) holds the lock of
-the folder and has called ``refresh`` since taking it. Reading needs no lock. A ``Journal`` is not for several threads
-at once.
+Whoever writes (``append``, ``bring``, ``refresh`` with ``repair``, ``cut_tail``, ``flush``, ``compact``, ``erase``)
+holds the lock of the folder and has called ``refresh`` since taking it. Reading needs no lock. A ``Journal`` is not for
+several threads at once.
 
 Methods raise ``OSError`` as the system does, and ``DamagedError`` for what is not as it was written.
 """
@@ -133,7 +133,12 @@ class Journal:
         ``DamagedError``.
         """
         self._tip.refresh()
-        if repair and self._tip.segment is not None and self._tip.segment.torn:
+        if repair:
+            self.cut_tail()
+
+    def cut_tail(self) -> None:
+        """Cut off the broken line at the end that ``refresh`` found, if any; see there."""
+        if self._tip.segment is not None and self._tip.segment.torn:
             with self._writing():
                 self._tip.cut_tail()
 

@@ -2,7 +2,8 @@
 
 Codes: ``journal_damaged`` (a segment is not what was written: its bytes, its chain or the contents), ``journal_tail``
 (the last line is cut short), ``journal_gap`` (a segment is missing), ``journal_chain`` (a segment does not follow from
-the one before), ``journal_order`` (revisions that do not count up); and for information ``journal_leftover`` and
+the one before), ``journal_order`` (revisions that do not count up); and for information ``records_lost`` (a repair went
+on behind records that were gone), ``journal_leftover`` and
 ``journal_stranger``. Of each segment the first fault is told: what comes after it may well follow from it.
 """
 
@@ -29,14 +30,18 @@ def verify(folder: Folder) -> list[Fault]:
     faults: list[Fault] = []
     before: Segment | None = None
     names = folder.names()
+    bridges: set[int] = set()
     for name in names:
         segment, found = _look_at(folder, name, last=name == names[-1])
         if segment is not None and not found:
             found = list(_against(before, segment, first=name == names[0]))
         faults += found
+        for record in () if segment is None else [step.record for step in segment.steps if _lost(step.record)]:
+            faults.append(_of_loss(record, str(folder.path(name))))
+            bridges.add(record.sequence)
         # After a fault nobody can say what the next segment should begin with.
         before = None if any(fault.damage for fault in found) else segment
-    return [*faults, *_others(folder)]
+    return [*faults, *_others(folder, bridges)]
 
 
 def _look_at(folder: Folder, name: str, *, last: bool) -> tuple[Segment | None, list[Fault]]:
@@ -116,11 +121,33 @@ def _state(record: Record | None) -> tuple[int, str, str] | None:
     return None if record is None else (record.sequence, record.revision, record.origin)
 
 
-def _others(folder: Folder) -> Iterator[Fault]:
+def _of_loss(record: Record, path: str) -> Fault:
+    """What a repair found gone, as the record tells with which the history goes on."""
+    lost, parent = _lost(record), record.parents[0] if record.parents else "0"
+    message = (
+        f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} gone before record {record.sequence}; "
+        f"{record.file} goes on from revision {parent} with revision {record.revision}"
+    )
+    hint = "What was in between cannot be shown or restored. This stays told as long as the journal has that record."
+    return Fault("records_lost", message, path, hint, damage=False)
+
+
+def _others(folder: Folder, bridges: set[int]) -> Iterator[Fault]:
+    """Names that are no segments. ``bridges`` are the records in whose place others stood that were lost."""
     for name in folder.leftovers():
-        message = "what a write left that was cut short; it holds nothing that was acknowledged"
-        hint = "It may be removed. 'catmem purge' removes it too."
+        if _tail_of(name) in bridges:
+            message = "what is left of records that were lost, in no form that catmem can read"
+            hint = "Keep it for as long as somebody may want to look into it. 'catmem purge' removes it."
+        else:
+            message = "what a write left that was cut short; it holds nothing that was acknowledged"
+            hint = "It may be removed. 'catmem purge' removes it too."
         yield Fault("journal_leftover", message, str(folder.path(name)), hint, damage=False)
     for name in folder.strangers():
         message = "something that the journal did not put here"
         yield Fault("journal_stranger", message, str(folder.path(name)), "Move it elsewhere.", damage=False)
+
+
+def _tail_of(name: str) -> int | None:
+    """The sequence of the record that a broken tail would have begun with; ``None`` for another leftover."""
+    found = name.partition(".tail-")[2].partition("-")[0]
+    return int(found) if found else None

@@ -47,7 +47,6 @@ def recover(folder: Folder, publication: Publication, merge: Merge | None) -> No
     """
     try:
         _drop_second_names(folder)
-        _bridge(folder)
         last = folder.writable_journal.last_write
         if last is not None:
             own = publication if last.file == publication.name else publication.of(last.file)
@@ -59,15 +58,12 @@ def recover(folder: Folder, publication: Publication, merge: Merge | None) -> No
         raise store_error(error, folder.path) from error
 
 
-def _bridge(folder: Folder) -> None:
+def bridge(folder: Folder, lost: int) -> None:
     """Go on behind records that are gone from the journal's end, with numbers that none of them had.
 
-    A line cut short is a write that nobody was told of, but for those that the mark says were in place: then the
-    disk, or somebody, damaged the journal. Who still knows one of those revisions must not meet another by its number.
+    For a repair: who still knows one of those revisions must not meet another by its number. The notes of the records
+    that are made here tell of the loss from then on. Raises ``OSError``.
     """
-    lost = folder.lost_records()
-    if not lost:
-        return
     journal = folder.writable_journal
     for name in journal.files():
         head = journal.head(name)

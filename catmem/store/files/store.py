@@ -217,7 +217,7 @@ class FileStore:
     def _writing(self, entity: str) -> Iterator[tuple[Folder, str]]:
         """The entity's folder, locked, with its journal read and everything unfinished finished."""
         with self._locked(self._locate(entity)) as (folder, name):
-            folder.writable_journal.refresh(repair=True)
+            folder.read_to_write()
             recover(folder, self._publish(folder, name), self._merge)
             yield folder, name
 

@@ -43,7 +43,7 @@ class Changed(NamedTuple):
 
     total: int
     first: int
-    gone: int
+    gone: Sequence[Row]
     rows: Sequence[Row]
 
 

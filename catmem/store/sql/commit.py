@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, RefusedError, StoreError
@@ -25,10 +25,11 @@ from catmem.store.memory import timestamp, unknown_revision
 from catmem.store.sql import entries, meta
 from catmem.store.sql.drift import keep_rows
 from catmem.store.sql.faults import DriverError
-from catmem.store.sql.history import Base, Past
+from catmem.store.sql.history import Base, Past, chain_start, columns_of, next_step
 from catmem.store.sql.meta import Meta
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from catmem.store.contract import Update
@@ -55,8 +56,8 @@ class Commit:
         self.folder = folder
         self.name = name
         self.past = Past(link, entity)
-        self.start = ""
-        """With what the chain of an entity begins."""
+        self.store = ""
+        """The name of the store, with which the chain of an entity begins."""
         self.meta = meta.NEVER
         self.data = b""
         """The bytes of the head."""
@@ -68,6 +69,8 @@ class Commit:
         """The copy that was made of it."""
         self.refusal: BaseException | None = None
         """What stopped the caller's own write; what others wrote is recorded nevertheless."""
+        self.distrusts = False
+        """Whether the rows are compared though nobody counted a change of them."""
         self.begun = False
         """Whether its own write was begun."""
 
@@ -82,8 +85,10 @@ class Commit:
             self._refuse_unknown(merged)
         if expected is not None and expected != "0" and not expected.startswith("sha256:"):
             self._refuse_unknown(expected)
+        if self.meta.head and not self.heads.is_checked(self.entity, self.meta.chain):
+            self.past.check(self.meta.head, chain_start(self.store, self.entity))
         self.data = self.heads.data(self.link, self.entity, self.meta)
-        if self.meta.is_drifted:
+        if self.meta.is_drifted or self.distrusts:
             self._adopt()
         try:
             return self._write(expected, update)
@@ -96,6 +101,28 @@ class Commit:
                 raise
             self.refusal = error
             return None
+
+    def take_in(self) -> str | None:
+        """Make the rows and the head one again, whatever was counted; says what was done, if anything was.
+
+        Raises ``DriftError`` if there are rows that are no entries.
+        """
+        self.meta = meta.lock(self.link, self.entity)
+        self.data = self.heads.data(self.link, self.entity, self.meta)
+        rows = entries.found_rows(self.link, self.entity)
+        if not self.meta.is_drifted and not entries.differ(rows, self.codec.rows(self.entity, self.data)):
+            return None
+        if not self.meta.sequence:
+            # Perhaps nobody's: it stays a change from outside, which the first write takes in.
+            if self.meta.is_drifted:
+                return None
+            meta.rows_were_changed(self.link, self.entity)
+            return f"{self.entity}: its rows are counted from now on"
+        self._adopt()
+        if self.adopted is None:
+            return f"{self.entity}: the rows show revision {self.meta.revision} again, of which no text had changed"
+        copy = "" if self.kept is None else f"; {self.kept} is a copy of the rows"
+        return f"{self.entity}: what somebody wrote into the rows is revision {self.adopted} now{copy}"
 
     # --- what others wrote --------------------------------------------------------------------------------------
 
@@ -240,7 +267,7 @@ class Commit:
         parents = (str(self.meta.revision),) if self.meta.revision else ()
         recorded = self._recorded(str(self.meta.revision + 1), (*parents, *change.merges), data, change)
         base = Base(self.meta.head, self.meta.depth, old) if self.meta.head else None
-        step = self.past.append(recorded, data, base, self.meta.chain or self.start)
+        step = next_step(recorded, data, base, self.meta.chain or chain_start(self.store, self.entity))
         after = Meta(
             self.meta.generation,
             self.meta.generation,
@@ -251,7 +278,8 @@ class Commit:
             recorded.digest,
             step.chain,
         )
-        self._close(after, recorded)
+        self._close(after, recorded, columns_of(step))
+        self.past.keep_tips(recorded)
         self.data = data
         self.heads.keep(recorded.digest, data)
         return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted)
@@ -269,7 +297,7 @@ class Commit:
         named = None if parent == "0" else self.past.named(parent)
         base = None if named is None else Base(named.sequence, self.past.depth(named.sequence), seen.data)
         self.begun = True
-        step = self.past.append(recorded, data, base, self.meta.chain or self.start)
+        step = self.past.append(recorded, data, base, self.meta.chain or chain_start(self.store, self.entity))
         self._close(self.meta._replace(sequence=recorded.sequence, chain=step.chain), recorded)
         return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted, branch=True)
 
@@ -282,14 +310,15 @@ class Commit:
             timestamp=timestamp(datetime.now(UTC)),
             op=change.op,
             agent=change.agent,
-            op_id=change.op_id or uuid4().hex,
+            op_id=change.op_id or os.urandom(16).hex(),
             digest=bytes_digest(data),
             size=len(data),
             note=dict(change.note) | ({"request": change.request} if change.request else {}),
         )
 
-    def _close(self, after: Meta, recorded: Revision) -> None:
-        self.meta = meta.record(self.link, self.meta, after, recorded)
+    def _close(self, after: Meta, recorded: Revision, log: Mapping[str, Any] | None = None) -> None:
+        self.meta = meta.record(self.link, self.meta, after, recorded, log)
+        self.heads.check(self.entity, after.chain)
         if recorded.agent != EXTERNAL:
             self.link.op_id = recorded.op_id
 

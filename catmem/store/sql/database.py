@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, create_engine, event, func, select
@@ -18,13 +19,17 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from catmem.errors import StoreError
+from catmem.store.lasting import SIDECAR
 from catmem.store.sql.faults import DriverError, fault_in_commit, fault_of, missing
+from catmem.store.sql.wal import log_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy import ClauseElement, Dialect, Engine
     from sqlalchemy.pool import PoolProxiedConnection
+
+    from catmem.store.sql.wal import WriteAheadLog
 
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
 """The databases that there are, each with its driver."""
@@ -55,7 +60,7 @@ class Statement:
             compiled = self._constructs[dialect.name].compile(dialect=dialect)
             order = getattr(compiled, "positiontup", None)
             own = {name: value for name, value in compiled.params.items() if value is not None}
-            known = Compiled(str(compiled), None if order is None else tuple(order), own)
+            known = Compiled(str(compiled), None if order is None else _in_order(order), own)
             self._compiled[dialect.name] = known
         return known
 
@@ -63,27 +68,39 @@ class Statement:
 class Compiled(NamedTuple):
     """A statement as text.
 
-    ``order`` is that of the parameters, where they have no names; ``own`` are values that stand in the statement.
+    ``order`` gives the values in the order of the parameters, where these have no names; ``own`` are values that stand
+    in the statement.
     """
 
     text: str
-    order: tuple[str, ...] | None
+    order: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None
     own: Mapping[str, Any]
 
     def values(self, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a tuple or a dict, as the driver wants it
         """The values as the driver takes them."""
         values = {**self.own, **given} if self.own else given
-        return values if self.order is None else tuple(values[name] for name in self.order)
+        return values if self.order is None else self.order(values)
+
+
+def _in_order(names: Sequence[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    """What picks values by their names."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda values: tuple(values[name] for name in names)
 
 
 class Link:
     """A connection, for as long as a transaction or a look. Its methods raise ``DriverError``."""
 
-    def __init__(self, borrowed: PoolProxiedConnection, dialect: Dialect) -> None:
+    def __init__(self, borrowed: PoolProxiedConnection, dialect: Dialect, tables: tuple[Any, ...] | None) -> None:
         """Only ``Database`` makes them."""
         self.borrowed = borrowed
         self.dialect = dialect
-        self.driver: Any = borrowed.driver_connection
+        self.tables = tables
+        """As what the tables were known when it was begun: see ``schema.Readiness``."""
+        driver: Any = borrowed.driver_connection
+        self.driver = driver
+        self._cursor: Any = driver.cursor()  # one for all: what a statement finds is read before the next one
         self.is_lost = False
         self.op_id: str | None = None
         """The op_id of what is about to be committed, for the message if the connection is lost then."""
@@ -103,30 +120,50 @@ class Link:
         """Run a statement that changes rows, and give their number."""
         return self._executed(statement, values, _count)  # type: ignore[no-any-return]
 
-    def run_each(self, statement: Statement, values: Sequence[Mapping[str, Any]]) -> None:
-        """Run a statement once for each set of values."""
+    def run_each(self, statement: Statement, values: Sequence[Mapping[str, Any]]) -> int:
+        """Run a statement once for each set of values, and give the number of rows that it changed in all."""
         if len(values) == 1:
-            self.run(statement, **values[0])
-        elif values:
+            return self.run(statement, **values[0])
+        if values:
             compiled = statement.on(self.dialect)
             rows = [compiled.values(each) for each in values]
-            self._told(lambda: self.driver.cursor().executemany(compiled.text, rows))
+            try:
+                self._cursor.executemany(compiled.text, rows)
+            except self.dialect.loaded_dbapi.Error as error:
+                raise self._fault(error) from error
+            return _count(self._cursor)  # type: ignore[no-any-return]
+        return 0
 
     def text(self, statement: str) -> Sequence[Sequence[Any]]:
         """Run a statement without values, and give all that it finds."""
-        return self._told(lambda: _all(self.driver.execute(statement)))  # type: ignore[no-any-return]
+        try:
+            self._cursor.execute(statement)
+            return _all(self._cursor)  # type: ignore[no-any-return]
+        except self.dialect.loaded_dbapi.Error as error:
+            raise self._fault(error) from error
+
+    def commit(self) -> None:
+        """End a transaction that was begun, so that it stays."""
+        try:
+            if self.dialect.name == "sqlite":
+                self._cursor.execute("COMMIT")
+            else:
+                self.driver.commit()
+        except self.dialect.loaded_dbapi.Error as error:
+            raise self._fault(error) from error
 
     def _executed(self, statement: Statement, values: Mapping[str, Any], answer: Callable[[Any], Any]) -> Any:  # noqa: ANN401
         compiled = statement.on(self.dialect)
-        return self._told(lambda: answer(self.driver.execute(compiled.text, compiled.values(values))))
-
-    def _told(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the driver gives
-        dialect = self.dialect
         try:
-            return work()
-        except dialect.loaded_dbapi.Error as error:
-            self.is_lost = dialect.is_disconnect(error, self.driver, None)
-            raise DriverError(error, is_lost=self.is_lost) from error
+            self._cursor.execute(compiled.text, compiled.values(values))
+            return answer(self._cursor)
+        except self.dialect.loaded_dbapi.Error as error:
+            raise self._fault(error) from error
+
+    def _fault(self, error: Exception) -> DriverError:
+        """What the driver raised, which may mean that the connection is gone."""
+        self.is_lost = self.dialect.is_disconnect(error, self.driver, None)  # type: ignore[arg-type]
+        return DriverError(error, is_lost=self.is_lost)
 
     def tell(self, news: str) -> None:
         """Tell listeners, after the commit: within it, all commits of the server would wait for each other's disk.
@@ -137,6 +174,14 @@ class Link:
             self.run(_NOTIFY, channel=CHANNEL, news=news)
         except DriverError:
             self.take_back()  # what was committed stays committed
+
+    def end(self) -> None:
+        """Leave the connection to whoever comes next, without a transaction."""
+        driver = self.driver
+        if self.is_lost:
+            return
+        if driver.in_transaction if self.dialect.name == "sqlite" else driver.pgconn.transaction_status:
+            self.take_back()
 
     def take_back(self) -> None:
         """Take back what was begun; a connection on which that fails is closed, with all that it began."""
@@ -180,10 +225,13 @@ class Database:
             or self._url.set(drivername="postgresql", username=None, password=None, query={}).render_as_string()
         )
         """Its name in messages: without user, password and options."""
+        self.tables: tuple[Any, ...] | None = None
+        """As what ``schema.Readiness`` knows the tables; ``None`` until it has looked at them."""
         self._start()
 
     def _start(self) -> None:
         self._engine: Engine | None = None
+        self._log: WriteAheadLog | None = None
         self._process = os.getpid()
         self._inode: tuple[int, int] | None = None
         self._turn = threading.RLock()
@@ -211,20 +259,22 @@ class Database:
         with self._connected() as link, self._told(link):
             link.text("BEGIN" if self.kind == "sqlite" else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield link
-            link.text("COMMIT")
+            link.commit()
 
     @contextmanager
     def writing(self) -> Iterator[Link]:
         """A transaction that is committed at the end, or taken back."""
         with self._turn_of_thread(), self._connected() as link:
+            self._refuse_lost_log(None)
             with self._told(link):
                 link.text("BEGIN IMMEDIATE" if self.kind == "sqlite" else "BEGIN")
                 yield link
             try:
-                link.text("COMMIT")
+                link.commit()
             except DriverError as error:
                 link.take_back()
                 raise fault_in_commit(error, self.name, link.op_id) from error
+            self._refuse_lost_log(link.op_id)
             if link.news is not None:
                 link.tell(link.news)
 
@@ -254,10 +304,19 @@ class Database:
     def _connected(self) -> Iterator[Link]:
         engine = self._opened()
         borrowed = self._borrowed(engine)
+        link = self._linked(borrowed, engine)
         try:
-            yield Link(borrowed, engine.dialect)
+            yield link
         finally:
+            link.end()
             borrowed.close()
+
+    def _linked(self, borrowed: PoolProxiedConnection, engine: Engine) -> Link:
+        try:
+            return Link(borrowed, engine.dialect, self.tables)
+        except engine.dialect.loaded_dbapi.Error as error:
+            borrowed.invalidate()
+            raise fault_of(DriverError(error, is_lost=True), self.name) from error
 
     def _borrowed(self, engine: Engine) -> PoolProxiedConnection:
         try:
@@ -269,6 +328,8 @@ class Database:
     def _opened(self) -> Engine:
         self._after_fork()
         with self._opening:
+            if self._log is not None and self._log.is_lost:
+                raise self._log.in_doubt(self.name, None, saved=False)
             if self._engine is not None and self._inode != self._found():
                 # The file was removed, or another put in its place: what is written to the old one is lost.
                 self._engine.dispose()
@@ -280,6 +341,13 @@ class Database:
             if self.path is not None and self._inode is None:
                 self._inode = self._found()
             return self._engine
+
+    def _refuse_lost_log(self, op_id: str | None) -> None:
+        """Raise ``StoreError`` if SQLite's log is not the one that is open; ``op_id`` is of what was committed."""
+        log = self._log
+        if log is None or log.is_in_place():
+            return
+        raise log.in_doubt(self.name, op_id, saved=log.save())
 
     def _found(self) -> tuple[int, int] | None:
         if self.path is None:
@@ -299,18 +367,23 @@ class Database:
 
     def _make(self) -> Engine:
         try:
-            if self.kind == "sqlite":
+            if self.path is not None:
+                _make_private(self.path)
                 engine = create_engine(
                     self._url.set(database=self.path),
                     connect_args={"timeout": self.timeout},
                     max_overflow=-1,
+                    pool_reset_on_return=None,  # done by `Link.end`, and only where there is something to take back
                 )
                 event.listen(engine, "connect", _set_up_sqlite)
+                self._log = log_of(self.path)
+                self._log.follow(engine)
             else:
                 engine = create_engine(
                     self._url,
                     connect_args={"connect_timeout": 10, "application_name": "catmem"},
                     max_overflow=-1,
+                    pool_reset_on_return=None,
                 )
                 event.listen(engine, "connect", partial(_set_up_postgresql, self.timeout))
         except ModuleNotFoundError as error:
@@ -340,6 +413,20 @@ def _let_go(engine: Engine, process: int) -> None:
     engine.dispose(close=process == os.getpid())
 
 
+def _make_private(path: str) -> None:
+    """Make a SQLite file that nobody else may look into, where there is none; what SQLite puts beside it is like it.
+
+    ``.catmem`` of the root is made for it too, as all that keeps something there does.
+    """
+    folder = os.path.dirname(path)  # noqa: PTH120 - text, as the driver takes it
+    # What cannot be made is for the driver to tell, which opens the file next.
+    if os.path.basename(folder) == SIDECAR:  # noqa: PTH119
+        with suppress(OSError):
+            os.mkdir(folder, 0o700)  # noqa: PTH102
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
 def _set_up_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's
     connection.isolation_level = None  # BEGIN and COMMIT are statements like any other here
     for pragma in ("journal_mode = WAL", "synchronous = FULL"):
@@ -357,6 +444,7 @@ def _set_up_postgresql(timeout: float, connection: Any, _: object) -> None:  # n
 def _bad_url() -> StoreError:
     return StoreError(
         "this is not the URL of a store",
-        code="not_available",
-        hint="Use sqlite:///PATH, or postgresql://USER@HOST/DATABASE with the password in PGPASSWORD or ~/.pgpass.",
+        code="bad_store",
+        hint="Use sqlite:///PATH (three slashes, and a fourth before a whole path), or postgresql://USER@HOST/DATABASE "
+        "with the password in PGPASSWORD or ~/.pgpass.",
     )

@@ -19,6 +19,8 @@ from catmem.store.sql.tables import AT_THE_END, ENTRIES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from sqlalchemy import Select
+
     from catmem.store.sql.codec import Changed
     from catmem.store.sql.database import Link
 
@@ -43,7 +45,8 @@ _ALL = Statement(
 )
 _PLACES = select(ENTRIES.c.id, ENTRIES.c.position).where(_OF).limit(bindparam("count")).offset(bindparam("skipped"))
 _FROM_START = Statement(_PLACES.order_by(*_IN_ORDER))
-_FROM_END = Statement(_PLACES.order_by(*(each.desc() for each in _IN_ORDER)))
+_BACKWARDS = tuple(each.desc() for each in _IN_ORDER)
+_FROM_END = Statement(_PLACES.order_by(*_BACKWARDS))
 
 _SHOWN: dict[str, Any] = {
     "category": bindparam("category"),
@@ -55,10 +58,36 @@ _SHOWN: dict[str, Any] = {
     "mark": bindparam("mark"),
 }
 _INSERT = Statement(insert(ENTRIES).values(entity=bindparam("entity"), position=bindparam("position"), **_SHOWN))
+
+
+def _nth(*order: Any) -> Select[Any]:  # noqa: ANN401 - columns
+    """The id of one row."""
+    return select(ENTRIES.c.id).where(_OF).order_by(*order).limit(1).offset(bindparam("skipped"))
+
+
 _ID = ENTRIES.c.id == bindparam("row")
-_UPDATE = Statement(update(ENTRIES).where(_ID).values(**_SHOWN))
+# What is overwritten or deleted has to be what was recorded, though nothing counted a change of it.
+_UNTOUCHED = (
+    ENTRIES.c.category == bindparam("was_category"),
+    ENTRIES.c.content == bindparam("was_content"),
+    cast(ENTRIES.c.tags, Text) == bindparam("was_tags"),
+    ENTRIES.c.created_at.is_not_distinct_from(cast(bindparam("was_created_at"), Text)),
+)
+_UPDATE = Statement(update(ENTRIES).where(_ID, *_UNTOUCHED).values(**_SHOWN))
+_AT = {
+    statement: Statement(
+        update(ENTRIES).where(ENTRIES.c.id == _nth(*order).scalar_subquery(), *_UNTOUCHED).values(**_SHOWN)
+    )
+    for statement, order in (("start", _IN_ORDER), ("end", _BACKWARDS))
+}
 _PLACE = Statement(update(ENTRIES).where(_ID).values(position=bindparam("position"), **_SHOWN))
 _DELETE = Statement(delete(ENTRIES).where(_ID))
+_DELETE_UNTOUCHED = Statement(delete(ENTRIES).where(_ID, *_UNTOUCHED))
+_NAMES = Statement(select(ENTRIES.c.entity).distinct())
+
+
+class UncountedError(Exception):
+    """A row that was to be changed is not what was recorded, and nothing counted that somebody changed it."""
 
 
 class Spot(NamedTuple):
@@ -96,28 +125,52 @@ def shown(rows: Iterable[FoundRow]) -> list[dict[str, Any]]:
 
 
 def _tags(value: object) -> object:
+    """Tags as what they say; as they stand where that does not say all, or could not be written."""
+    text = _jsonable(value)
     try:
-        return json.loads(str(_jsonable(value)))
-    except (ValueError, RecursionError):
-        return _jsonable(value)
+        said = json.loads(str(text), object_pairs_hook=_once)
+        json.dumps(said, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):  # a lone surrogate is a ValueError too
+        return text
+    return said
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name stands there twice")
+    return dict(pairs)
 
 
 def _jsonable(value: object) -> object:
     return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
 
 
+def entities(link: Link) -> list[str]:
+    """The entities that have rows."""
+    return sorted(str(each[0]) for each in link.rows(_NAMES))
+
+
 def apply(link: Link, entity: str, changed: Changed) -> None:
-    """Make the rows those of the new bytes."""
+    """Make the rows those of the new bytes.
+
+    Raises ``UncountedError`` where a row that would be overwritten or deleted is not the one that was recorded.
+    """
     if not changed.gone and not changed.rows:
         return
-    lead = 1 if changed.first else 0
-    spots = _spots(link, entity, changed.first - lead, changed.gone + lead + 1, changed.total)
+    if len(changed.gone) == len(changed.rows) == 1 and _replaced(link, entity, changed):
+        return
+    lead, gone = 1 if changed.first else 0, len(changed.gone)
+    spots = _spots(link, entity, changed.first - lead, gone + lead + 1, changed.total)
+    if len(spots) < lead + gone or not all(isinstance(spot.position, int) for spot in spots):
+        raise UncountedError
     left = spots[0].position if lead else None
-    right = spots[lead + changed.gone].position if len(spots) > lead + changed.gone else None
-    touched = spots[lead : lead + changed.gone]
-    kept = min(len(touched), len(changed.rows))
-    link.run_each(_UPDATE, [_values(row) | {"row": spot.id} for spot, row in zip(touched, changed.rows, strict=False)])
-    link.run_each(_DELETE, [{"row": spot.id} for spot in touched[kept:]])
+    right = spots[lead + gone].position if len(spots) > lead + gone else None
+    touched = spots[lead : lead + gone]
+    kept = min(gone, len(changed.rows))
+    was = [{"row": spot.id, **_was(row)} for spot, row in zip(touched, changed.gone, strict=True)]
+    now = [{**values, **_values(row)} for values, row in zip(was, changed.rows, strict=False)]
+    if link.run_each(_UPDATE, now) != kept or link.run_each(_DELETE_UNTOUCHED, was[kept:]) != gone - kept:
+        raise UncountedError
     new = changed.rows[kept:]
     if not new:
         return
@@ -126,6 +179,13 @@ def apply(link: Link, entity: str, changed: Changed) -> None:
         _insert_tight(link, entity, changed.first + kept, new)
     else:
         _insert(link, entity, zip(positions, new, strict=True))
+
+
+def _replaced(link: Link, entity: str, changed: Changed) -> bool:
+    """Change one row where it stands, without asking first which it is. Whether there was one."""
+    behind = changed.total - changed.first - 1
+    edge, skipped = ("end", behind) if behind < changed.first else ("start", changed.first)
+    return link.run(_AT[edge], entity=entity, skipped=skipped, **_was(changed.gone[0]), **_values(changed.rows[0])) == 1
 
 
 def _spots(link: Link, entity: str, first: int, count: int, total: int) -> list[Spot]:
@@ -185,7 +245,7 @@ def settle(link: Link, entity: str, there: Sequence[FoundRow], rows: Sequence[Ro
             new.append((number * GAP, row))
             continue
         position = own.position if in_order else number * GAP
-        if _differs(own, row) or position != own.position:
+        if _differs(own, row) or own.tags != row.tags or position != own.position:
             moved.append(_values(row) | {"row": own.id, "position": position})
     link.run_each(_PLACE, moved)
     _insert(link, entity, new)
@@ -217,9 +277,19 @@ def _same_json(found: object, tags: str) -> bool:
         return True
     try:
         return bool(json.loads(str(found)) == json.loads(tags))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
 def _values(row: Row) -> dict[str, Any]:
     return row._asdict()
+
+
+def _was(row: Row) -> dict[str, Any]:
+    """What a row has to say so that it may be overwritten."""
+    return {
+        "was_category": row.category,
+        "was_content": row.content,
+        "was_tags": row.tags,
+        "was_created_at": row.created_at,
+    }

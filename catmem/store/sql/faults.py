@@ -72,7 +72,12 @@ def _of_code(error: DriverError, name: str, code: int | None, state: str | None)
         hint = f"{_NOTHING} Restore the database from a backup; 'catmem fsck' says more."
         return DamagedError(f"this is no database, or a damaged one: {said}", path=name, hint=hint)
     if code == _CANNOT_OPEN:
-        return _not_available(error, name)
+        return StoreError(
+            f"the database file cannot be opened: {said}",
+            code="not_available",
+            path=name,
+            hint=f"{_NOTHING} Its folder must be there, and may be written; 'store' in catmem.yaml says the path.",
+        )
     return StoreError(f"the database says: {said}", path=name, hint=f"{_NOTHING} 'catmem fsck' looks the store over.")
 
 

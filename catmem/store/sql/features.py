@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from catmem.store.sql.database import Database, Link
 
 _LOCKS = "writers of one entity wait for each other"
+_OPEN_TO_ALL = (
+    "SELECT 1 FROM pg_catalog.pg_namespace, "
+    "pg_catalog.aclexplode(coalesce(nspacl, pg_catalog.acldefault('n', nspowner))) AS given "
+    "WHERE nspname = current_schema() AND given.grantee = 0 AND given.privilege_type = 'CREATE'"
+)
 
 
 def examine(database: Database) -> tuple[str, Sequence[Feature]]:
@@ -47,6 +52,7 @@ def _postgresql(link: Link) -> tuple[str, Sequence[Feature]]:
     version = link.text("SHOW server_version")[0][0]
     commit, syncs = (str(link.text(f"SHOW {name}")[0][0]) for name in ("synchronous_commit", "fsync"))
     safe = commit != "off" and syncs == "on"
+    open_to_all = bool(link.text(_OPEN_TO_ALL))
     return f"PostgreSQL {version}", (
         Feature(
             "synchronous",
@@ -56,5 +62,12 @@ def _postgresql(link: Link) -> tuple[str, Sequence[Feature]]:
             else f"fsync = {syncs}, synchronous_commit = {commit}: a power cut may lose acknowledged writes",
         ),
         Feature("locks", there=True, means=_LOCKS),
+        Feature(
+            "own schema",
+            not open_to_all,
+            "anybody may make tables and functions where catmem has its own: REVOKE CREATE ON SCHEMA … FROM PUBLIC"
+            if open_to_all
+            else "not everybody may make tables and functions where catmem has its own",
+        ),
         Feature("notifications", there=True, means="each commit is told to whoever listens"),
     )

@@ -26,7 +26,16 @@ class Heads:
         """None is at hand."""
         self._known: OrderedDict[str, bytes] = OrderedDict()
         self._size = 0
+        self._checked: dict[str, str] = {}
         self._lock = threading.Lock()
+
+    def is_checked(self, entity: str, chain: str) -> bool:
+        """Whether the log of an entity ends with the record that was written, or looked at, here last."""
+        return self._checked.get(entity) == chain
+
+    def check(self, entity: str, chain: str) -> None:
+        """Say that the log of an entity ends with a record that is as it was written."""
+        self._checked[entity] = chain
 
     def known(self, digest: str) -> bytes | None:
         """The bytes with this digest, if they are at hand."""

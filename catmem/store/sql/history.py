@@ -47,6 +47,11 @@ _LATEST = Statement(
 _EARLIEST = Statement(
     select(*_COLUMNS, *_STEP).where(_OF, LOG.c.sequence > bindparam("after")).order_by(LOG.c.sequence).limit(_PAGE)
 )
+_LINK = Statement(
+    select(*_COLUMNS, *_STEP)
+    .where(_OF, LOG.c.sequence >= bindparam("first"), LOG.c.sequence <= bindparam("last"))
+    .order_by(LOG.c.sequence)
+)
 _TIPS = Statement(
     select(*_COLUMNS)
     .join(BRANCHES, (BRANCHES.c.entity == LOG.c.entity) & (BRANCHES.c.sequence == LOG.c.sequence))
@@ -170,6 +175,17 @@ class Past:
         found = self.link.first(_CHAIN_OF, entity=self.entity, sequence=sequence)
         return None if found is None else str(found[0])
 
+    def check(self, sequence: int, start: str) -> None:
+        """Raise ``DamagedError`` unless a record is as it was written, and follows from the one before.
+
+        ``start`` is with what the chain of the entity begins.
+        """
+        found = self.link.rows(_LINK, entity=self.entity, first=sequence - 1, last=sequence)
+        steps = [step_of(self.entity, each) for each in found]
+        before = steps[0].chain if len(steps) > 1 else start
+        if not steps or chained(before, steps[-1]) != steps[-1].chain:
+            raise damaged(f"record {sequence} of {self.entity} is not what was recorded")
+
     def snapshot(self, revision: str) -> Snapshot:
         """A revision as it was. Raises ``UnknownRevisionError``."""
         if revision == "0":
@@ -181,19 +197,28 @@ class Past:
 
     def append(self, recorded: Revision, data: bytes, base: Base | None, chain: str) -> Step:
         """Add a revision; ``base`` is one whose bytes are at hand, ``chain`` that of the last record."""
-        made = whole(data) if base is None or base.depth >= DEPTH else change(base.data, data)
-        if base is None or isinstance(made, Whole):
-            step = Step(recorded, None, 0, made, "")
-        else:
-            step = Step(recorded, base.sequence, base.depth + 1, made, "")
-        step = step._replace(chain=chained(chain, step))
+        step = next_step(recorded, data, base, chain)
         self.link.run(_APPEND, **columns_of(step))
+        self.keep_tips(recorded)
+        return step
+
+    def keep_tips(self, recorded: Revision) -> None:
+        """Keep in mind which branches are open behind a revision."""
         for parent in recorded.parents:
             if not parent.isdecimal():
                 self.link.run(_NO_TIP, entity=self.entity, revision=parent)
         if recorded.is_branch:
             self.link.run(_NEW_TIP, entity=self.entity, revision=recorded.revision, sequence=recorded.sequence)
-        return step
+
+
+def next_step(recorded: Revision, data: bytes, base: Base | None, chain: str) -> Step:
+    """A revision as a step of the log; see ``Past.append``."""
+    made = whole(data) if base is None or base.depth >= DEPTH else change(base.data, data)
+    if base is None or isinstance(made, Whole):
+        step = Step(recorded, None, 0, made, "")
+    else:
+        step = Step(recorded, base.sequence, base.depth + 1, made, "")
+    return step._replace(chain=chained(chain, step))
 
 
 def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
@@ -290,6 +315,11 @@ def step_of(entity: str, row: Sequence[Any]) -> Step:
         raise damaged(f"record {recorded.sequence} of {entity} holds no bytes")
     made = Whole(data, recorded.size) if base is None else Splice(offset, removed, data)
     return Step(recorded, base, depth, made, chain)
+
+
+def chain_start(store: str, entity: str) -> str:
+    """With what the chain of an entity begins, so that none can be taken for another's."""
+    return bytes_digest(f"{store}\n{entity}".encode())
 
 
 def chained(before: str, step: Step) -> str:

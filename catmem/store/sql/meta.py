@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, func, insert, literal_column, select, update
 from sqlalchemy.dialects import postgresql
 
 from catmem.errors import StoreError
 from catmem.store.sql.database import GIVE_WAY, LISTENER, Statement
-from catmem.store.sql.tables import META
+from catmem.store.sql.schema import AS_THEY_ARE, refuse_changed
+from catmem.store.sql.tables import LOG, META
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sqlalchemy import ColumnElement
 
     from catmem.store.contract import Revision
@@ -22,11 +25,13 @@ _COLUMNS = (
     META.c.generation, META.c.recorded, META.c.revision, META.c.sequence, META.c.head, META.c.depth, META.c.digest,
     META.c.chain,
 )  # fmt: skip
-_LOOK = select(*_COLUMNS).where(META.c.entity == bindparam("name"))
-_READ = Statement(_LOOK)
-_LOCKED = _LOOK.with_for_update().cte("locked")
+_OF = META.c.entity == bindparam("name")
+_HERE = select(*_COLUMNS, *AS_THEY_ARE["sqlite"]).where(_OF)
+_ON_SERVER = select(*_COLUMNS, *AS_THEY_ARE["postgresql"]).where(_OF)
+_READ = Statement(_HERE, _ON_SERVER)
+_LOCKED = _ON_SERVER.with_for_update().cte("locked")
 # Once the entity is held, nobody is waited for any longer: see GIVE_WAY.
-_LOCK = Statement(_LOOK, select(_LOCKED, func.set_config("lock_timeout", GIVE_WAY, True)))  # noqa: FBT003 - SQL's own
+_LOCK = Statement(_HERE, select(_LOCKED, func.set_config("lock_timeout", GIVE_WAY, True)))  # noqa: FBT003 - SQL's own
 _ADD = Statement(
     insert(META).values(entity=bindparam("name")),
     postgresql.insert(META).values(entity=bindparam("name")).on_conflict_do_nothing(),
@@ -46,12 +51,25 @@ _SET = (
         updated_at=bindparam("now"),
     )
 )
+# Listeners share this lock, so nobody gets it alone while there is one. Two writes that try it in the same instant take
+# each other for listeners, and tell nobody: that is cheaper than to search all the locks of the server each time.
 _SOMEBODY_LISTENS: ColumnElement[bool] = literal_column(
-    "EXISTS (SELECT 1 FROM pg_catalog.pg_locks WHERE locktype = 'advisory' "  # noqa: S608 - numbers of ours
-    f"AND classid = {LISTENER[0]} AND objid = {LISTENER[1]} AND objsubid = 2)"
+    f"CASE WHEN pg_try_advisory_lock({LISTENER[0]}, {LISTENER[1]}) "
+    f"THEN NOT pg_advisory_unlock({LISTENER[0]}, {LISTENER[1]}) ELSE true END"
 )
 _RECORD = Statement(_SET, _SET.returning(_SOMEBODY_LISTENS))
+_APPEND = insert(LOG)
+# Both in one statement, so that a server is asked once.
+_APPEND_AND_RECORD = Statement(
+    _SET,
+    _SET.add_cte(_APPEND.values({column.name: bindparam(column.name) for column in LOG.c}).cte("appended")).returning(
+        _SOMEBODY_LISTENS
+    ),
+)
+_APPEND_ALONE = Statement(_APPEND)
 _SEEN = Statement(update(META).where(META.c.entity == bindparam("name")).values(recorded=META.c.generation))
+
+_CHANGED = Statement(update(META).where(META.c.entity == bindparam("name")).values(generation=META.c.generation + 1))
 
 
 class Meta(NamedTuple):
@@ -79,7 +97,7 @@ NEVER = Meta(0, 0, 0, 0, 0, 0, "", "")
 def look(link: Link, entity: str) -> Meta:
     """What is known of an entity."""
     found = link.first(_READ, name=entity)
-    return NEVER if found is None else Meta(*found)
+    return _meta(link, found)
 
 
 def look_at_all(link: Link) -> dict[str, Meta]:
@@ -93,11 +111,25 @@ def lock(link: Link, entity: str) -> Meta:
     if found is None:
         link.run(_ADD, name=entity)
         found = link.first(_LOCK, name=entity)
-    return NEVER if found is None else Meta(*found[: len(_COLUMNS)])
+    return _meta(link, found)
 
 
-def record(link: Link, before: Meta, after: Meta, last: Revision) -> Meta:
-    """Set where the log ends, with ``last``, and that the rows are as they were just written."""
+def _meta(link: Link, found: Sequence[Any] | None) -> Meta:
+    """What was found of an entity, in tables that are as they were known."""
+    if found is None:
+        refuse_changed(link)
+        return NEVER
+    count = len(_COLUMNS)
+    if link.tables is not None and tuple(found[count : count + 2]) != link.tables:
+        refuse_changed(link)
+    return Meta(*found[:count])
+
+
+def record(link: Link, before: Meta, after: Meta, last: Revision, log: Mapping[str, Any] | None = None) -> Meta:
+    """Set where the log ends, with ``last``, and that the rows are as they were just written.
+
+    ``log`` are the columns of ``last`` in the log, if they are not there yet.
+    """
     entity = last.entity
     values = {
         "name": entity,
@@ -111,11 +143,13 @@ def record(link: Link, before: Meta, after: Meta, last: Revision) -> Meta:
         "now": last.timestamp,
     }
     if link.dialect.name == "postgresql":
-        told = link.first(_RECORD, **values)
+        told = link.first(_RECORD, **values) if log is None else link.first(_APPEND_AND_RECORD, **values, **log)
         done = told is not None
         if told is not None and told[0]:
             link.news = news(entity, last.revision)
     else:
+        if log is not None:
+            link.run(_APPEND_ALONE, **log)
         done = link.run(_RECORD, **values) == 1
     if not done:
         raise StoreError(f"the record of {entity} changed under a lock", hint="Nothing was written. Try again.")
@@ -125,6 +159,11 @@ def record(link: Link, before: Meta, after: Meta, last: Revision) -> Meta:
 def rows_are_recorded(link: Link, entity: str) -> None:
     """Say that the rows are what the head says, though somebody touched them."""
     link.run(_SEEN, name=entity)
+
+
+def rows_were_changed(link: Link, entity: str) -> None:
+    """Say that somebody changed the rows, though nothing counted it."""
+    link.run(_CHANGED, name=entity)
 
 
 def news(entity: str, revision: str) -> str:

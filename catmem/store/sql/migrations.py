@@ -17,5 +17,8 @@ STEPS: Mapping[int, Sequence[str]] = {
         ),
         "UPDATE catmem_schema SET version = 2",
     ),
+    # Version 3 has a safer function behind PostgreSQL's triggers. ``schema.make_ready`` makes it, as wherever the
+    # triggers are not as they must be.
+    2: ("UPDATE catmem_schema SET version = 3",),
 }
 """What brings tables of a version to the next one; each step ends in saying so."""

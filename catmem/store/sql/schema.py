@@ -8,21 +8,22 @@ clause of its own: SQLite would put that of the outer statement in its place.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, literal_column, select
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from catmem.errors import StoreError
+from catmem.errors import BusyError, StoreError
 from catmem.store.sql.database import Statement
+from catmem.store.sql.faults import TransientError
 from catmem.store.sql.migrations import STEPS
 from catmem.store.sql.tables import ENTRIES, METADATA, SCHEMA, SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from sqlalchemy import Dialect
+    from sqlalchemy import ColumnElement, Dialect
 
     from catmem.store.sql.database import Database, Link
 
@@ -44,34 +45,50 @@ SQLITE_TRIGGERS = tuple(
     )
 )
 
-POSTGRESQL_FUNCTION = """
-CREATE FUNCTION catmem_count() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+_BODY = """
 BEGIN
   IF TG_OP = 'TRUNCATE' THEN
-    UPDATE memory_meta SET generation = generation + 1;
+    UPDATE {schema}.memory_meta SET generation = generation + 1;
   ELSIF TG_OP = 'DELETE' THEN
-    UPDATE memory_meta SET generation = generation + 1 WHERE entity IN (SELECT entity FROM gone);
+    UPDATE {schema}.memory_meta SET generation = generation + 1 WHERE entity IN (SELECT entity FROM gone);
   ELSE
-    INSERT INTO memory_meta (entity, generation) SELECT DISTINCT entity, 1 FROM come ORDER BY entity
-      ON CONFLICT (entity) DO UPDATE SET generation = memory_meta.generation + 1;
+    INSERT INTO {schema}.memory_meta AS known (entity, generation) SELECT DISTINCT entity, 1 FROM come ORDER BY entity
+      ON CONFLICT (entity) DO UPDATE SET generation = known.generation + 1;
     IF TG_OP = 'UPDATE' THEN
-      UPDATE memory_meta SET generation = generation + 1
+      UPDATE {schema}.memory_meta SET generation = generation + 1
         WHERE entity IN (SELECT entity FROM gone EXCEPT SELECT entity FROM come);
     END IF;
   END IF;
   RETURN NULL;
-END $$
-"""
+END """
 
-POSTGRESQL_TRIGGERS = tuple(
-    f"CREATE TRIGGER user_memories_{name} AFTER {when} FOR EACH STATEMENT EXECUTE FUNCTION catmem_count()"
+_SEARCH_PATH = "pg_catalog, pg_temp"
+"""Of the function, which has the rights of who made it: nobody's temporary table may come first, nor any schema that
+others may make things in; so the tables are named with theirs."""
+
+_FUNCTION = (
+    "CREATE OR REPLACE FUNCTION {schema}.catmem_count() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
+    f"SET search_path = {_SEARCH_PATH} AS $${_BODY}$$"
+)
+# Whoever may call it could hang it on a table of their own, and count what was not changed.
+_NOT_FOR_ALL = "REVOKE ALL ON FUNCTION {schema}.catmem_count() FROM PUBLIC"
+
+_POSTGRESQL_TRIGGERS = tuple(
+    f"CREATE TRIGGER user_memories_{name} AFTER {when} FOR EACH STATEMENT EXECUTE FUNCTION {{schema}}.catmem_count()"
     for name, when in (
-        ("inserted", "INSERT ON user_memories REFERENCING NEW TABLE AS come"),
-        ("updated", "UPDATE ON user_memories REFERENCING OLD TABLE AS gone NEW TABLE AS come"),
-        ("deleted", "DELETE ON user_memories REFERENCING OLD TABLE AS gone"),
-        ("emptied", "TRUNCATE ON user_memories"),
+        ("inserted", "INSERT ON {schema}.user_memories REFERENCING NEW TABLE AS come"),
+        ("updated", "UPDATE ON {schema}.user_memories REFERENCING OLD TABLE AS gone NEW TABLE AS come"),
+        ("deleted", "DELETE ON {schema}.user_memories REFERENCING OLD TABLE AS gone"),
+        ("emptied", "TRUNCATE ON {schema}.user_memories"),
     )
 )
+_POSTGRESQL_KINDS = {
+    ("user_memories_inserted", 4, None, "come"),
+    ("user_memories_updated", 16, "gone", "come"),
+    ("user_memories_deleted", 8, "gone", None),
+    ("user_memories_emptied", 32, None, None),
+}
+"""The same as ``pg_trigger`` has them: name, type, and the names of the old and the new rows."""
 
 _HAS_SCHEMA = {
     "sqlite": "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'catmem_schema'",
@@ -81,6 +98,40 @@ _HAS_SCHEMA = {
 }
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(7246170816)"
 
+_SCHEMA_OF_TABLES = (
+    "SELECT pg_catalog.quote_ident(nspname) FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace "
+    "ON pg_namespace.oid = relnamespace WHERE pg_class.oid = 'user_memories'::pg_catalog.regclass"
+)
+_SQLITE_COUNTS = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND lower(tbl_name) = 'user_memories'"
+_POSTGRESQL_COUNTS = (
+    "SELECT tgname, tgtype, tgoldtable, tgnewtable FROM pg_catalog.pg_trigger JOIN pg_catalog.pg_proc "  # noqa: S608 - every word is ours
+    "ON pg_proc.oid = tgfoid WHERE tgrelid = 'user_memories'::pg_catalog.regclass AND tgenabled IN ('O', 'A') "
+    "AND tgqual IS NULL AND tgattr = '' AND prosecdef "
+    f"AND proconfig = ARRAY['search_path={_SEARCH_PATH}'] AND prosrc = $${_BODY}$$"
+)
+_OUTDATED = (
+    "UPDATE memory_meta SET generation = generation + 1",
+    (
+        "INSERT INTO memory_meta (entity, generation) SELECT DISTINCT entity, 1 FROM user_memories "
+        "WHERE entity NOT IN (SELECT entity FROM memory_meta)"
+    ),
+)
+
+_NEWEST = select(func.max(SCHEMA.c.version)).scalar_subquery().label("version")
+AS_THEY_ARE: Mapping[str, tuple[ColumnElement[Any], ...]] = {
+    # Every change of a table or trigger counts the one up; on a server the triggers themselves are counted.
+    "sqlite": (_NEWEST, literal_column("(SELECT schema_version FROM pragma_schema_version)").label("shape")),
+    "postgresql": (
+        _NEWEST,
+        literal_column(
+            "(SELECT count(*) FROM pg_catalog.pg_trigger WHERE tgrelid = 'user_memories'::pg_catalog.regclass "
+            "AND tgenabled IN ('O', 'A') AND NOT tgisinternal)"
+        ).label("shape"),
+    ),
+}
+"""Columns that say as what the tables are: asked with whatever is read of an entity, since others may change them."""
+
+_AS_THEY_ARE = Statement(select(*AS_THEY_ARE["sqlite"]), select(*AS_THEY_ARE["postgresql"]))
 _VERSION = Statement(select(SCHEMA.c.version, SCHEMA.c.store))
 _MADE = Statement(insert(SCHEMA))
 
@@ -93,10 +144,12 @@ def version_of(link: Link) -> tuple[int, str] | None:
     return None if found is None else (int(found[0]), str(found[1]))
 
 
-def make_ready(database: Database) -> str:
-    """Make the tables, or bring older ones here; returns the name of the store.
+def make_ready(database: Database) -> tuple[str, tuple[Any, ...]]:
+    """Make the tables, or bring older ones here; returns the name of the store, and as what the tables are.
 
-    Raises ``StoreError``, with ``newer_schema`` for tables of a newer catmem, of which nothing is touched.
+    Where changes were not counted as they must be, they are from now on, and every entity is said to have been changed:
+    its rows are then compared with its head. Raises ``StoreError``, with ``newer_schema`` for tables of a newer catmem,
+    of which nothing is touched.
     """
     with database.writing() as link:
         if database.kind == "postgresql":
@@ -107,16 +160,68 @@ def make_ready(database: Database) -> str:
             for statement in definitions(link.dialect):
                 link.text(statement)
             link.run(_MADE, version=SCHEMA_VERSION, store=name)
-            return name
-        version, name = found
-        refuse_newer(version, database.name)
-        for step in range(version, SCHEMA_VERSION):
-            for statement in STEPS[step]:
+        else:
+            version, name = found
+            refuse_newer(version, database.name)
+            for step in range(version, SCHEMA_VERSION):
+                for statement in STEPS[step]:
+                    link.text(statement)
+        if not is_counted(link):
+            for statement in counting(link):
                 link.text(statement)
-        return name
+            for statement in _OUTDATED:
+                link.text(statement)
+        return name, as_they_are(link)
 
 
-def refuse_newer(version: int, name: str) -> None:
+def is_counted(link: Link) -> bool:
+    """Whether the triggers are there, as they must be."""
+    if link.dialect.name == "sqlite":
+        return {str(sql) for (sql,) in link.text(_SQLITE_COUNTS)} >= set(SQLITE_TRIGGERS)
+    ((schema,),) = link.text(_SCHEMA_OF_TABLES)
+    return {tuple(each) for each in link.text(_POSTGRESQL_COUNTS.replace("{schema}", schema))} >= _POSTGRESQL_KINDS
+
+
+def counting(link: Link) -> Iterator[str]:
+    """The statements that make the triggers, in the place of any that have their names."""
+    if link.dialect.name == "sqlite":
+        for trigger in SQLITE_TRIGGERS:
+            yield f"DROP TRIGGER IF EXISTS {trigger.split()[2]}"
+            yield trigger
+        return
+    ((schema,),) = link.text(_SCHEMA_OF_TABLES)
+    for statement in (_FUNCTION, _NOT_FOR_ALL):
+        yield statement.replace("{schema}", schema)
+    for trigger in _POSTGRESQL_TRIGGERS:
+        yield f"DROP TRIGGER IF EXISTS {trigger.split()[2]} ON {schema}.user_memories"
+        yield trigger.replace("{schema}", schema)
+
+
+def as_they_are(link: Link) -> tuple[Any, ...]:
+    """As what the tables are."""
+    return tuple(link.first(_AS_THEY_ARE) or ())
+
+
+def refuse_changed(link: Link) -> None:
+    """Raise if the tables are not as they were known: ``StoreError`` for newer ones, else ``ChangedTablesError``."""
+    if link.tables is None:
+        return
+    found = as_they_are(link)
+    if found != link.tables:
+        refuse_newer(int(found[0] or 0), None)
+        raise ChangedTablesError
+
+
+class ChangedTablesError(TransientError):
+    """Somebody changed the tables, or their triggers, since they were looked at last: look again."""
+
+    def __init__(self) -> None:
+        """With the error for when they never rest."""
+        hint = "Nothing was written. Try again when whoever changes them is done."
+        super().__init__(BusyError("somebody changes the tables of the database", hint=hint))
+
+
+def refuse_newer(version: int, name: str | None) -> None:
     """Raise ``StoreError`` for tables of a newer version than this catmem knows."""
     if version > SCHEMA_VERSION:
         raise StoreError(
@@ -128,16 +233,11 @@ def refuse_newer(version: int, name: str) -> None:
 
 
 def definitions(dialect: Dialect) -> Iterator[str]:
-    """The statements that make everything."""
+    """The statements that make the tables."""
     for table in METADATA.sorted_tables:
         yield str(CreateTable(table).compile(dialect=dialect))
     for index in sorted(ENTRIES.indexes, key=lambda each: str(each.name)):
         yield str(CreateIndex(index).compile(dialect=dialect))
-    if dialect.name == "sqlite":
-        yield from SQLITE_TRIGGERS
-    else:
-        yield POSTGRESQL_FUNCTION
-        yield from POSTGRESQL_TRIGGERS
 
 
 class Readiness:
@@ -158,22 +258,35 @@ class Readiness:
             return True
         with database.looking() as link:
             found = version_of(link)
-        if found is None:
-            return False
-        refuse_newer(found[0], database.name)
-        if found[0] == SCHEMA_VERSION:
-            self._learn(found[1])
+            if found is None:
+                return False
+            refuse_newer(found[0], database.name)
+            if found[0] == SCHEMA_VERSION:
+                tables = as_they_are(link)  # first, so that what changes meanwhile is noticed
+                if is_counted(link):
+                    self._learn(found[1], tables)
         return True
 
     def to_write(self) -> str:
         """Make sure that there are tables; returns the name of the store."""
         if not self._is_known():
-            self._learn(make_ready(self._database))
+            self._learn(*make_ready(self._database))
         return str(self._name)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether every change of a row is counted, as far as is known; else only the rows say what they hold."""
+        return self._is_known()
+
+    def forget(self) -> None:
+        """Ask again: somebody changed the tables."""
+        self._known = None
+        self._database.tables = None
 
     def _is_known(self) -> bool:
         return self._name is not None and self._known == self._database.identity
 
-    def _learn(self, name: str) -> None:
+    def _learn(self, name: str, tables: tuple[Any, ...]) -> None:
         self._name = name
+        self._database.tables = tables
         self._known = self._database.identity

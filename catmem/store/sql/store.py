@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from catmem.digest import bytes_digest
-from catmem.errors import DamagedError, StoreError
+from catmem.errors import BusyError, DamagedError, DriftError, StoreError
 from catmem.store.contract import Change, Revision, Snapshot
 from catmem.store.lasting import Erased, Erasure
 from catmem.store.memory import not_empty, unknown_revision
@@ -24,11 +24,11 @@ from catmem.store.sql.database import Database
 from catmem.store.sql.drift import keep_rows
 from catmem.store.sql.faults import TransientError
 from catmem.store.sql.heads import Heads
-from catmem.store.sql.history import Base, Past, Rebuilding
-from catmem.store.sql.schema import Readiness, version_of
+from catmem.store.sql.history import Base, Past, Rebuilding, chain_start
+from catmem.store.sql.schema import ChangedTablesError, Readiness, version_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from catmem.store.contract import Fault, Update
     from catmem.store.lasting import Anchor, Feature, Kept, Redact
@@ -89,11 +89,11 @@ class SqlStore:
         with self._database.looking() as link:
             there = meta.look(link, entity)
         data = self._heads.known(there.digest) if there.head else b""
-        if data is None or there.is_drifted:
+        if data is None or there.is_drifted or not self._ready.is_counted:
             with self._database.reading() as link:
                 there = meta.look(link, entity)
                 data = self._heads.data(link, entity, there)
-                if there.is_drifted:
+                if there.is_drifted or not self._ready.is_counted:
                     return self._unrecorded(link, entity, there, data)
         return Snapshot(data, str(there.revision), there.digest or bytes_digest(data))
 
@@ -178,14 +178,23 @@ class SqlStore:
         return self._again(lambda: self._commit(entity, expected, update, change))
 
     def _commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
-        start = self._ready.to_write()
-        with self._database.writing() as link:
-            making = Commit(link, entity, change, self._codec, self._heads, self._folder, self.place(entity))
-            making.start = chain_start(start, entity)
-            answer = making.run(expected, update)
-        if answer is None:
-            raise making.refusal or AssertionError("a commit gave no answer")
-        return answer
+        name = self._ready.to_write()
+        for distrusts in (False, True, True):
+            try:
+                with self._database.writing() as link:
+                    making = self._making(link, name, entity, change, distrusts=distrusts)
+                    answer = making.run(expected, update)
+            except entries.UncountedError:
+                continue  # all was taken back; the rows are compared as a whole now
+            if answer is None:
+                raise making.refusal or AssertionError("a commit gave no answer")
+            return answer
+        raise BusyError(f"somebody keeps changing the rows of {entity}", hint="Nothing was written. Try again.")
+
+    def _making(self, link: Link, name: str, entity: str, change: Change, *, distrusts: bool) -> Commit:
+        making = Commit(link, entity, change, self._codec, self._heads, self._folder, self.place(entity))
+        making.store, making.distrusts = name, distrusts
+        return making
 
     def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
         """Take over a whole history, in one transaction: all of it or nothing.
@@ -197,6 +206,7 @@ class SqlStore:
             with self._database.writing() as link:
                 return self._bring(link, entity, history, chain_start(start, entity))
         except TransientError as error:
+            self._ready.forget()
             raise error.error from error
 
     def _bring(self, link: Link, entity: str, given: Iterable[tuple[Revision, bytes]], chain: str) -> int:
@@ -239,6 +249,8 @@ class SqlStore:
             try:
                 return work()
             except TransientError as error:
+                if isinstance(error, ChangedTablesError):
+                    self._ready.forget()
                 patience = self._timeout if error.patience is None else min(error.patience, self._timeout)
                 if time.monotonic() - start > patience:
                     raise error.error from error
@@ -256,17 +268,70 @@ class SqlStore:
         return self._again(lambda: look_over(self._database, self._codec))
 
     def mend(self) -> list[str]:
-        """Make rows and open branches again from the record, where nobody counted a change of them."""
+        """Make the triggers again, take in what nobody counted in the rows, and make open branches from the log again.
+
+        Rows that are no entries stay as they are, and that is said.
+        """
         from catmem.store.sql.verify import mend
 
         if not self._again(self._ready.to_read):
             return []
+        self._ready.forget()
         self._again(self._ready.to_write)
-        return [
-            said
-            for entity in self.entities()
-            for said in self._again(partial(mend, self._database, self._codec, entity))
-        ]
+        done: list[str] = []
+        for entity in self._again(self._with_rows):
+            try:
+                done += self._again(partial(self._take_in, entity))
+            except DriftError as error:
+                done.append(f"{entity}: left as it is, {error.message} ({error.drift_backup or 'no copy'})")
+            done += self._again(partial(mend, self._database, entity))
+        return done
+
+    def _with_rows(self) -> list[str]:
+        """The entities that have a revision or a row."""
+        with self._database.looking() as link:
+            known = (entity for entity, there in meta.look_at_all(link).items() if there.sequence)
+            return sorted({*known, *entries.entities(link)})
+
+    def _take_in(self, entity: str) -> list[str]:
+        name = self._ready.to_write()
+        with self._database.writing() as link:
+            said = self._making(link, name, entity, Change(), distrusts=True).take_in()
+        return [said] if said else []
+
+    def rows(self) -> Mapping[str, int]:
+        """How many rows each entity has, whoever wrote them."""
+        from catmem.store.sql.verify import count_rows
+
+        if not self._again(self._ready.to_read):
+            return {}
+        return self._again(lambda: count_rows(self._database))
+
+    def has_had(self, entity: str, digest: str) -> bool:
+        """Whether a revision of an entity has the bytes with this digest."""
+
+        def look() -> bool:
+            if not self._ready.to_read():
+                return False
+            with self._database.reading() as link:
+                return Past(link, entity).with_digest(digest) is not None
+
+        return self._again(look)
+
+    def bad_rows(self, entity: str) -> Sequence[tuple[int, str]]:
+        """The rows of an entity that are no entries, by their ids, and what is wrong with each."""
+
+        def look() -> Sequence[tuple[int, str]]:
+            if not self._ready.to_read():
+                return []
+            with self._database.reading() as link:
+                there = meta.look(link, entity)
+                if not there.is_drifted and self._ready.is_counted:
+                    return []
+                head = self._heads.data(link, entity, there)
+                return self._codec.edited(entity, head, entries.found_rows(link, entity)).bad
+
+        return self._again(look)
 
     def anchors(self) -> Iterator[tuple[Path, Anchor]]:
         """The end of each entity's log, small enough to be kept elsewhere."""
@@ -346,8 +411,3 @@ class SqlStore:
     def close(self) -> None:
         """Close all connections; the next call opens others."""
         self._database.close()
-
-
-def chain_start(store: str, entity: str) -> str:
-    """With what the chain of an entity begins, so that none can be taken for another's."""
-    return bytes_digest(f"{store}\n{entity}".encode())

@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The version of these tables. ``migrations`` brings older ones here."""
 
 AT_THE_END = 10**18

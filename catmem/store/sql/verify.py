@@ -3,19 +3,23 @@
 Codes: ``database_damaged`` (SQLite's own check), ``log_damaged`` (a record is not what was written, or does not follow
 from the one before), ``log_end`` (records are missing at the end), ``branches_differ`` (``mem_branches`` is not what
 the log says), ``rows_differ`` (rows are not what was recorded, though nothing counted a change), ``bad_rows`` (rows
-that are no entries); and for information ``changed_outside``.
+that are no entries), ``not_counted`` (triggers are missing); and for information ``changed_outside``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlalchemy import func, select
+
 from catmem.errors import DamagedError, RefusedError
 from catmem.store.contract import Fault
 from catmem.store.graph import tips
 from catmem.store.sql import entries, history, meta
+from catmem.store.sql.database import Statement
 from catmem.store.sql.history import Past, Rebuilding, chained
-from catmem.store.sql.schema import version_of
+from catmem.store.sql.schema import is_counted, version_of
+from catmem.store.sql.tables import ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +30,21 @@ if TYPE_CHECKING:
     from catmem.store.sql.meta import Meta
 
 _RESTORE = "Restore the database from a backup."
-_REPAIR = "Run 'catmem fsck --repair': it makes the rows again from the record."
+_REPAIR = "Run 'catmem fsck --repair': it makes them again from the log."
+_TAKE_IN = "Run 'catmem fsck --repair': it takes what the rows say into the history, as a revision of external."
+_COUNT_AGAIN = (
+    "Run 'catmem fsck --repair', or write anything: that makes them again, and compares all rows with the history. "
+    "A program that rebuilds the table takes them away; find it."
+)
+
+
+_COUNT = Statement(select(ENTRIES.c.entity, func.count()).group_by(ENTRIES.c.entity))
+
+
+def count_rows(database: Database) -> dict[str, int]:
+    """How many rows each entity has."""
+    with database.looking() as link:
+        return {str(entity): int(count) for entity, count in link.rows(_COUNT)}
 
 
 def look_over(database: Database, codec: Codec) -> list[Fault]:
@@ -34,7 +52,10 @@ def look_over(database: Database, codec: Codec) -> list[Fault]:
     faults = list(_whole(database))
     with database.reading() as link:
         version = version_of(link)
-        known = meta.look_at_all(link)
+        known = {*meta.look_at_all(link), *entries.entities(link)}
+        if not is_counted(link):
+            message = "the triggers of user_memories are not as they must be, so changes of its rows go unnoticed"
+            faults.append(Fault("not_counted", message, database.name, _COUNT_AGAIN, repairable=True))
     store = "" if version is None else version[1]
     for entity in sorted(known):
         faults += _entity(database, codec, entity, store)
@@ -52,7 +73,7 @@ def _whole(database: Database) -> Iterator[Fault]:
 
 
 def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[Fault]:
-    from catmem.store.sql.store import chain_start
+    from catmem.store.sql.history import chain_start
 
     place = f"{database.kind}:{entity}"
     faults: list[Fault] = []
@@ -101,7 +122,7 @@ def _rows(  # noqa: PLR0913, PLR0917 - what there is, and what there should be
     if not there.is_drifted:
         if entries.differ(rows, codec.rows(entity, head)):
             message = "the rows are not what was recorded, though nothing counted a change"
-            yield Fault("rows_differ", message, place, _REPAIR, repairable=True)
+            yield Fault("rows_differ", message, place, _TAKE_IN, repairable=True)
         return
     try:
         edited = codec.edited(entity, head, rows)
@@ -121,20 +142,12 @@ def _list(names: list[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def mend(database: Database, codec: Codec, entity: str) -> list[str]:
-    """Make the rows and open branches of an entity again from its record; says what was done."""
+def mend(database: Database, entity: str) -> list[str]:
+    """Make the open branches of an entity again from its log; says what was done."""
     done: list[str] = []
     with database.writing() as link:
-        there, past = meta.lock(link, entity), Past(link, entity)
-        if there.is_drifted:
-            return []  # the next write takes it in
-        head = past.named(str(there.revision)) if there.revision else None
-        data = past.data(head) if head else b""
-        rows, found = codec.rows(entity, data), entries.found_rows(link, entity)
-        if entries.differ(found, rows):
-            entries.settle(link, entity, found, rows)
-            meta.rows_are_recorded(link, entity)
-            done.append(f"{entity}: the rows were made again from revision {there.revision}")
+        meta.lock(link, entity)
+        past = Past(link, entity)
         log = [each for page in _pages(past) for each in page]
         branches = [each for each in tips(log) if each.is_branch]
         if [each.revision for each in branches] != [each.revision for each in past.tips()]:

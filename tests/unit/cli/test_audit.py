@@ -197,7 +197,7 @@ def test_the_mode_and_who_is_in(tmp_path):
 
 def test_a_bypass_is_told_before_what_holds_after_it(used):
     begun = run("rollout", "bypass", "--reason", "why", "--for", "1h", "--root", used).stderr.strip()
-    before = [begun, "Until then nothing that a rollout may let pass is refused, for no entity. After it:"]
+    before = [begun, "Until then no refusal that a rollout may let pass is enforced, for any entity. After it:"]
     for arguments in (["rollout"], ["rollout", "report"]):
         result = run(*arguments, "--root", used)
         assert result.stdout.splitlines()[:3] == [*before, "rollout is enforce: every refusal is enforced"]

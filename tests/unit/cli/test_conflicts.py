@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from catmem.cli.conflicts import conflict_lines
 from tests.end_to_end.terminal import run, write_root
 
 
@@ -35,6 +36,16 @@ def test_lines_stand_below_each_other_and_escapes_are_written_out(tmp_path, monk
         "                      Oh\\x1b[2J.",
     ]
     assert said.stderr == "Nothing was written.\n"
+
+
+def test_long_names_stand_below_each_other_too():
+    found = {"branch": "3a", "reason": "body", "category": "rules", "base": "a", "ours": "b", "theirs": "c"}
+    by = {"ours_by": "me", "theirs_by": "the-orchestrator"}
+    assert list(conflict_lines([found | by]))[1:] == [
+        "   base:                      a",
+        "   ours (me):                 b",
+        "   theirs (the-orchestrator): c",
+    ]
 
 
 def test_different_tags(tmp_path, monkeypatch):

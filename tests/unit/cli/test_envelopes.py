@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -34,6 +35,9 @@ def text(place):
 def test_from_one_command_to_the_other(place):
     made = run(*ADD)
     assert (made.exit_code, made.stdout.count("\n")) == (0, 1)
+    adopted = "what the file held before is kept as revision 1 of its history, on which this envelope is made\n"
+    assert made.stderr == adopted
+    assert run(*ADD).stderr == ""
     written = run("write", "--envelope", "-", given=made.stdout)
     assert (written.exit_code, written.stdout) == (
         0,
@@ -130,13 +134,43 @@ def test_keys(place):
     assert made["agent"] == "neo"
     listed = run("key", "list")
     assert listed.stdout.split()[:3] == ["neo", made["key_id"], "signs"]
-    assert run("key", "list", "boss").stderr == "boss has no key here.\n"
+    folder = Path(made["path"]).parent
+    assert listed.stderr == f"The keys of this root are in {folder}.\n"
+    assert run("key", "list", "boss").stderr == f"boss has no key here.\n{listed.stderr}"
     envelope = json.loads(run(*ADD).stdout)
     assert envelope["key_id"] == made["key_id"]
     assert "signature" not in json.loads(run(*ADD, "--unsigned").stdout)
     assert run("key", "remove", "neo", made["key_id"]).stdout == f"removed the key {made['key_id']} of neo\n"
     refused = run("write", "--envelope", "-", given=json.dumps(envelope))
     assert (refused.exit_code, "error[bad_signature]" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("config", "told"), [("", True), ("signing: {keys: ../office}\n", False)])
+def test_a_folder_that_goes_by_the_path_of_the_root_is_told(place, config, told):
+    (place / "catmem.yaml").write_text(f"version: 1\n{config}", encoding="utf-8")
+    said = run("key", "new", "neo").stderr
+    assert ("a root that is moved or copied has another one" in said) is told
+
+
+def test_an_empty_pipe_is_told_shortly(place):
+    result = run("write", "--envelope", "-", given="\n")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "error[schema]: standard input: it is empty\n  The command that was to make the envelope has made none.\n",
+    )
+    (place / "e.json").write_text("", encoding="utf-8")
+    assert run("write", "--envelope", "e.json").stderr == (
+        "error[schema]: e.json: it is empty\n  Give one JSON value in UTF-8.\n"
+    )
+
+
+def test_what_is_missing_is_told_in_plain_words(place):
+    fields = json.loads(run(*ADD).stdout)
+    del fields["op_id"], fields["timestamp"], fields["content"]
+    said = run("write", "--envelope", "-", given=json.dumps(fields)).stderr
+    assert said == ("error[schema]: standard input: the keys op_id, timestamp and content are missing\n  Add them.\n")
+    said = run("write", "--envelope", "-", given=json.dumps(fields | {"mood": "good"})).stderr
+    assert "content are missing (and 1 more fault)\n" in said
 
 
 def test_who_has_to_sign_is_told_so(place):

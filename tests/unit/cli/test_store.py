@@ -44,6 +44,7 @@ def test_info_as_json(root):
 
 
 def test_info_of_an_empty_root(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
     result = run("store", "info", "--root", tmp_path)
     assert (result.exit_code, result.stdout) == (0, "")
     assert "No entity has a revision yet." in result.stderr
@@ -87,11 +88,12 @@ def test_a_copy_over_another_history_is_refused(root):
     run("store", "copy", "files", "sqlite:///new.db", "--root", root)
     run("add", "Three.", "-p", "neo", "--root", root)
     result = run("store", "copy", "files", "sqlite:///new.db", "--root", root)
-    assert result.exit_code == 4
+    assert result.exit_code == 2
     assert "error[not_empty]: neo/user: the target has the beginning of this history, and the source" in result.stderr
 
 
 def test_there_may_be_nothing_to_copy(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
     result = run("store", "copy", "files", "sqlite:///new.db", "--root", tmp_path)
     assert (result.exit_code, result.stdout) == (0, "")
     assert "There is nothing to copy" in result.stderr

@@ -71,7 +71,7 @@ def _may_be_a_store(value):
 def test_a_write_is_ok(workspace):
     workspace.add("neo", "one", category="work", actor="neo")
     (line,) = lines(workspace)
-    assert line[1:9] == ("neo/user", "put", "neo", "0", "1", "ok", None, "1")
+    assert line[1:9] == ("neo/user", "add", "neo", "0", "1", "ok", None, "1")
     assert line.ts.endswith("Z")
     assert line.seconds > 0
 
@@ -214,7 +214,10 @@ def seeded(workspace):
 
 
 WAYS = {
-    "put": lambda workspace: memory_tool(workspace, "neo", {"action": "add", "content": "x", "category": "work"}),
+    "add": lambda workspace: memory_tool(workspace, "neo", {"action": "add", "content": "x", "category": "work"}),
+    "replace": lambda workspace: workspace.replace("neo", "one", "not one"),
+    "remove": lambda workspace: memory_tool(workspace, "neo", {"action": "remove", "old_text": "one"}),
+    "move": lambda workspace: workspace.move("neo", "one", "talk"),
     "verify": lambda workspace: workspace.verify_all("neo", category="work"),
     "restore": lambda workspace: restore(workspace, "neo/user", "1"),
     "purge": lambda workspace: purge(workspace, "neo/user", "two"),
@@ -236,7 +239,9 @@ def test_each_way_to_write_makes_one_line(workspace, op):
 
 
 REFUSED_WAYS = {
-    "put": lambda workspace: memory_tool(workspace, "neo", {"action": "add"}),
+    "add": lambda workspace: memory_tool(workspace, "neo", {"action": "add"}),
+    "move": lambda workspace: memory_tool(workspace, "neo", {"action": "move", "old_text": "one", "category": "vault"}),
+    "put": lambda workspace: memory_tool(workspace, "neo", {"action": "shout"}),
     "verify": lambda workspace: workspace.verify_all("neo", category="work", actor="neo"),
     "restore": lambda workspace: restore(workspace, "neo/user", "1", actor="neo"),
     "purge": lambda workspace: purge(workspace, "neo/user", "nowhere"),
@@ -276,7 +281,7 @@ def test_a_write_is_made_though_its_line_cannot_be_written(workspace, caplog):
     assert written.revision == "1"
     (warning,) = caplog.messages
     assert "the audit log cannot be written" in warning
-    assert "this put of 'neo/user' (ok)" in warning
+    assert "this add of 'neo/user' (ok)" in warning
     assert workspace.counts.unlogged == 1
     assert workspace.counts.writes == {("neo/user", "person", "ok"): 1}
 
@@ -400,8 +405,30 @@ def test_a_workspace_counts_what_was_made_through_it(workspace):
     assert json.loads(json.dumps(counts.to_dict()))["by_status"] == {"ok": 2, "refused": 2}
 
 
-def test_operations_are_typed_as_they_are_asked(workspace):
-    workspace.add("neo", "one", category="work")
-    with pytest.raises(CatmemError):
-        workspace.write("neo", [Operation("verify", old_text="nowhere")])
-    assert [line.op for line in lines(workspace)] == ["put", "verify"]
+ADD, REMOVE = Operation("add", content="one", category="work"), Operation("remove", old_text="one")
+
+
+@pytest.mark.parametrize(
+    ("operations", "op"),
+    [
+        ([ADD], "add"),
+        ([ADD, Operation("add", content="two", category="work")], "add"),
+        ([ADD, REMOVE], "put"),
+        ([Operation("verify", old_text="nowhere")], "verify"),
+        ([Operation("shout", old_text="one")], "put"),
+        ([], "put"),
+    ],
+)
+def test_operations_are_called_as_they_are_asked_also_by_envelope(workspace, operations, op):
+    with contextlib.suppress(CatmemError):
+        workspace.write("neo", operations)
+    assert lines(workspace)[-1].op == op
+    if op != "put" or len(operations) > 1:
+        with contextlib.suppress(CatmemError):
+            workspace.submit(workspace.envelope("neo", operations))
+        assert lines(workspace)[-1].op == op
+
+
+def test_a_whole_text_is_put(workspace):
+    workspace.submit(workspace.envelope("neo", "## Work\none\n"))
+    assert lines(workspace)[-1].op == "put"

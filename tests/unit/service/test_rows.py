@@ -51,7 +51,8 @@ def test_a_change_of_rows_leads_from_the_one_document_to_the_other(before, after
     old, new = list(CODEC.rows(USER, before.encode())), list(CODEC.rows(USER, after.encode()))
     changed = CODEC.changed(USER, before.encode(), after.encode())
     assert changed.total == len(old)
-    assert [*old[: changed.first], *changed.rows, *old[changed.first + changed.gone :]] == new
+    assert [*old[: changed.first], *changed.rows, *old[changed.first + len(changed.gone) :]] == new
+    assert list(changed.gone) == list(old[changed.first : changed.first + len(changed.gone)])
 
 
 @given(texts(), texts(), st.data())

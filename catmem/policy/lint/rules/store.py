@@ -20,10 +20,11 @@ _BACKUP = "backup"
 _BRANCH = "branch"
 _OUTSIDE = "changed_outside"
 _OPEN = "open_sidecar"
+_UNREAD = frozenset({"unread_file", "unknown_entity"})
 _UNFINISHED = frozenset({
     "unfinished", "leftover", "late_write", "journal_leftover", "journal_stranger", "half_brought"
 })  # fmt: skip
-_NO_DAMAGE = _UNFINISHED | {_BACKUP, _BRANCH, _OUTSIDE, _OPEN, "anchor_too_old"}
+_NO_DAMAGE = _UNFINISHED | _UNREAD | {_BACKUP, _BRANCH, _OUTSIDE, _OPEN, "anchor_too_old", "records_lost"}
 
 
 @rule("CM901", "store-damage", severity="error", scope="store")
@@ -146,6 +147,28 @@ def open_sidecar(store: LintedStore, context: Context) -> Iterator[Finding]:
     """
     del context
     yield from _of(store, lambda kind: kind == _OPEN)
+
+
+@rule("CM907", "unread-memory", scope="store")
+def unread_memory(store: LintedStore, context: Context) -> Iterator[Finding]:
+    """Find what nobody reads in a root whose store is a database: its old files, and rows of no profile.
+
+    ## Why
+    Where `store` in `catmem.yaml` names a database, memory files in `homes` are read by nobody, and neither are rows of
+    an entity that no profile has. Whoever wrote there takes it for remembered.
+
+    ## Example
+    Bad: `store` was changed to `sqlite:///.catmem/memory.db`, and `homes/neo/USER.md` holds entries that the database
+    never had. Or a client inserted rows of `nea/user`, and the profile is called neo.
+
+    Good: the database has had what the files say, and every row is of an entity of a profile.
+
+    ## Fix
+    `catmem store copy files sqlite:///.catmem/memory.db` brings files into an empty database, with their history. Give
+    rows an entity that there is, or delete them.
+    """
+    del context
+    yield from _of(store, _UNREAD.__contains__)
 
 
 def _of(store: LintedStore, wanted: Callable[[str], bool]) -> Iterator[Finding]:

@@ -330,6 +330,8 @@ def test_a_wrong_seed_from_that_profiles_inherit_is_said_once(tmp_path):
         ("late_write", "CM905"),
         ("half_brought", "CM905"),
         ("open_sidecar", "CM906"),
+        ("unread_file", "CM907"),
+        ("unknown_entity", "CM907"),
     ],
 )
 def test_each_kind_of_fault_has_one_rule(kind, code):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
 from catmem.errors import CatmemError
 from catmem.service.auditing.rebuilding import Mismatch, replay
+from catmem.service.upkeep import fsck
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change, Snapshot
 from catmem.store.memory import MemoryStore
@@ -163,4 +166,43 @@ def test_nothing_that_is_there_is_written_over(workspace, tmp_path, make):
     make(tmp_path / "to")
     with pytest.raises(CatmemError) as refused:
         replay(workspace, tmp_path / "to")
-    assert refused.value.code in {"not_empty", "not_writable"}
+    assert refused.value.code in {"not_empty", "not_a_file"}
+    assert refused.value.exit_status == 2
+
+
+def test_a_history_that_lost_its_end_is_told_before_a_repair_and_after(tmp_path):
+    workspace = make_audited(tmp_path / "root")
+    for text in ("one", "two"):
+        workspace.add("neo", text, category="work")
+    workspace.add("boss", "elsewhere", target="memory")
+    (segment,) = (workspace.path("neo", "user").parent / ".catmem" / "journal").iterdir()
+    segment.write_bytes(segment.read_bytes()[:-3])
+    done = replay(workspace, tmp_path / "before")
+    assert ([fault.code for fault in done.faults], done.damaged) == (["lost_records"], True)
+    fsck(workspace, repair=True)
+    done = replay(workspace, tmp_path / "after")
+    assert ([fault.code for fault in done.faults], done.damaged) == (["records_lost"], False)
+    assert replay(workspace, tmp_path / "boss", "boss/memory").faults == ()
+
+
+def test_a_write_that_was_cut_short_is_no_loss(tmp_path):
+    workspace = make_audited(tmp_path / "root")
+    workspace.add("neo", "one", category="work")
+    (segment,) = (workspace.path("neo", "user").parent / ".catmem" / "journal").iterdir()
+    segment.write_bytes(segment.read_bytes() + segment.read_bytes()[-40:])
+    assert replay(workspace, tmp_path / "to").faults == ()
+
+
+def test_a_log_in_a_database_whose_chain_is_broken_is_told(tmp_path):
+    make_audited(tmp_path / "root")
+    config = tmp_path / "root" / "catmem.yaml"
+    config.write_text(f"store: sqlite:///memory.db\n{config.read_text()}")
+    workspace = Workspace.open(tmp_path / "root", search=False)
+    for text in ("one", "two"):
+        workspace.add("neo", text, category="work")
+    assert replay(workspace, tmp_path / "before").faults == ()
+    with closing(sqlite3.connect(tmp_path / "root" / "memory.db", isolation_level=None)) as client:
+        client.execute("UPDATE mem_log SET agent = 'somebody' WHERE sequence = 1")
+    done = replay(workspace, tmp_path / "to")
+    workspace.store.close()
+    assert ([fault.code for fault in done.faults], done.damaged) == (["log_damaged"], True)

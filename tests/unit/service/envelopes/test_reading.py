@@ -129,7 +129,7 @@ def test_a_hash_that_does_not_fit():
         ('{"a": 1, "a": 2}', "'a' is given twice"),
         ('{"a": {"b": 1, "b": 1}}', "'b' is given twice"),
         ("[]", "a list"),
-        ("", "Expecting value"),
+        ("", "it is empty"),
         ("{", "Expecting property name"),
         ('{"a": NaN}', "NaN"),
         ('{"a": ' + "9" * 5000 + "}", "number too long"),

@@ -131,7 +131,7 @@ def test_a_branch_is_merged_once(workspace):
     workspace.add("neo", "two", category="talk", expected=1)
     workspace.merge("neo")
     done = workspace.merge("neo", ["2a"])
-    assert (done.plan.merged, done.notes) == ((), ("2a is merged already",))
+    assert (done.plan.merged, done.notes) == ((), ("2a was merged already, in revision 3",))
     assert len(recorded(workspace)) == 4
 
 

@@ -144,7 +144,9 @@ def test_a_shared_file_gets_no_tag_that_was_not_given_and_no_day_that_is_too_lat
     assert tags_of(workspace, "without a date") == tags
 
 
-def test_words_that_stood_only_where_the_actor_sees_nothing_cost_no_more_than_words_that_never_were(opened, monkeypatch):
+def test_words_that_stood_only_where_the_actor_sees_nothing_cost_no_more_than_words_that_never_were(
+    opened, monkeypatch
+):
     workspace = opened()
     for number in range(5):
         workspace.add("neo", f"fact {number}", category="talk")

@@ -249,21 +249,72 @@ def test_a_journal_damaged_in_the_middle(folder, file, opened):
     assert list((folder / ".catmem").glob("damaged-*/*.log"))
 
 
-def test_a_journal_cut_at_its_end(folder, file, opened):
+def cut_short(data):
+    """The journal without the end of its last record."""
+    return data[:-3]
+
+
+def cut_clean(data):
+    """The journal without its last record, to the byte."""
+    return data[: data.rindex(b"\x1e")]
+
+
+def flipped(data):
+    """The journal with one bit of its last record changed."""
+    return data[:-20] + bytes([data[-20] ^ 1]) + data[-19:]
+
+
+def two_writes_and_then(folder, opened, hurt):
+    """Make two writes, and hurt the end of the journal; what the journal is then."""
     store = opened()
     add(store)
     add(store)
     store.close()
     (segment,) = (folder / ".catmem" / "journal").iterdir()
-    os.truncate(segment, segment.stat().st_size - 3)
-    before = file.read_bytes()
-    assert [fault.code for fault in opened().verify() if fault.damage] == ["journal_tail", "lost_records"]
+    segment.write_bytes(hurt(segment.read_bytes()))
+    return segment.read_bytes()
+
+
+@pytest.mark.parametrize("hurt", [cut_short, cut_clean, flipped])
+def test_a_journal_that_lost_an_acknowledged_record_at_its_end_is_left_as_it_is(folder, file, opened, hurt):
+    left, before = two_writes_and_then(folder, opened, hurt), file.read_bytes()
+    assert "lost_records" in {fault.code for fault in opened().verify() if fault.damage}
+    for _ in range(2):
+        error = refusal(opened())
+        assert (error.code, error.exit_status) == ("damaged", 4)
+        assert "1 acknowledged record is gone" in error.message
+        assert "catmem fsck" in error.hint
+    assert file.read_bytes() == before
+    assert [each.read_bytes() for each in (folder / ".catmem" / "journal").iterdir()] == [left]
+    assert opened().read("USER").data == before
     with pytest.raises(UnknownRevisionError):
         opened().read("USER", "3")
+
+
+@pytest.mark.parametrize("hurt", [cut_short, cut_clean, flipped])
+def test_a_repair_goes_on_behind_what_was_lost_and_what_was_lost_stays_told(folder, file, opened, hurt):
+    two_writes_and_then(folder, opened, hurt)
+    before = file.read_bytes()
+    assert any("1 acknowledged record" in line for line in opened().mend())
+    assert file.read_bytes() == before
     written = add(opened())
     assert written.data == before + b"Added.\n"
     assert [revision.revision for revision in opened().log("USER")] == ["5", "4", "2", "1"]
-    assert [fault for fault in opened().verify() if fault.damage] == []
+    found = opened().verify()
+    assert [fault for fault in found if fault.damage] == []
+    (told,) = [fault for fault in found if fault.code == "records_lost"]
+    assert "from revision 2 with revision 4" in told.message
+    kept = [fault.message for fault in found if fault.code == "journal_leftover"]
+    assert [message.startswith("what is left of records that were lost") for message in kept] == (
+        [] if hurt is cut_clean else [True]
+    )
+
+
+def test_a_record_that_was_cut_short_before_its_file_was_in_place_is_cut_off(folder, file, opened):
+    two_writes_and_then(folder, opened, lambda data: data + data[data.rindex(b"\x1e") : -5])
+    before = file.read_bytes()
+    assert add(opened()).data == before + b"Added.\n"
+    assert [fault.code for fault in opened().verify()] == ["journal_leftover"]
 
 
 def test_a_clock_that_goes_backwards(file, opened):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.errors import DriftError, StoreError
+from catmem.errors import DamagedError, DriftError, StoreError
 from catmem.store.contract import EXTERNAL, Change
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.store import FileStore
@@ -148,6 +148,9 @@ def test_a_branch_that_is_gone_from_the_end_of_the_journal_is_missed(store, file
     segment.write_bytes(segment.read_bytes()[:-1])
     again = opened_on(file)
     assert "lost_records" in {fault.code for fault in again.verify()}
+    with pytest.raises(DamagedError):
+        add(again, b"three\n")
+    assert again.mend()
     assert add(again, b"three\n").revision == "5"
     again.close()
 

@@ -33,7 +33,7 @@ def add(store, line=b"## A\nx\n", **change):
 def test_what_is_no_url_of_a_store_is_refused_without_showing_it(url):
     with pytest.raises(StoreError) as caught:
         opened(url)
-    assert caught.value.code == "not_available"
+    assert (caught.value.code, caught.value.exit_status) == ("bad_store", 2)
     assert "secret" not in f"{caught.value} {caught.value.hint}"
 
 
@@ -46,6 +46,45 @@ def test_a_server_that_is_not_there_is_not_available_and_no_password_is_shown():
         assert "secret" not in f"{caught.value} {caught.value.hint} {store.name}"
         assert caught.value.__cause__ is None or "secret" not in str(caught.value.__cause__)
     store.close()
+
+
+@pytest.mark.parametrize("name", ["not there/memory.db", "folder"])
+def test_a_file_that_cannot_be_opened_is_told_without_a_word_of_servers(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    store = opened(f"sqlite:///{tmp_path / name}")
+    with pytest.raises(StoreError) as caught:
+        add(store)
+    store.close()
+    assert (caught.value.code, caught.value.path) == ("not_available", str(tmp_path / name))
+    assert "cannot be opened" in caught.value.message
+    assert "PASSWORD" not in str(caught.value.hint)
+
+
+@pytest.fixture
+def open_umask():
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_nobody_else_may_look_into_a_new_database(tmp_path):
+    store = opened(f"sqlite:///{tmp_path}/.catmem/memory.db")
+    add(store)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / ".catmem").iterdir()}
+    store.close()
+    assert modes == dict.fromkeys(("memory.db", "memory.db-wal", "memory.db-shm"), 0o600)
+    assert (tmp_path / ".catmem").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_database_that_is_there_keeps_its_mode(tmp_path):
+    path = tmp_path / "memory.db"
+    path.touch()
+    path.chmod(0o640)
+    store = opened(f"sqlite:///{path}")
+    add(store)
+    store.close()
+    assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_file_that_is_no_database_is_damage(tmp_path):

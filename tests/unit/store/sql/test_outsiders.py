@@ -198,6 +198,20 @@ BAD = {
     "a NUL": ("UPDATE user_memories SET content = 'a' || char(0) || 'b'", "sqlite"),
     "not UTF-8": ("UPDATE user_memories SET content = CAST(x'ff41' AS TEXT)", "sqlite"),
     "bytes": ("UPDATE user_memories SET content = x'ff41'", "sqlite"),
+    "bytes for a title": ("UPDATE user_memories SET title = x'ff41'", "sqlite"),
+    "a NUL in a date": ("UPDATE user_memories SET created_at = 'a' || char(0)", "sqlite"),
+    "tags with a lone surrogate": (r"""UPDATE user_memories SET tags = '{"a": "\ud800"}'""", ""),
+    "the name of a tag with a lone surrogate": (r"""UPDATE user_memories SET tags = '{"\udfff": "a"}'""", ""),
+    "tags with a NUL": (r"""UPDATE user_memories SET tags = '{"a": ["b", "\u0000"]}'""", ""),
+    "tags with a number": ("""UPDATE user_memories SET tags = '{"a": 1e999}'""", ""),
+    "tags with a huge number": (f"""UPDATE user_memories SET tags = '{{"a": {"9" * 6000}}}'""", ""),  # noqa: S608 - a test
+    "tags with NaN": ("""UPDATE user_memories SET tags = '{"a": NaN}'""", "sqlite"),
+    "nested tags": ("""UPDATE user_memories SET tags = '{"a": {"b": "c"}}'""", ""),
+    "deeply nested tags": (f"UPDATE user_memories SET tags = '{'[' * 3000}{']' * 3000}'", "sqlite"),  # noqa: S608 - a test
+    "more than a file may hold": (
+        "UPDATE user_memories SET content = replace(hex(zeroblob(6000000)), '00', 'abc')",
+        "sqlite",
+    ),
 }
 
 
@@ -216,7 +230,10 @@ def test_rows_that_are_no_entries_are_refused_until_they_are_mended(store, clien
         assert caught.value.drift_backup
     assert len(copies(folder)) == 1
     assert len(list(store.log(USER))) == 1
-    client.run("UPDATE user_memories SET content = 'mended', tags = '{}', category = 'rules' WHERE id = 2")
+    client.run(
+        "UPDATE user_memories SET content = 'mended', tags = '{}', category = 'rules', title = NULL, created_at = NULL "
+        "WHERE id = 2"
+    )
     assert add(store, b"").adopted == "2"
     assert bodies(store) == ["one", "mended", "three"]
 

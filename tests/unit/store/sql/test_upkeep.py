@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from catmem.errors import DamagedError
+from catmem.model.document import parse
+from catmem.service.rows import RowCodec
 from catmem.store.contract import Change
 from catmem.store.lasting import Erasure
+from catmem.store.sql.store import SqlStore
 
 USER = "trinity/user"
 SECRET = b"hunter2"
@@ -45,7 +49,20 @@ def test_tampering_is_found(store, client, statement, code):
     assert [fault.code for fault in store.verify()] == ([code] if code else [])
 
 
-def test_rows_that_differ_though_nothing_counted_it_are_found_and_mended(store, client):
+@pytest.mark.parametrize("said", ["agent = 'me'", "note = '{\"a\": 1}'", "timestamp = 'long ago'", "chain = ''"])
+def test_no_write_is_made_on_a_record_that_somebody_changed(store, url, client, said):
+    put(store, b"## A\nfirst\n")
+    put(store, b"## A\nsecond\n")
+    client.run(f"UPDATE mem_log SET {said} WHERE sequence = 2")  # noqa: S608 - our own words
+    another = SqlStore(url, RowCodec(parse))
+    with pytest.raises(DamagedError, match="record 2 of trinity/user"):
+        another.commit(USER, None, lambda _: b"## A\nthird\n", Change())
+    assert another.peek(USER) == b"## A\nsecond\n"
+    assert len(list(another.log(USER))) == 2
+    another.close()
+
+
+def test_rows_that_differ_though_nothing_counted_it_are_taken_in_by_a_repair(store, client, folder):
     filled(store)
     client.run("UPDATE user_memories SET content = 'theirs'")
     client.run("UPDATE memory_meta SET recorded = generation")
@@ -53,8 +70,21 @@ def test_rows_that_differ_though_nothing_counted_it_are_found_and_mended(store, 
     assert {fault.code: fault.repairable for fault in store.verify()} == {"rows_differ": True, "branches_differ": True}
     assert len(store.mend()) == 2
     assert store.verify() == []
-    assert client.run("SELECT content FROM user_memories") == [("last",)]
+    assert client.run("SELECT content FROM user_memories") == [("theirs",)]
+    head = store.head(USER)
+    assert (head.op, head.agent, b"theirs" in store.read(USER, head.revision).data) == ("adopt", "external", True)
+    assert len(list(folder.glob("memory.bak.*.json"))) == 1
     assert store.mend() == []
+
+
+def test_a_repair_leaves_rows_that_are_no_entries_as_they_are(store, client, folder):
+    put(store, b"## A\none\n")
+    client.run("UPDATE user_memories SET content = ' '")
+    client.run("UPDATE memory_meta SET recorded = generation")
+    (said,) = store.mend()
+    assert "it has no content" in said
+    assert client.run("SELECT content FROM user_memories") == [(" ",)]
+    assert len(list(folder.glob("memory.bak.*.json"))) == 1
 
 
 def test_an_anchor_is_held_until_the_log_is_another(store, client):

@@ -1,0 +1,159 @@
+"""What stands in a root and nobody reads: files beside a database, rows of no profile, rows that are no entries."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError
+from catmem.policy.profile import memory_dir, profile_names
+from catmem.policy.schema import suggestion
+from catmem.reading import read_bounded
+from catmem.service.store_names import shown_store
+from catmem.service.stores import FILE_NAMES, keeps_files, parse_file, sql_store
+from catmem.store.contract import Fault
+from catmem.text import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from catmem.policy.config import Config
+    from catmem.policy.profile import Profile
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Store
+
+
+_STRAY = "unknown_entity"
+_OF_ROWS = frozenset({"changed_outside", "bad_rows"})
+
+
+class UnreadFile(NamedTuple):
+    """A file with entries of an entity that the store, a database, does not have."""
+
+    entity: str
+    path: Path
+
+
+# --- for whoever reads or writes ----------------------------------------------------------------------------------
+
+
+def unread_note(workspace: Workspace) -> str | None:
+    """What to say before any work on a root whose database lacks what its files hold; ``None`` for nothing.
+
+    Looks where files are by default, and reads no profile: every command asks this.
+    """
+    config = workspace.config
+    if keeps_files(config):
+        return None
+    try:
+        names = profile_names(config.profiles_dir)
+        unread = list(_unread(config, {name: config.home(name) for name in names}, lambda: workspace.store))
+    except CatmemError:
+        return None  # the work itself meets it, and tells it better
+    if not unread:
+        return None
+    first, more = os.path.relpath(unread[0].path, config.root), len(unread) - 1
+    files = f"{first} holds" if not more else f"{first} and {more} other file{'s' if more > 1 else ''} hold"
+    return f"{files} entries that nobody reads: the store is {shown_store(config.store)}. {_remedy(config)}"
+
+
+def _remedy(config: Config) -> str:
+    """What to do about files that nobody reads."""
+    return (
+        f"'catmem store copy files {shown_store(config.store)}' brings the files there with their history; "
+        "or say `store: files` in catmem.yaml"
+    )
+
+
+def row_notes(workspace: Workspace, name: str, target: str | None = None) -> list[str]:
+    """What to say of rows of a profile's files, or of one, that are no entries, and so are not shown.
+
+    Raises ``StoreError`` and ``UnknownNameError``.
+    """
+    database = None if workspace.keeps_files else sql_store(workspace.store)
+    if database is None:
+        return []
+    notes = []
+    for entity in (f"{workspace.profile(name).name}/{each}" for each in ([target] if target else FILE_NAMES)):
+        bad = database.bad_rows(entity)
+        if bad:
+            said = "; ".join(f"row {id_}: {what}" for id_, what in bad[:3])
+            which = "1 row of it is no entry" if len(bad) == 1 else f"{len(bad)} rows of it are no entries"
+            notes.append(f"{database.place(entity)}: {which}, and not shown: {said}")
+    return notes
+
+
+# --- for whoever looks the root over ------------------------------------------------------------------------------
+
+
+def look_over(config: Config, profiles: Mapping[str, Profile], store: Store) -> list[Fault]:
+    """All that the store finds wrong, and what nobody reads, in true words. Raises ``StoreError``."""
+    unread = nobody_reads(config, profiles, store)
+    strays = {fault.path for fault in unread if fault.code == _STRAY}
+    # No write will ever take rows of no profile in, and no command shows them.
+    found = (each for each in store.verify() if each.path not in strays or each.code not in _OF_ROWS)
+    return [*found, *unread]
+
+
+def nobody_reads(config: Config, profiles: Mapping[str, Profile], store: Store) -> list[Fault]:
+    """Rows of no profile, and files that say what the database never had. Raises ``StoreError``."""
+    database = sql_store(store)
+    if database is None or keeps_files(config):
+        return []
+    known = _entities(config)
+    strays = [each for each in sorted(database.rows().items()) if each[0] not in known]
+    return [
+        *(_of_stray(known, entity, count, database.place(entity)) for entity, count in strays),
+        *(_of_unread(config, each) for each in _unread(config, dict(_homes(config, profiles)), lambda: store)),
+    ]
+
+
+def _entities(config: Config) -> set[str]:
+    return {f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES}
+
+
+def _of_stray(known: set[str], entity: str, count: int, place: str) -> Fault:
+    rows = "1 row is" if count == 1 else f"{count:,} rows are"
+    hint = f"{suggestion(entity, known, 'entities')} Change `entity` of these rows, or delete them."
+    message = f"{rows} of {entity!r}, which no profile has, so nobody reads {'it' if count == 1 else 'them'}"
+    return Fault(_STRAY, message, place, hint, damage=False)
+
+
+def _of_unread(config: Config, unread: UnreadFile) -> Fault:
+    message = f"the store of this root does not have what this file of {unread.entity} says, so nobody reads it"
+    return Fault("unread_file", message, str(unread.path), f"{_remedy(config)}.", damage=False)
+
+
+def _unread(config: Config, homes: Mapping[str, Path], store: Callable[[], Store]) -> Iterator[UnreadFile]:
+    """The files with entries whose text no revision of their entity has ever had; ``store`` is opened if need be."""
+    for name, folder in homes.items():
+        for target, file in FILE_NAMES.items():
+            entity, path = f"{name}/{target}", folder / file
+            data = _entries(config, path)
+            if data is None:
+                continue
+            database = sql_store(store())
+            if database is not None and not database.has_had(entity, bytes_digest(data)):
+                yield UnreadFile(entity, path)
+
+
+def _homes(config: Config, profiles: Mapping[str, Profile]) -> Iterator[tuple[str, Path]]:
+    """Where the files of profiles would be."""
+    for profile in profiles.values():
+        with suppress(CatmemError):  # a finding of its own, for those who look at profiles
+            yield profile.name, memory_dir(profile, config)
+
+
+def _entries(config: Config, path: Path) -> bytes | None:
+    """The bytes of a file with entries, or of one that nobody can make sense of; ``None`` without any."""
+    if not os.path.lexists(path):
+        return None
+    data = b""
+    try:
+        data = read_bounded(path, DEFAULT_LIMITS.file_bytes)
+        return data if parse_file(config, data).entries else None
+    except CatmemError:
+        return data  # something is there that might be memory

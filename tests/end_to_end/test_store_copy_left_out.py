@@ -1,0 +1,65 @@
+"""Rows of a database that nobody's memory has: `catmem store copy` names what it leaves out."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+
+from tests.end_to_end.terminal import run as run_command
+from tests.golden.case import put
+
+
+@pytest.fixture
+def root(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\nstore: sqlite:///memory.db\n")
+    put(tmp_path / "profiles" / "neo.yaml", '{user_memory_categories: ["*"], writable_categories: ["*"]}\n')
+    run(tmp_path, "add", "One.", "-p", "neo", "-c", "notes")
+    return tmp_path
+
+
+def run(root, *words, status=0):
+    return run_command(*words, "--root", str(root), status=status)
+
+
+def insert(root, *rows):
+    connection = sqlite3.connect(root / "memory.db", isolation_level=None)
+    connection.executemany(
+        "INSERT INTO user_memories (entity, category, content, tags) VALUES (?, 'notes', ?, ?)", rows
+    )
+    connection.close()
+
+
+LEFT_OUT = {
+    "an entity that no profile has": ([("neo/User", "x", "{}"), ("neo/User", "y", "{}")], "neo/User", 2, "no profile"),
+    "an odd name": ([("O'Brien/user", "x", "{}")], "O'Brien/user", 1, "no profile"),
+    "rows that are no entries": ([("neo/user", "x", "{oops")], "neo/user", 1, "no entries"),
+}
+
+
+@pytest.mark.parametrize("target", ["files", "sqlite:///copy.db"])
+@pytest.mark.parametrize("case", LEFT_OUT.values(), ids=LEFT_OUT)
+def test_what_is_left_out_is_named_with_its_number_and_status_1(root, target, case):
+    rows, entity, count, why = case
+    insert(root, *rows)
+    done = run(root, "store", "copy", "sqlite:///memory.db", target, status=1)
+    assert f"warning: {entity}: {count} row" in done.stderr
+    assert why in done.stderr
+
+
+def test_json_has_it_as_a_list(root):
+    insert(root, ("neo/User", "x", "{}"))
+    done = run(root, "store", "copy", "sqlite:///memory.db", "files", "--dry-run", "--format", "json", status=1)
+    (left,) = json.loads(done.stdout)["left_out"]
+    assert (left["entity"], left["rows"]) == ("neo/User", 1)
+
+
+def test_a_copy_that_leaves_nothing_out_has_status_0(root):
+    insert(root, ("neo/memory", "x", "{}"))
+    done = run(root, "store", "copy", "sqlite:///memory.db", "files")
+    assert (done.exit_code, "left out" in done.stderr) == (0, False)
+    assert (
+        json.loads(run(root, "store", "copy", "sqlite:///memory.db", "files", "--format", "json").stdout)["left_out"]
+        == []
+    )

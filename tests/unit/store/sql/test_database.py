@@ -1,0 +1,41 @@
+"""Connections that go from one to the next."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.store.sql.database import Database
+
+
+@pytest.fixture
+def database(url):
+    opened = Database(url, timeout=0.2)
+    yield opened
+    opened.close()
+
+
+def test_what_nobody_ended_does_not_go_on_in_the_next_transaction(database):
+    with database.writing() as link:
+        link.text("CREATE TABLE facts (fact INTEGER)")
+    with database.looking() as link:
+        link.text("BEGIN")
+        link.text("INSERT INTO facts VALUES (1)")
+    with database.writing() as link:
+        link.text("INSERT INTO facts VALUES (2)")
+    with database.looking() as link:
+        assert [tuple(row) for row in link.text("SELECT fact FROM facts")] == [(2,)]
+
+
+def test_a_transaction_that_fails_leaves_nothing(database):
+    with database.writing() as link:
+        link.text("CREATE TABLE facts (fact INTEGER)")
+
+    def write_half():
+        with database.writing() as link:
+            link.text("INSERT INTO facts VALUES (1)")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    with database.writing() as link:
+        assert list(link.text("SELECT fact FROM facts")) == []

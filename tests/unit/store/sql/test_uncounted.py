@@ -1,0 +1,245 @@
+"""Rows that somebody changes while nothing counts it: the triggers are gone, or switched off."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from catmem.errors import StoreError
+from catmem.model.document import parse
+from catmem.service.rows import RowCodec
+from catmem.store.contract import EXTERNAL, Change
+from catmem.store.sql.store import SqlStore
+from tests.unit.store.sql.clients import Client
+
+USER = "trinity/user"
+TEXT = b"## Rules\none\n\xc2\xa7\ntwo\n\n## Projects\nthree\n"
+
+
+@pytest.fixture
+def silent(client):
+    """A client whose changes nothing counts, though the triggers are there."""
+    return Silent(client._url)
+
+
+class Silent(Client):
+    def run(self, statement):
+        if self.kind == "postgresql":
+            super().run("SET session_replication_role = replica")
+            return super().run(statement)
+        found = super().run(statement)
+        super().run("UPDATE memory_meta SET generation = recorded")
+        super().run("DELETE FROM memory_meta WHERE sequence = 0")
+        return found
+
+
+@pytest.fixture(autouse=True)
+def _closed(silent):
+    yield
+    silent.close()
+
+
+def without_triggers(client):
+    if client.kind == "postgresql":
+        for (name,) in client.run("SELECT tgname FROM pg_trigger WHERE tgrelid = 'user_memories'::regclass"):
+            client.run(f"DROP TRIGGER {name} ON user_memories")
+    else:
+        for (name,) in client.run("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+            client.run(f"DROP TRIGGER {name}")
+
+
+def put(store, data=TEXT):
+    return store.commit(USER, None, lambda _: data, Change())
+
+
+def swap(store, old, new):
+    return store.commit(USER, None, lambda now: now.data.replace(old, new), Change())
+
+
+def bodies(store):
+    return [entry.body for entry in parse(store.read(USER).data).entries]
+
+
+INSERT = "INSERT INTO user_memories (entity, position, category, content) VALUES ('trinity/user', 5, 'rules', 'theirs')"
+SILENT = {
+    "an update of the row": ("UPDATE user_memories SET content = 'theirs' WHERE content = 'two'", b"two"),
+    "tags of the row": ("""UPDATE user_memories SET tags = '{"domain": "theirs"}' WHERE content = 'two'""", b"two"),
+    "a row before it": (INSERT, b"two"),
+    "a row before the first": (INSERT, b"one"),
+    "a row that went": ("DELETE FROM user_memories WHERE content = 'one'", b"two"),
+    "another order": ("UPDATE user_memories SET position = 5 WHERE content = 'two'", b"two"),
+}
+
+
+@pytest.mark.parametrize("new", [b"mine", b""], ids=["overwrite", "delete"])
+@pytest.mark.parametrize(("statement", "touched"), SILENT.values(), ids=SILENT)
+def test_a_write_never_overwrites_what_nobody_counted(store, silent, statement, touched, new):
+    put(store)
+    silent.run(statement)
+    swap(store, touched + b"\n", new + b"\n" if new else b"")
+    log = [(each.op, each.agent, each.revision) for each in store.log(USER)]
+    assert ("adopt", EXTERNAL, "2") in log
+    theirs = store.read(USER, "2").data
+    assert b"theirs" in theirs or "theirs" not in statement
+    assert store.verify() == []
+
+
+def test_a_write_beside_it_leaves_it_there_and_a_repair_takes_it_in(store, silent):
+    put(store)
+    silent.run(INSERT)
+    swap(store, b"three\n", b"three\n\xc2\xa7\nfour\n")
+    assert [fault.code for fault in store.verify()] == ["rows_differ"]
+    assert store.mend() != []
+    assert store.verify() == []
+    assert sorted(bodies(store)) == ["four", "one", "theirs", "three", "two"]
+
+
+def test_rows_of_an_entity_that_nothing_ever_counted_are_counted_from_a_repair_on(store, silent):
+    put(store)
+    silent.run(INSERT.replace("trinity", "neo"))
+    assert [fault.path for fault in store.verify()] == [f"{silent.kind}:neo/user"]
+    assert store.mend() == ["neo/user: its rows are counted from now on"]
+    assert b"theirs" in store.peek("neo/user")
+    assert [fault.code for fault in store.verify() if fault.damage] == []
+    assert store.mend() == []
+
+
+# --- triggers that are gone ---
+
+
+@pytest.fixture(params=["the same store", "another store"])
+def later(request, store, url, folder):
+    """The store that comes upon the missing triggers, which may have the database open already."""
+    if request.param == "the same store":
+        yield store
+        return
+    opened = SqlStore(url, RowCodec(parse), folder=folder)
+    yield opened
+    opened.close()
+
+
+def test_missing_triggers_are_told_and_rows_are_read_as_they_are(store, later, client):
+    put(store)
+    assert store.verify() == []
+    without_triggers(client)
+    client.run(INSERT)
+    assert "theirs" in bodies(later)
+    assert "not_counted" in [fault.code for fault in later.verify()]
+
+
+@pytest.mark.parametrize("act", [lambda store: swap(store, b"three", b"mine"), lambda store: store.mend()])
+def test_missing_triggers_are_made_again_and_what_was_changed_meanwhile_is_taken_in(store, later, client, folder, act):
+    put(store)
+    store.commit("neo/user", None, lambda _: TEXT, Change())
+    without_triggers(client)
+    client.run("UPDATE user_memories SET content = 'theirs' WHERE content = 'three'")
+    act(later)
+    log = [(each.op, each.agent) for each in later.log(USER)]
+    assert ("adopt", EXTERNAL) in log
+    assert b"theirs" in later.read(USER, "2").data
+    assert b"theirs" in later.read("neo/user").data
+    assert any("theirs" in path.read_text() for path in folder.glob("memory.bak.*.json"))
+    client.run("UPDATE user_memories SET content = 'again' WHERE content = 'one'")
+    assert "again" in bodies(later)
+    assert [fault.code for fault in later.verify() if fault.damage] == []
+
+
+def test_a_table_that_a_foreign_tool_rebuilt_is_counted_again(store, later, client):
+    if client.kind != "sqlite":
+        pytest.skip("how tools change a column in SQLite")
+    put(store)
+    ((made,),) = client.run("SELECT sql FROM sqlite_master WHERE name = 'user_memories'")
+    for statement in (
+        "BEGIN",
+        made.replace("user_memories", "rebuilt", 1),
+        "INSERT INTO rebuilt SELECT * FROM user_memories",
+        "DROP TABLE user_memories",
+        "ALTER TABLE rebuilt RENAME TO user_memories",
+        "UPDATE user_memories SET content = 'theirs' WHERE content = 'two'",
+        "COMMIT",
+    ):
+        client.run(statement)
+    assert bodies(later) == ["one", "theirs", "three"]
+    assert swap(later, b"three", b"mine").adopted == "2"
+    assert later.verify() == []
+
+
+def test_a_disabled_trigger_is_enabled_again(store, later, client):
+    if client.kind != "postgresql":
+        pytest.skip("SQLite cannot")
+    put(store)
+    client.run("ALTER TABLE user_memories DISABLE TRIGGER user_memories_updated")
+    client.run("UPDATE user_memories SET content = 'theirs' WHERE content = 'two'")
+    assert swap(later, b"one", b"mine").adopted == "2"
+    client.run("UPDATE user_memories SET content = 'again' WHERE content = 'mine'")
+    assert bodies(later) == ["again", "theirs", "three"]
+
+
+# --- a schema that changes while it is open ---
+
+
+@pytest.mark.parametrize("act", [lambda store: swap(store, b"one", b"mine"), bodies])
+def test_a_schema_that_becomes_newer_while_the_store_is_open_is_refused(store, client, act):
+    put(store)
+    client.run("UPDATE catmem_schema SET version = version + 1")
+    before = client.run("SELECT * FROM user_memories")
+    with pytest.raises(StoreError) as caught:
+        act(store)
+    assert caught.value.code == "newer_schema"
+    assert client.run("SELECT * FROM user_memories") == before
+
+
+# --- what the function of PostgreSQL's triggers may do ---
+
+
+@pytest.fixture
+def guest(store, client, url):
+    """A client with rights on the rows alone."""
+    if client.kind != "postgresql":
+        pytest.skip("SQLite has no roles")
+    put(store)
+    client.run("DROP ROLE IF EXISTS catmem_guest")
+    client.run("CREATE ROLE catmem_guest LOGIN PASSWORD 'guest'")
+    client.run("GRANT SELECT, INSERT, UPDATE, DELETE ON user_memories TO catmem_guest")
+    opened = Client(re.sub(r"//[^@]*@", "//catmem_guest:guest@", url))
+    yield opened
+    opened.close()
+    client.run("DROP OWNED BY catmem_guest")
+    client.run("DROP ROLE catmem_guest")
+
+
+def test_a_temporary_table_does_not_take_the_place_of_the_count(store, guest):
+    guest.run("CREATE TEMP TABLE memory_meta (entity text PRIMARY KEY, generation bigint DEFAULT 0)")
+    guest.run("GRANT ALL ON memory_meta TO PUBLIC")
+    guest.run("UPDATE user_memories SET content = 'theirs' WHERE content = 'two'")
+    assert bodies(store) == ["one", "theirs", "three"]
+    assert guest.run("SELECT * FROM memory_meta") == []
+
+
+def test_nobody_else_may_hang_the_function_on_a_table_of_their_own(guest):
+    guest.run("CREATE TEMP TABLE user_memories (entity text)")
+    with pytest.raises(Exception, match="permission denied for function"):
+        guest.run("CREATE TRIGGER x AFTER TRUNCATE ON user_memories EXECUTE FUNCTION public.catmem_count()")
+
+
+def test_the_function_of_older_tables_is_made_anew(store, client):
+    if client.kind != "postgresql":
+        pytest.skip("SQLite has no functions")
+    put(store)
+    client.run("ALTER FUNCTION catmem_count() SET search_path = public")
+    client.run("UPDATE catmem_schema SET version = 2")
+    swap(store, b"one", b"mine")
+    ((settings, version),) = client.run(
+        "SELECT proconfig, (SELECT version FROM catmem_schema) FROM pg_proc WHERE proname = 'catmem_count'"
+    )
+    assert (settings, version) == (["search_path=pg_catalog, pg_temp"], 3)
+
+
+def test_a_copy_of_the_rows_is_whole_json(store, silent, folder):
+    put(store)
+    silent.run(INSERT)
+    store.mend()
+    (copy,) = (json.loads(path.read_text()) for path in folder.glob("memory.bak.*.json"))
+    assert sorted(each["content"] for each in copy["entries"]) == ["one", "theirs", "three", "two"]

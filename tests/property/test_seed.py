@@ -187,7 +187,20 @@ REWORDED_FIRST = Side({"rules": ["SOURCE of rules 4: alpha alpha", "SOURCE of ru
 @FEW
 @given(sides("SOURCE"), fleets, sides("OWN"), edits, edits, st.booleans())
 @example(
-    REWORDED_FIRST, {"neo": ["rules"]}, Side(), [("remove", 0, "talk")], [("reword", 0, "talk")], False  # noqa: FBT003
+    Side({"talk": ["SOURCE of talk 1: alpha alpha"]}),
+    {"neo": ["talk"]},
+    Side(),
+    [("remove", 0, "talk")],
+    [("reword", 0, "talk")],
+    False,  # noqa: FBT003
+).via("what arrives stands before the entry of an open conflict")
+@example(
+    REWORDED_FIRST,
+    {"neo": ["rules"]},
+    Side(),
+    [("remove", 0, "talk")],
+    [("reword", 0, "talk")],
+    False,  # noqa: FBT003
 ).via("the base of an open conflict has to keep its place")
 def test_seeding_again_changes_no_byte_and_a_new_plan_is_empty(  # noqa: PLR0917 - what hypothesis draws
     source, targets, own, there, here, lose

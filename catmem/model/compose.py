@@ -28,12 +28,12 @@ def composed(versions: Iterable[Version], titles: Mapping[str, str], like: Docum
     grouped: dict[str, list[Version]] = {}
     for version in versions:
         grouped.setdefault(version.category, []).append(version)
-    empty = _read("", like)
+    empty = read_like("", like)
     if not grouped:
         return empty
     # What has no category can only stand before the first header.
     order = sorted(grouped, key=lambda category: category != UNCATEGORIZED)
-    document = _read(_text(empty, [(category, grouped[category]) for category in order], titles), like)
+    document = read_like(_text(empty, [(category, grouped[category]) for category in order], titles), like)
     if not _holds(document, grouped):
         document = _one_by_one(empty, [version for category in order for version in grouped[category]], titles)
         if _said(document) != _meant(grouped):
@@ -75,7 +75,8 @@ def _one_by_one(document: Document, versions: Iterable[Version], titles: Mapping
     return document
 
 
-def _read(text: str, like: Document) -> Document:
+def read_like(text: str, like: Document) -> Document:
+    """A text as a document that was read as ``like`` was: with its declared categories and their other names."""
     return Document(scan(text, like.scan.categories), like.limits)
 
 

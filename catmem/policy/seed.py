@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from catmem.model.compose import composed
+from catmem.model.compose import composed, read_like
 from catmem.model.merge_into import merge_into, only_verified
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
@@ -217,7 +217,7 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
         source=parts.source,
         before=ours.text,
         after=merged.text,
-        entries=tuple(_held_back(arriving, base, conflicts)),
+        entries=tuple(_held_back(arriving, base, conflicts, read_like(merged.text, like))),
         rows=tuple(_rows(before, ours, theirs, merged.conflicts)),
         conflicts=conflicts,
         withheld=withheld(parts.slice),
@@ -285,7 +285,9 @@ def _without_own(arriving: Sequence[Seeded], before: Document, ours: Document) -
     return kept
 
 
-def _held_back(arriving: Sequence[Seeded], base: Sequence[Seeded], conflicts: Iterable[Conflict]) -> list[Seeded]:
+def _held_back(
+    arriving: Sequence[Seeded], base: Sequence[Seeded], conflicts: Iterable[Conflict], merged: Document
+) -> list[Seeded]:
     """What counts as seeded: of an open conflict what was seeded before, so that the next seed finds it again."""
     seeded = list(arriving)
     for conflict in conflicts:
@@ -294,15 +296,16 @@ def _held_back(arriving: Sequence[Seeded], base: Sequence[Seeded], conflicts: It
         if index is not None:
             seeded[index : index + 1] = [] if was is None else [was]
         elif was is not None:
-            seeded.insert(_place(was, seeded, base), was)
+            seeded.insert(_place(conflict.ours, seeded, merged), was)
     return seeded
 
 
-def _place(was: Seeded, seeded: Sequence[Seeded], base: Sequence[Seeded]) -> int:
-    """Where an entry of the base goes back: behind what stood before it there, since entries pair in file order."""
-    keys = [each.key for each in seeded]
-    before = next((each.key for each in reversed(base[: base.index(was)]) if each.key in keys), None)
-    return 0 if before is None else keys.index(before) + 1
+def _place(ours: Version | None, seeded: Sequence[Seeded], merged: Document) -> int:
+    """Where what was seeded of an entry of the target's goes: where that stands, since entries pair in file order."""
+    places = {(entry.category, entry.body): number for number, entry in enumerate(merged.entries)}
+    here = -1 if ours is None else places.get((ours.category, ours.body), -1)
+    there = [places.get((each.category, Version.read(each.category, each.text).body), here) for each in seeded]
+    return max((index + 1 for index, place in enumerate(there) if place < here), default=0)
 
 
 def _find(seeded: Sequence[Seeded], version: Version | None) -> int | None:

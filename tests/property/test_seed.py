@@ -187,6 +187,14 @@ REWORDED_FIRST = Side({"rules": ["SOURCE of rules 4: alpha alpha", "SOURCE of ru
 @FEW
 @given(sides("SOURCE"), fleets, sides("OWN"), edits, edits, st.booleans())
 @example(
+    Side({"talk": ["SOURCE of talk 1: alpha alpha"]}),
+    {"neo": ["talk"]},
+    Side(),
+    [("remove", 0, "talk")],
+    [("reword", 0, "talk")],
+    False,  # noqa: FBT003
+).via("what arrives stands before the entry of an open conflict")
+@example(
     REWORDED_FIRST,
     {"neo": ["rules"]},
     Side(),

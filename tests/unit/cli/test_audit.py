@@ -157,9 +157,18 @@ def test_moments_are_given_in_many_ways(used, moment):
     assert len(run("audit", "--root", used, "--since", moment).stdout.splitlines()) == 3
 
 
+def interruptible(command):
+    """A command that Ctrl-C can end, also where whoever runs the tests, in the background, has it ignored."""
+
+    def as_on_a_terminal():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=as_on_a_terminal)  # noqa: PLW1509
+
+
 def test_following_prints_what_comes_until_it_is_stopped(used):
     command = [sys.executable, "-m", "catmem", "audit", "--follow", "--format", "jsonl", "--root", str(used)]
-    following = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    following = interruptible(command)
     first = [json.loads(following.stdout.readline()) for _ in range(3)]
     assert [line["status"] for line in first] == ["ok", "ok", "refused"]
     (used / ".catmem" / "audit.jsonl").rename(used / ".catmem" / "audit.1.jsonl")
@@ -172,7 +181,7 @@ def test_following_prints_what_comes_until_it_is_stopped(used):
 
 def test_following_a_name_that_there_is_not_is_told_at_once(used):
     command = [sys.executable, "-m", "catmem", "audit", "--follow", "--agent", "bos", "--root", str(used)]
-    following = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    following = interruptible(command)
     assert following.stderr.readline() == b"There is no agent 'bos' here now. Did you mean 'boss'?\n"
     following.send_signal(signal.SIGINT)
     following.communicate()

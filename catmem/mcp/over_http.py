@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ipaddress
 import signal
-import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +12,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from catmem.errors import ConfigError
 from catmem.mcp.conversations import MOST_SESSIONS, QUIET_SECONDS
+from catmem.service import listening as sockets
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterator
 
     from anyio.abc import TaskStatus
@@ -38,26 +38,12 @@ def listen(host: str, port: int) -> socket.socket:
 
     Raises ``ConfigError``: ``not_loopback``, ``cannot_listen``.
     """
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (OSError, UnicodeError) as error:
-        raise _cannot_listen(host, port, error) from error
-    family, kind, protocol, _, address = found[0]
-    if not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
-        raise ConfigError(
-            f"{host} is not an address of this machine alone, and whoever reaches the server reads and writes memory",
-            code="not_loopback",
-            hint="Use --host 127.0.0.1, ::1 or localhost. Other machines have to wait until there are tokens.",
-        )
-    listening = socket.socket(family, kind, protocol)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen()
-    except OSError as error:
-        listening.close()
-        raise _cannot_listen(host, port, error) from error
-    return listening
+    refusal = ConfigError(
+        f"{host} is not an address of this machine alone, and whoever reaches the server reads and writes memory",
+        code="not_loopback",
+        hint="Use --host 127.0.0.1, ::1 or localhost. Agents on other machines go through catmem serve, with tokens.",
+    )
+    return sockets.listen(host, port, refusal=refusal)
 
 
 def url_of(listening: socket.socket) -> str:
@@ -157,12 +143,3 @@ async def _stop_on_signal(server: _HttpServer, *, task_status: TaskStatus[None])
 def _authority(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _cannot_listen(host: str, port: int, error: Exception) -> ConfigError:
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return ConfigError(
-        f"the server cannot listen on {host}, port {port}: {said}",
-        code="cannot_listen",
-        hint="Choose another --port (0 takes any that is free), or end what uses this one.",
-    )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import signal
-import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,8 +11,10 @@ import uvicorn
 
 from catmem.errors import ConfigError
 from catmem.server.connections import connections
+from catmem.service import listening as sockets
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterator
 
     from starlette.applications import Starlette
@@ -30,26 +30,12 @@ def listen(host: str, port: int, *, has_tokens: bool) -> socket.socket:
 
     Raises ``ConfigError``: ``no_tokens`` for an address that others reach, if there are none; ``cannot_listen``.
     """
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (OSError, UnicodeError) as error:
-        raise _cannot_listen(host, port, error) from error
-    family, kind, protocol, _, address = found[0]
-    if not (has_tokens or ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback):
-        raise ConfigError(
-            f"{host} can be reached by others, and without tokens whoever reaches the server reads and writes memory",
-            code="no_tokens",
-            hint="Make a token for each caller first: catmem token new AGENT. Or use --host 127.0.0.1.",
-        )
-    listening = socket.socket(family, kind, protocol)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen()
-    except OSError as error:
-        listening.close()
-        raise _cannot_listen(host, port, error) from error
-    return listening
+    refusal = ConfigError(
+        f"{host} can be reached by others, and without tokens whoever reaches the server reads and writes memory",
+        code="no_tokens",
+        hint="Make a token for each caller first: catmem token new AGENT. Or use --host 127.0.0.1.",
+    )
+    return sockets.listen(host, port, refusal=None if has_tokens else refusal)
 
 
 def url_of(listening: socket.socket) -> str:
@@ -113,12 +99,3 @@ async def _serve(server: _Server, listening: socket.socket) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, server.stop)
     await server.serve(sockets=[listening])
-
-
-def _cannot_listen(host: str, port: int, error: Exception) -> ConfigError:
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return ConfigError(
-        f"the server cannot listen on {host}, port {port}: {said}",
-        code="cannot_listen",
-        hint="Choose another --port (0 takes any that is free) or --host, or end what uses this one.",
-    )

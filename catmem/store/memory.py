@@ -11,6 +11,7 @@ from uuid import uuid4
 from catmem.errors import StoreError, UnknownRevisionError
 from catmem.store.contract import Change, Current, Revision, Snapshot, branch_number, next_branch, repeated, sees, stale
 from catmem.store.graph import tips
+from catmem.store.judgement import Ground, Point, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -66,30 +67,38 @@ class MemoryStore:
                 if self._find(entity, merged)[0].revision != merged:
                     raise unknown_revision(entity, merged)
             now = self.read(entity)
-            base: bytes | None = None
-            if expected is not None and not sees(expected, now.revision, now.digest):
-                seen = self._seen(entity, expected, now)
-                if change.on_drift != "merge":
-                    if change.on_stale == "refuse":
-                        raise stale(entity, expected, str(now.revision))
-                    return self._branch(entity, seen, update, change)
-                base = seen.data
+            verdict = judge(expected, change, self._ground(entity, now))
+            if verdict.kind in {"stale", "drift"}:
+                raise stale(entity, str(expected), str(now.revision))
+            point = verdict.point
+            if point is not None and verdict.kind == "branch":
+                return self._branch(entity, self.read(entity, point.revision), update, change)
+            base = None if point is None else self.read(entity, point.revision).data
             data = update(Current(now.data, str(now.revision), base))
             if data == now.data and not change.merges:
                 return now
             return self._append_head(entity, now, data, change)
 
-    def _seen(self, entity: str, expected: str, now: Snapshot) -> Snapshot:
-        """What a caller saw who says ``expected``. Raises ``UnknownRevisionError``, and ``StaleError`` for a digest."""
-        if expected == "0":
-            return Snapshot.of(b"", "0")
-        try:
-            recorded, data = self._find(entity, expected)
-        except UnknownRevisionError:
-            if expected.startswith("sha256:"):
-                raise stale(entity, expected, str(now.revision)) from None
-            raise
-        return Snapshot(data, recorded.revision, recorded.digest)
+    def _ground(self, entity: str, now: Snapshot) -> Ground:
+        """What is known of an entity, which no outsider can reach."""
+
+        def seen(expected: str) -> Point | None:
+            try:
+                recorded, _ = self._find(entity, expected)
+            except UnknownRevisionError:
+                if expected.startswith("sha256:"):
+                    return None
+                raise
+            return Point(recorded.revision, recorded.digest, recorded.sequence)
+
+        return Ground(
+            now=Point(str(now.revision), now.digest, self._sequence),
+            before=None,
+            adopted=False,
+            has_text=bool(now.data),
+            seen=seen,
+            outsider_since=lambda point: False,  # noqa: ARG005 - there are none
+        )
 
     def _branch(self, entity: str, seen: Snapshot, update: Update, change: Change) -> Snapshot:
         """Keep what ``update`` makes of what the caller saw beside the head."""

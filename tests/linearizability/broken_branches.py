@@ -52,7 +52,7 @@ class SameName(MemoryStore):
         except threading.BrokenBarrierError:
             self.between.reset()
         with self._lock:
-            seen = self._seen(entity, str(expected), now)
+            seen = self.read(entity, expected)
             data = update(Current(seen.data, str(seen.revision), None))
             return replace(self._append(entity, name, str(seen.revision), data, change), branch=True)
 

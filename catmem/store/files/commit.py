@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, DriftError, RefusedError, StaleError, UnknownRevisionError
+from catmem.errors import BusyError, DriftError, RefusedError, UnknownRevisionError
 from catmem.store.contract import (
     EXTERNAL,
     Change,
@@ -16,7 +16,6 @@ from catmem.store.contract import (
     branch_number,
     next_branch,
     repeated,
-    sees,
     stale,
 )
 from catmem.store.files.backups import keep_backup
@@ -25,6 +24,7 @@ from catmem.store.files.outside import WATCHED, Outside
 from catmem.store.files.records import Draft, branch_name
 from catmem.store.files.retired import reap
 from catmem.store.files.sight import look_at
+from catmem.store.judgement import Ground, Point, judge
 from catmem.store.memory import unknown_revision
 
 if TYPE_CHECKING:
@@ -43,13 +43,6 @@ _OUTSIDERS = ("drift", "not_utf8")
 
 _TRIES = 40
 _REAP_EVERY = 128
-
-
-class Seen(NamedTuple):
-    """What a caller whose view is old saw last."""
-
-    revision: str
-    data: bytes
 
 
 class Commit:
@@ -141,21 +134,19 @@ class Commit:
     def _make(self, expected: str | None, update: Update, sight: Sight, visible: Record | None) -> bytes | Snapshot:
         """What is to go into the file; or the answer, where nothing is to. Raises the refusals."""
         revision = visible.revision if visible else "0"
-        seen: Seen | None = None
-        base: bytes | None = None
         try:
-            try:
-                base = self._base(expected, sight, visible)
-            except (DriftError, StaleError) as refusal:
-                seen = self._branches_from(expected, refusal)
-                if seen is None:
-                    raise
-            first = self._made_since(expected) if expected is not None and (seen or base is not None) else None
+            verdict = judge(expected, self.change, self._ground(sight, visible))
+            if verdict.kind == "drift":
+                raise self._drift(expected, visible)
+            if verdict.kind == "stale":
+                raise stale(self.entity, str(expected), revision)
+            point = verdict.point
+            first = self._made_since(expected) if expected is not None and point is not None else None
             if first is not None:
                 return self._answered(first)
-            if seen is not None:
-                return self._branch(seen, update)
-            data = update(Current(sight.data, revision, base))
+            if point is not None and verdict.kind == "branch":
+                return self._branch(point, update)
+            data = update(Current(sight.data, revision, None if point is None else self._data(point)))
         except DriftError as refusal:
             self._keep(refusal, sight, expected, revision)
             raise
@@ -210,20 +201,11 @@ class Commit:
 
     # --- beside the head ----------------------------------------------------------------------------------------
 
-    def _branches_from(self, expected: str | None, refusal: DriftError | StaleError) -> Seen | None:
-        """What a refused caller saw, where its write is to become a branch of it; ``None`` where that cannot be."""
-        strict = isinstance(refusal, DriftError) and self.change.on_drift == "refuse"
-        if expected is None or strict or self.change.on_stale != "branch":
-            return None
-        if expected == "0":
-            return Seen("0", b"")
-        record = self._seen(expected)
-        return None if record is None else Seen(record.revision, self.journal.data(record))
-
-    def _branch(self, seen: Seen, update: Update) -> Snapshot:
+    def _branch(self, seen: Point, update: Update) -> Snapshot:
         """Keep what ``update`` makes of what the caller saw beside the head. The file stays as it is."""
-        data = update(Current(seen.data, seen.revision, None))
-        if data == seen.data and not self.change.merges:
+        base = self._data(seen)
+        data = update(Current(base, seen.revision, None))
+        if data == base and not self.change.merges:
             return Snapshot(data, seen.revision, bytes_digest(data), self.adopted)
         self.begun = True
         head = self.journal.head(self.name)
@@ -253,30 +235,20 @@ class Commit:
         if not known:
             raise unknown_revision(self.entity, expected)
 
-    def _base(self, expected: str | None, sight: Sight, visible: Record | None) -> bytes | None:
-        """What the caller could know at best, where that is not what is there now. Raises the refusals."""
-        changed = self.before is not None and bool(sight.data)  # a missing or emptied file is nobody's new text
-        if changed and self.change.on_drift == "refuse":
-            raise self._drift(expected, visible)
-        if expected is None:
-            return self.journal.data(self.before) if changed and self.before else None
-        found = visible.revision if visible else "0"
-        if sees(expected, found, sight.known_digest()):
-            return None
-        seen = self._seen(expected)
-        if self.before is not None and seen is not None:
-            if not changed and seen.revision == self.before.revision:
-                return None
-            if visible is not None and seen.head == visible.head:
-                return None  # the outsider put back what the caller saw
-        if self.change.on_drift == "merge" and (seen is not None or expected == "0"):
-            return self.journal.data(seen) if seen else b""
-        # When a text was there that no record has, nobody can tell; so only what this commit found itself counts.
-        unknown = seen is None and expected != "0"
-        drifted = self.adopted is not None if unknown else self._outsider_since(seen) is not None
-        if drifted:
-            raise self._drift(expected, visible)
-        raise stale(self.entity, expected, found)
+    def _ground(self, sight: Sight, visible: Record | None) -> Ground:
+        """What is known of the file."""
+        return Ground(
+            now=Point(visible.revision if visible else "0", sight.known_digest(), visible.sequence if visible else 0),
+            before=_point(self.before),
+            adopted=self.adopted is not None,
+            has_text=bool(sight.data),
+            seen=lambda expected: _point(self._seen(expected)),
+            outsider_since=lambda point: self._outsider_since(point.sequence) is not None,
+        )
+
+    def _data(self, point: Point) -> bytes:
+        """The bytes of a revision. Raises ``UnknownRevisionError`` if they are no longer kept."""
+        return recorded(self.journal, self.entity, self.name, point.revision).data
 
     def _seen(self, expected: str) -> Record | None:
         """The record of what a caller saw who says ``expected``."""
@@ -285,10 +257,10 @@ class Commit:
         records = self.journal.records(newest_first=True)
         return next((each for each in records if each.owner == self.name and each.head == expected), None)
 
-    def _outsider_since(self, seen: Record | None) -> Record | None:
-        """What an outsider wrote last since ``seen``, or ever if that is ``None``."""
+    def _outsider_since(self, sequence: int) -> Record | None:
+        """What an outsider wrote last after the record with this number; ever, after 0."""
         for record in self._records():
-            if seen is not None and record.sequence <= seen.sequence:
+            if record.sequence <= sequence:
                 return None
             if record.agent == EXTERNAL:
                 return record
@@ -331,7 +303,8 @@ class Commit:
         """
         if expected is None and self.adopted is None:
             return b""
-        record = self._outsider_since(None if expected is None else self._seen(expected))
+        seen = None if expected is None else self._seen(expected)
+        record = self._outsider_since(seen.sequence if seen else 0)
         try:
             return b"" if record is None else self.journal.data(record)
         except UnknownRevisionError:
@@ -340,6 +313,10 @@ class Commit:
     def _reap(self, record: Record) -> None:
         if record.sequence % _REAP_EVERY == 0:
             reap(self.folder, record.sequence)
+
+
+def _point(record: Record | None) -> Point | None:
+    return None if record is None else Point(record.revision, record.head, record.sequence)
 
 
 def revision_of(entity: str, record: Record) -> Revision:

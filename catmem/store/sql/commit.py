@@ -18,9 +18,9 @@ from catmem.store.contract import (
     branch_number,
     next_branch,
     repeated,
-    sees,
     stale,
 )
+from catmem.store.judgement import Ground, Point, judge
 from catmem.store.memory import timestamp, unknown_revision
 from catmem.store.sql import entries, meta
 from catmem.store.sql.drift import keep_rows
@@ -61,7 +61,7 @@ class Commit:
         self.meta = meta.NEVER
         self.data = b""
         """The bytes of the head."""
-        self.before: Snapshot | None = None
+        self.before: Point | None = None
         """The head before this commit found what somebody else wrote, if it did."""
         self.adopted: str | None = None
         """The revision as which it was recorded."""
@@ -140,7 +140,8 @@ class Commit:
         if edited.bad:
             raise self._bad_rows(edited.bad)
         if self.meta.revision:
-            self.before = self._now()
+            now = self._now()
+            self.before = Point(str(now.revision), now.digest, self.meta.sequence)
         note = {"generation_observed": generations[0], "generation_actual": generations[1]}
         adopting = Change(op="adopt", agent=EXTERNAL, note=note)
         self.data, old = edited.data, self.data
@@ -165,21 +166,15 @@ class Commit:
 
     def _write(self, expected: str | None, update: Update) -> Snapshot:
         now = self._now()
-        changed = self.before is not None and bool(now.data)  # emptied rows are nobody's new text
-        if changed and self.change.on_drift == "refuse":
+        verdict = judge(expected, self.change, self._ground(now))
+        if verdict.kind == "drift":
             raise self._drift(expected)
-        base: bytes | None = None
-        if expected is None:
-            base = self.before.data if changed and self.before else None
-        elif not sees(expected, now.revision, now.digest):
-            seen = self._seen(expected)
-            if not self._is_as_good(seen, changed=changed):
-                if self.change.on_drift == "merge" and seen is not None:
-                    base = seen.data
-                elif self.change.on_stale == "branch" and seen is not None:
-                    return self._branch(seen, update)
-                else:
-                    raise self._refused(expected, seen)
+        if verdict.kind == "stale":
+            raise stale(self.entity, str(expected), str(now.revision))
+        point = verdict.point
+        if point is not None and verdict.kind == "branch":
+            return self._branch(self.past.snapshot(point.revision), update)
+        base = None if point is None else self.past.snapshot(point.revision).data
         data = update(Current(now.data, str(now.revision), base))
         if data == now.data and not self.change.merges:
             return now
@@ -193,26 +188,22 @@ class Commit:
             self.data, str(self.meta.revision), self.meta.digest or bytes_digest(self.data), adopted=self.adopted
         )
 
-    def _is_as_good(self, seen: Snapshot | None, *, changed: bool) -> bool:
-        """Whether what the caller saw is as good as what is there, though somebody touched it since."""
-        if self.before is None or seen is None:
-            return False
-        return (not changed and seen.revision == self.before.revision) or seen.digest == self.meta.digest
+    def _ground(self, now: Snapshot) -> Ground:
+        """What is known of the entity."""
+        return Ground(
+            now=Point(str(now.revision), now.digest, self.meta.sequence),
+            before=self.before,
+            adopted=self.adopted is not None,
+            has_text=bool(now.data),
+            seen=self._seen,
+            outsider_since=lambda point: self.past.by_agent_since(EXTERNAL, point.sequence) is not None,
+        )
 
-    def _seen(self, expected: str) -> Snapshot | None:
-        """What a caller saw who says ``expected``; ``None`` for a digest that no record has."""
-        if expected == "0":
-            return Snapshot.of(b"", "0")
-        if not expected.startswith("sha256:"):
-            return self.past.snapshot(expected)
-        found = self.past.with_digest(expected)
-        return None if found is None else self.past.snapshot(found.revision)
-
-    def _refused(self, expected: str, seen: Snapshot | None) -> RefusedError:
-        """Stale or drifted. Of a text that no record has nobody can tell; then only what was found now counts."""
-        unknown = seen is None
-        drifted = self.adopted is not None if unknown else self._outsider_since(seen) is not None
-        return self._drift(expected) if drifted else stale(self.entity, expected, str(self.meta.revision))
+    def _seen(self, expected: str) -> Point | None:
+        """The record of what a caller saw; ``None`` for a digest that no record has."""
+        find = self.past.with_digest if expected.startswith("sha256:") else self.past.named
+        found = find(expected)
+        return None if found is None else Point(found.revision, found.digest, found.sequence)
 
     def _drift(self, expected: str | None) -> DriftError:
         return DriftError(
@@ -223,11 +214,6 @@ class Commit:
             hint="Nothing was written, and a copy of what was found is kept. Read it again, and repeat the change on "
             "what is there now.",
         )
-
-    def _outsider_since(self, seen: Snapshot | None) -> Revision | None:
-        """What somebody else wrote last since what was seen, or ever."""
-        named = None if seen is None or seen.revision in {None, "0"} else self.past.named(str(seen.revision))
-        return self.past.by_agent_since(EXTERNAL, 0 if named is None else named.sequence)
 
     def _complete(self, refusal: RefusedError, expected: str | None) -> None:
         """Say in a refusal where the entity is, and where a copy is of what somebody else wrote."""
@@ -248,7 +234,8 @@ class Commit:
             return str(self.kept)
         if self.folder is None or (expected is None and refusal.code != "not_utf8"):
             return None
-        theirs = None if expected is None else self._outsider_since(self._seen(expected))
+        seen = None if expected is None else self._seen(expected)
+        theirs = None if expected is None else self.past.by_agent_since(EXTERNAL, seen.sequence if seen else 0)
         if theirs is None:
             return None
         rows = [

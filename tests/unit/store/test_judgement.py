@@ -1,0 +1,92 @@
+"""The one answer to who may go on, as a table: what was seen, what is there, who came between, what was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from catmem.digest import bytes_digest
+from catmem.store.contract import Change
+from catmem.store.judgement import NOTHING, Ground, Point, Verdict, judge
+
+ONE, TWO, THREE = (Point(str(number), bytes_digest(b"text %d" % number), number) for number in (1, 2, 3))
+RECORDED = {each.revision: each for each in (ONE, TWO, THREE)} | {each.digest: each for each in (ONE, TWO, THREE)}
+NOT_RECORDED = bytes_digest(b"in no record")
+
+CATMEM_ONLY = Ground(
+    now=THREE, before=None, adopted=False, has_text=True, seen=RECORDED.get, outsider_since=lambda _: False
+)
+"""Three revisions, all of them made by catmem."""
+OUTSIDER_WAS_LAST = replace(CATMEM_ONLY, outsider_since=lambda point: point.sequence < THREE.sequence)
+"""The third is an outsider's, and an earlier commit recorded it."""
+OUTSIDER_JUST_FOUND = replace(OUTSIDER_WAS_LAST, before=TWO, adopted=True)
+"""The third is an outsider's, which this very commit found."""
+FILE_IS_GONE = replace(OUTSIDER_JUST_FOUND, now=Point("3", NOTHING.digest, 3), has_text=False)
+
+GO_ON = Verdict("go_on")
+STALE, DRIFT = Verdict("stale"), Verdict("drift")
+
+
+def on(point: Point) -> Verdict:
+    return Verdict("go_on", point)
+
+
+def beside(point: Point) -> Verdict:
+    return Verdict("branch", point)
+
+
+@pytest.mark.parametrize("seen", [THREE.revision, THREE.digest, None])
+@pytest.mark.parametrize("ground", [CATMEM_ONLY, OUTSIDER_WAS_LAST])
+def test_who_saw_what_is_there_or_has_no_view_goes_on(seen: str | None, ground: Ground) -> None:
+    assert judge(seen, Change(), ground) == GO_ON
+
+
+@pytest.mark.parametrize(
+    ("seen", "refuse", "merge", "branch"),
+    [
+        (TWO.revision, STALE, on(TWO), beside(TWO)),
+        (TWO.digest, STALE, on(TWO), beside(TWO)),
+        ("0", STALE, on(NOTHING), beside(NOTHING)),
+        (NOT_RECORDED, STALE, STALE, STALE),
+    ],
+)
+def test_a_write_of_catmem_came_between(seen: str, refuse: Verdict, merge: Verdict, branch: Verdict) -> None:
+    assert judge(seen, Change(), CATMEM_ONLY) == refuse
+    assert judge(seen, Change(on_drift="merge"), CATMEM_ONLY) == merge
+    assert judge(seen, Change(on_stale="branch"), CATMEM_ONLY) == branch
+
+
+@pytest.mark.parametrize("ground", [OUTSIDER_WAS_LAST, OUTSIDER_JUST_FOUND])
+def test_somebody_else_came_between(ground: Ground) -> None:
+    assert judge(ONE.revision, Change(), ground) == DRIFT
+    assert judge(ONE.revision, Change(on_drift="merge"), ground) == on(ONE)
+    assert judge(ONE.revision, Change(on_stale="branch"), ground) == beside(ONE)
+
+
+@pytest.mark.parametrize("ground", [OUTSIDER_WAS_LAST, OUTSIDER_JUST_FOUND])
+def test_who_refuses_drift_makes_no_branch_of_it(ground: Ground) -> None:
+    assert judge(ONE.revision, Change(on_drift="refuse", on_stale="branch"), ground) == DRIFT
+    assert judge(ONE.revision, Change(on_drift="refuse", on_stale="branch"), CATMEM_ONLY) == beside(ONE)
+
+
+def test_a_text_that_no_record_has_is_drifted_from_only_by_what_was_just_found() -> None:
+    assert judge(NOT_RECORDED, Change(), OUTSIDER_WAS_LAST) == STALE
+    assert judge(NOT_RECORDED, Change(), OUTSIDER_JUST_FOUND) == DRIFT
+
+
+def test_who_has_no_view_is_held_to_what_catmem_wrote_last() -> None:
+    assert judge(None, Change(), OUTSIDER_JUST_FOUND) == on(TWO)
+    assert judge(None, Change(on_drift="refuse"), OUTSIDER_JUST_FOUND) == DRIFT
+
+
+def test_a_file_that_was_taken_away_is_nobodys_new_text() -> None:
+    assert judge(None, Change(on_drift="refuse"), FILE_IS_GONE) == GO_ON
+    assert judge(TWO.revision, Change(), FILE_IS_GONE) == GO_ON
+    assert judge(ONE.revision, Change(), FILE_IS_GONE) == DRIFT
+
+
+def test_an_outsider_who_put_back_what_the_caller_saw_stands_in_nobodys_way() -> None:
+    put_back = replace(OUTSIDER_JUST_FOUND, now=THREE._replace(digest=ONE.digest))
+    assert judge(ONE.revision, Change(), put_back) == GO_ON
+    assert judge("0", Change(), FILE_IS_GONE) == GO_ON

@@ -1,7 +1,7 @@
 """Who may go on: what becomes of a write, by what its caller saw, what is there now, and who wrote in between.
 
 Every store asks the same question at the same moment, under its lock and before the caller's update is made; here is
-the one answer. See docs/concurrency.md and ``Store.commit``.
+the one answer. See ``Store.commit``.
 """
 
 from __future__ import annotations

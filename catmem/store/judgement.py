@@ -76,7 +76,9 @@ def judge(expected: str | None, change: Change, ground: Ground) -> Verdict:  # n
     if seen is None:
         # When that text was there nobody can tell, so only what this commit found itself counts.
         return Verdict("drift" if ground.adopted else "stale")
-    if ground.before is not None and _is_as_good(seen, ground.before, ground.now, changed=changed):
+    # Who says 0 says that nobody ever wrote, and that does not come back.
+    before = None if seen is NOTHING else ground.before
+    if before is not None and _is_as_good(seen, before, ground.now, changed=changed):
         return Verdict("go_on")
     if change.on_drift == "merge":
         return Verdict("go_on", seen)

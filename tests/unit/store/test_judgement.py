@@ -86,7 +86,10 @@ def test_a_file_that_was_taken_away_is_nobodys_new_text() -> None:
     assert judge(ONE.revision, Change(), FILE_IS_GONE) == DRIFT
 
 
+def test_an_emptied_file_is_not_one_that_nobody_ever_wrote() -> None:
+    assert judge("0", Change(), FILE_IS_GONE) == DRIFT
+
+
 def test_an_outsider_who_put_back_what_the_caller_saw_stands_in_nobodys_way() -> None:
     put_back = replace(OUTSIDER_JUST_FOUND, now=THREE._replace(digest=ONE.digest))
     assert judge(ONE.revision, Change(), put_back) == GO_ON
-    assert judge("0", Change(), FILE_IS_GONE) == GO_ON

@@ -5,10 +5,12 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from catmem.anthropic.files import category_file, entries_of, operations_for
+from catmem.errors import EditError
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 from tests.property.strategies import texts
@@ -39,12 +41,21 @@ def bodies(workspace, category):
 
 @settings(max_examples=40, deadline=None)
 @given(FILES, st.one_of(FILES.map("\n§\n".join), texts()))
+@example(["acme"], "- [a: b]")
+@example(["acme"], "acme\n§\n[a: b]")
 def test_the_entries_are_those_of_the_text(before, text):
     with tempfile.TemporaryDirectory() as name:
         workspace = opened(Path(name), before)
         others = bodies(workspace, "other")
         file = category_file("facts", workspace.view("neo", "user").entries)
         operations = operations_for(file, text)
+        if any(not entry.body for entry in entries_of(text)):
+            # A tag block with no words behind it.
+            with pytest.raises(EditError) as refused:
+                workspace.write("neo", operations)
+            assert refused.value.code == "empty"
+            workspace.store.close()
+            return
         if operations:
             # A person writes: what a profile may not store is looked at elsewhere.
             workspace.write("neo", operations)

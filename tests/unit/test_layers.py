@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,6 +51,11 @@ LOOKING_METHODS = {
 CLOCK_METHODS = {"today", "now", "utcnow"}
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 class Module:
     """One module of the package: its name, its layer and its syntax tree."""
 
@@ -57,7 +63,11 @@ class Module:
         parts = ["catmem", *path.relative_to(package).with_suffix("").parts]
         self.is_package = parts[-1] == "__init__"
         self.name = ".".join(parts[:-1] if self.is_package else parts)
-        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+        self.text = path.read_text(encoding="utf-8")
+
+    @property
+    def tree(self) -> ast.Module:
+        return parsed(self.text)
 
     @property
     def layer(self) -> str:

@@ -157,6 +157,15 @@ class Window:
         for key in keys:
             ActionChains(self.driver, duration=0).send_keys(key).perform()
 
+    def chord(self, held: str, key: str) -> None:
+        """A key while another is held."""
+        ActionChains(self.driver, duration=0).key_down(held).send_keys(key).key_up(held).perform()
+
+    def click_at(self, x: int, y: int) -> None:
+        """A click on whatever is at a place of the window."""
+        for kind in ("mousePressed", "mouseReleased"):
+            self._command("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     def write(self, field: WebElement, text: str) -> None:
         """Put a text in the place of what stands in a field."""
         field.clear()

@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from catmem.server.page import shown
+from catmem.server.page.csrf import operation_id
 from catmem.text import printable
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def environment() -> Environment:
         "reference": shown.reference,
         "words": shown.words,
     }
-    made.globals |= {"static": static_address, "bar_of": shown.bar_of}
+    made.globals |= {"static": static_address, "bar_of": shown.bar_of, "operation_id": operation_id}
+    # What a page for somebody who may write has besides; no other page has a form that writes.
+    made.globals |= {"csrf": "", "back": "/", "done": None}
     return made
 
 

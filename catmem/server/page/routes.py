@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from catmem.server.page.changes.undo import undo
 from catmem.server.page.reading import reading
 from catmem.server.page.theme import choose_theme
 from catmem.server.page.views.access import access, explained
@@ -21,6 +22,7 @@ from catmem.server.page.views.profiles import profile_prompt
 from catmem.server.page.views.queue import queue
 from catmem.server.page.views.search import search
 from catmem.server.page.views.seeds import one_seed, seeds
+from catmem.server.page.writing import writing
 
 if TYPE_CHECKING:
     from os import PathLike, stat_result
@@ -50,6 +52,11 @@ VIEWS = {
 """What is shown, by address."""
 
 
+CHANGES = {
+    "/page/change/undo": writing(undo),
+}
+"""What a form changes, by the address that it is sent to."""
+
 _YEAR = 365 * 24 * 3600
 
 
@@ -70,6 +77,7 @@ def routes() -> list[BaseRoute]:
     """The routes of the page."""
     return [
         *(Route(path, reading(view), methods=["GET"]) for path, view in VIEWS.items()),
+        *(Route(path, endpoint, methods=["POST"]) for path, endpoint in CHANGES.items()),
         Route("/page/theme", choose_theme, methods=["POST"]),
         Mount("/static", Kept(directory=STATIC), name="static"),
         Route("/page/{rest:path}", reading(nowhere), methods=["GET"]),

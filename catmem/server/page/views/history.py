@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import diff_of
+from catmem.server.page.told import did
 from catmem.service.history import entity_of
 from catmem.store.memory import unknown_revision
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from catmem.server.page.reading import Asked
     from catmem.service.workspace import Workspace
@@ -113,39 +114,3 @@ def _changed_outside(workspace: Workspace, entity: str) -> bool:
     """Whether the file is no longer what the newest revision says."""
     newest = workspace.store.head(entity)
     return newest is not None and newest.digest != bytes_digest(workspace.store.peek(entity))
-
-
-def did(revision: Revision) -> str:
-    """What a revision did, in words."""
-    note = revision.note
-    said = {
-        "adopt": "Taken over from outside",
-        "restore": f"Revision {note.get('restored', '?')} restored",
-        "seed": f"Seeded from {note.get('source', 'another profile')}",
-        "late": "A late change from outside taken in",
-    }.get(revision.op)
-    for name, word in (("merged", "Merged"), ("dropped", "Dropped")):
-        if name in note:
-            said = f"{word} {', '.join(map(str, note[name]))}"
-    if said is None:
-        said = _actions(note.get("actions", ())) or _WORDS.get(revision.op, revision.op.capitalize())
-    return said
-
-
-_WORDS = {"put": "Written", "verify": "Verified", "merge": "Merged", "lint": "Mended by lint", "fmt": "Formatted"}
-_MOST = 3
-_DONE = {
-    "add": "added to",
-    "replace": "changed in",
-    "remove": "removed from",
-    "move": "moved to",
-    "verify": "verified in",
-}
-
-
-def _actions(actions: Sequence[Mapping[str, Any]]) -> str:
-    """The operations of a write: ``added to talk, removed from rules``."""
-    told = [f"{_DONE.get(str(each.get('action')), str(each.get('action')))} {each.get('category')}" for each in actions]
-    distinct = list(dict.fromkeys(told))
-    text = ", ".join(distinct[:_MOST]) + (f" and {len(distinct) - _MOST} more" if len(distinct) > _MOST else "")
-    return text[:1].upper() + text[1:]

@@ -1,0 +1,164 @@
+"""Why a form was refused, and what its next try has to say: for the page that shows it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from catmem.errors import (
+    CatmemError,
+    DriftError,
+    OperationCollisionError,
+    StaleError,
+    UnknownRevisionError,
+)
+from catmem.model.pairing import pair_entries
+from catmem.server.errors import unforeseen
+from catmem.server.page.csrf import operation_id
+from catmem.server.page.shown import Diff, diff_of
+from catmem.server.page.told import did
+from catmem.service.writing.expected import is_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.model.document import Entry
+    from catmem.server.page.writing import Sent
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Revision, Snapshot
+
+Fate: TypeAlias = Literal["same", "changed", "gone"]
+"""What became of the entry that a form is on."""
+
+_MOST_TOLD = 20
+_OLD_VIEW = (StaleError, DriftError, OperationCollisionError, UnknownRevisionError)
+_HEADINGS = {
+    400: "The form cannot be read",
+    403: "This was not written",
+    404: "That is not there",
+    409: "It has changed in the meantime",
+    413: "That is too long",
+    422: "That cannot be written so",
+    503: "It cannot be written right now",
+}
+
+
+class Done(NamedTuple):
+    """A revision that came in between, and what it did."""
+
+    record: Revision
+    did: str
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What became of a file since a person saw it.
+
+    ``seen`` and ``now`` are names of revisions, ``None`` for a text that has none. ``done`` are the revisions in
+    between, the newest first; ``more`` says that there are others. ``diff`` is ``None`` where nobody knows what was
+    seen. ``fate`` is that of the form's entry, ``entry`` what it is now.
+    """
+
+    seen: str | None
+    now: str | None
+    done: Sequence[Done]
+    more: bool
+    diff: Diff | None
+    fate: Fate | None
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a form was refused. ``since`` is ``None`` unless it was for what changed.
+
+    ``expected``, ``entry`` and ``op_id`` are what the form says when it is sent again: those of what is there now if
+    that was the reason, else the same as before. ``entry`` is ``None`` for an entry that is gone.
+    """
+
+    heading: str
+    error: CatmemError
+    status: int
+    since: Since | None
+    expected: str | None
+    entry: str | None
+    op_id: str | None
+
+
+def refusal_of(sent: Sent, error: Exception, status: int) -> Refusal:
+    """What the page of a refused form says. Raises what reading the store raises."""
+    known = error if isinstance(error, CatmemError) else unforeseen()
+    heading = _HEADINGS.get(status, "This was not written")
+    entry = sent.fields.get("entry")
+    if sent.entity is None or not isinstance(known, _OLD_VIEW):
+        return Refusal(heading, known, status, None, sent.expected, entry, sent.op_id)
+    now = sent.workspace.store.read(sent.entity)
+    base = now.revision or now.digest
+    if base == sent.expected:  # refused for what stands in the file, and not for an old view
+        return Refusal("This was not written", known, status, None, sent.expected, entry, sent.op_id)
+    since = _since(sent, now, entry)
+    if entry is not None:
+        entry = None if since.entry is None else since.entry.id
+    op_id = operation_id(sent.entity, base, sent.address, entry or "")
+    return Refusal(heading, known, status, since, base, entry, op_id)
+
+
+def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes | None:
+    """The bytes that a form was made on; ``None`` where the history does not know them."""
+    if expected is None:
+        return None
+    store = workspace.store
+    if is_digest(expected):
+        record = next((each for each in store.log(entity) if each.digest == expected), None)
+        if record is None:
+            return None
+        expected = record.revision
+    try:
+        return store.read(entity, expected).data
+    except UnknownRevisionError:
+        return None
+
+
+def _since(sent: Sent, now: Snapshot, entry: str | None) -> Since:
+    workspace, entity = sent.workspace, sent.named
+    seen = seen_text(workspace, entity, sent.expected)
+    log = workspace.store.log(entity)
+    # Without a known beginning, only the newest is sure to have come after it.
+    between = list(_between(log, sent.expected))[: _MOST_TOLD + 1] if seen is not None else list(log)[:1]
+    fate, counterpart = _fate(workspace, seen, now.data, entry)
+    return Since(
+        seen=None if sent.expected is None or is_digest(sent.expected) else sent.expected,
+        now=now.revision,
+        done=[Done(each, did(each)) for each in between[:_MOST_TOLD]],
+        more=len(between) > _MOST_TOLD,
+        diff=None if seen is None else diff_of(_text(seen), _text(now.data)),
+        fate=fate,
+        entry=counterpart,
+    )
+
+
+def _between(log: Iterator[Revision], expected: str | None) -> Iterator[Revision]:
+    later = takewhile(lambda each: expected not in {each.revision, each.digest}, log)
+    return (each for each in later if not each.is_branch)
+
+
+def _fate(workspace: Workspace, seen: bytes | None, now: bytes, named: str | None) -> tuple[Fate | None, Entry | None]:
+    """What became of an entry, and what it is now."""
+    if named is None:
+        return None, None
+    try:
+        after = workspace.parse(now).entries
+        same = next((each for each in after if each.id == named), None)
+        if same is not None:
+            return "same", same
+        before = () if seen is None else workspace.parse(seen).entries
+    except CatmemError:
+        return None, None  # what no tool can read: the refusal says so
+    place = next((index for index, each in enumerate(before) if each.id == named), None)
+    found = None if place is None else pair_entries(before, after).get(place)
+    return ("gone", None) if found is None else ("changed", after[found])
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="backslashreplace")

@@ -1,0 +1,245 @@
+"""How a page writes: a plain form, one guarded write, and a page that says what was done.
+
+::
+
+    form ──POST──> person? own form? ──> action ──> 303 to a page that tells of the revision, with Undo
+                                           └─ refused ──> a page with the reason, and the form with the person's text
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from starlette.responses import RedirectResponse, Response
+
+from catmem.errors import CatmemError
+from catmem.policy.schema import shown
+from catmem.server.errors import ServerError
+from catmem.server.page.addresses import own_address, with_query
+from catmem.server.page.csrf import Visit, is_own, remember, token_of, visit_of
+from catmem.server.page.lately import NOTHING_TO_DO
+from catmem.server.page.reading import OWN_REFERRER, Page, asked_of, error_page, in_html
+from catmem.server.page.refused import Refusal, refusal_of
+from catmem.server.running import in_thread
+from catmem.service.envelopes.plain import Base, plain_envelope
+from catmem.service.history import entity_of
+from catmem.service.writing.expected import checked_expected, is_digest
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from catmem.server.caller import Caller
+    from catmem.server.page.reading import Asked
+    from catmem.service.workspace import Workspace
+    from catmem.service.writing.writer import Written
+
+_MOST_FIELDS = 2_000
+_FORM_TYPE = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A form as a person sent it. ``address`` is where it went, ``path`` the parts of that, ``fields`` what it says.
+
+    ``entity`` is what it changes (``None``: nothing that the form names), ``expected`` the revision that the person
+    saw, or the digest of a text that had none. ``op_id`` is the form's name for its write. ``confirm`` says that the
+    person was warned. ``back`` is the page that it was sent from.
+    """
+
+    workspace: Workspace
+    caller: Caller
+    address: str
+    path: Mapping[str, str]
+    fields: Mapping[str, str]
+    entity: str | None
+    expected: str | None
+    op_id: str | None
+    confirm: bool
+    back: str
+
+    def get(self, name: str, default: str = "") -> str:
+        """A field; ``default`` where the form has none."""
+        return self.fields.get(name, default)
+
+    @property
+    def named(self) -> str:
+        """The entity. Raises ``ServerError`` 400 for a form that names none."""
+        if self.entity is None:
+            raise bad_form("the form does not say which file it changes")
+        return self.entity
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """What was done, and where to go: ``address`` may have a query and the id of a place on the page.
+
+    ``revision`` of ``entity`` is what was written; ``None`` where nothing had to be.
+    """
+
+    address: str
+    entity: str
+    revision: str | None
+
+
+Action: TypeAlias = Callable[[Sent], Did]
+"""Makes the write of a form, or raises ``CatmemError``. Runs in a worker thread."""
+
+Again: TypeAlias = Callable[[Sent, Refusal], Page]
+"""Shows the form again that was refused, with what the person typed. Runs in a worker thread, and writes nothing."""
+
+
+def writing(action: Action, *, says: str = "", again: Again | None = None) -> Callable[[Request], Awaitable[Response]]:
+    """The endpoint of an action.
+
+    A form that is refused is shown again by ``again``; by default on a page of its own, with all of its fields and a
+    button that ``says`` what it does. Without either the page tells why, and offers nothing.
+    """
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            asked = asked_of(request)
+            sent = _sent(asked, await _fields(request))
+        except Exception as error:  # noqa: BLE001 - told as every error of the server is, and logged there
+            return error_page(request, error)
+        visit = visit_of(request)
+        try:
+            _refuse_foreign(sent, visit)
+            did = await in_thread(request, _acted, action, sent)
+        except Exception as error:  # noqa: BLE001 - the same, with the form
+            return await _refused(request, visit, sent, error, again or _plainly(says))
+        return RedirectResponse(_told_at(did), 303, OWN_REFERRER)
+
+    return endpoint
+
+
+def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Written:
+    """Write what a form says, as the API makes a plain write of a person: one envelope, through all its guards.
+
+    ``content`` is a whole text, its JSON form, or operations. Raises what ``Workspace.submit`` raises.
+    """
+    expected = checked_expected(sent.expected)
+    if expected is None:
+        raise bad_form("the form does not say which revision it was made on")
+    base = Base(expected)
+    if is_digest(expected):
+        base = Base(None, lambda snapshot: snapshot.digest == expected)
+    fields = {"entity_id": sent.named, "content": content, "op_id": sent.op_id}
+    fields = {name: value for name, value in fields.items() if value is not None}
+    envelope = plain_envelope(sent.workspace, fields, None, base)
+    return sent.workspace.submit(envelope, confirm=sent.confirm)
+
+
+def done(sent: Sent, written: Written, place: str = "") -> Did:
+    """What a write did, told where the form was sent from; ``place`` is the id of a place on that page."""
+    address = f"{sent.back}#{quote(place)}" if place else sent.back
+    return Did(address, written.entity, written.revision if written.changed or written.repeated else None)
+
+
+def bad_form(message: str) -> ServerError:
+    """The refusal of what no form of the page says."""
+    return ServerError(400, message, code="bad_form", hint="Nothing was done. Reload the page, and send it again.")
+
+
+# --- what was sent -------------------------------------------------------------------------------------------------
+
+
+async def _fields(request: Request) -> dict[str, str]:
+    """The fields of a form. Raises ``ServerError``: 415, and 400 for what no browser sends."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _FORM_TYPE:
+        raise ServerError(
+            415,
+            f"the body is {shown(kind) if kind else 'of no type'}, and has to be a form",
+            code="unsupported_media",
+            hint="Nothing was done. Programs write to /mem/write.",
+        )
+    try:
+        text = (await request.body()).decode("ascii")
+        given = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise bad_form("the form cannot be read") from None
+    fields = dict(given)
+    if len(fields) != len(given):
+        raise bad_form("the form says something twice")
+    # A browser sends every line end of a textarea as two characters.
+    return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
+
+
+def _sent(asked: Asked, fields: Mapping[str, str]) -> Sent:
+    entity = fields.get("entity")
+    if entity is None and {"name", "target"} <= set(asked.path):
+        entity = f"{asked.path['name']}/{asked.path['target']}"
+    return Sent(
+        workspace=asked.workspace,
+        caller=asked.caller,
+        address=asked.address,
+        path=asked.path,
+        fields=fields,
+        entity=entity,
+        expected=fields.get("expected"),
+        op_id=fields.get("op_id"),
+        confirm=fields.get("confirm") == "true",
+        back=own_address(fields.get("back", "")),
+    )
+
+
+def _refuse_foreign(sent: Sent, visit: Visit) -> None:
+    """Raise ``ServerError`` 403 (``foreign_form``) for a form that was not shown in this browser to this person."""
+    if not is_own(sent.get("csrf"), visit, sent.caller):
+        raise ServerError(
+            403,
+            "this form was not shown in this browser since the server was started",
+            code="foreign_form",
+            hint="Nothing was written. If it says what you want, send it again; or reload the page it came from.",
+        )
+
+
+def _acted(action: Action, sent: Sent) -> Did:
+    if sent.entity is not None:
+        sent = replace(sent, entity=entity_of(sent.workspace, sent.entity))
+    return action(sent)
+
+
+# --- answers -------------------------------------------------------------------------------------------------------
+
+
+def _told_at(did: Did) -> str:
+    what = NOTHING_TO_DO if did.revision is None else f"{did.entity}@{did.revision}"
+    return with_query(did.address, did=what)
+
+
+async def _refused(request: Request, visit: Visit, sent: Sent, error: Exception, again: Again) -> Response:
+    """The page of a form that was refused: why, and the form with what the person typed."""
+    plain = error_page(request, error)  # which also logs it, and tells who mends the store
+    try:
+        page = await in_thread(request, _shown_again, sent, error, plain.status_code, again)
+        said = {**page.context, "csrf": token_of(visit, sent.caller), "back": sent.back}
+        html = await in_thread(request, in_html, request, replace(page, context=said), urlsplit(sent.back).path)
+    except Exception as worse:  # noqa: BLE001 - a store that cannot even be read
+        return error_page(request, worse) if isinstance(error, CatmemError) else plain
+    headers = {name: plain.headers[name] for name in ("retry-after",) if name in plain.headers}
+    answer = Response(html, plain.status_code, {**headers, **OWN_REFERRER}, "text/html")
+    remember(visit, request, answer)
+    return answer
+
+
+def _shown_again(sent: Sent, error: Exception, status: int, again: Again) -> Page:
+    return again(sent, refusal_of(sent, error, status))
+
+
+_OF_THE_FORM = frozenset({"csrf", "entity", "expected", "op_id", "back", "entry"})
+_TYPED = frozenset({"content"})
+
+
+def _plainly(says: str) -> Again:
+    """A page with every field of the form: what a person types in sight, the rest as it was."""
+
+    def again(sent: Sent, refusal: Refusal) -> Page:
+        kept = {name: value for name, value in sent.fields.items() if name not in _OF_THE_FORM | _TYPED}
+        typed = {name: value for name, value in sent.fields.items() if name in _TYPED}
+        return Page("refused.html", {"refusal": refusal, "sent": sent, "says": says, "kept": kept, "typed": typed})
+
+    return again

@@ -84,8 +84,10 @@ class Did:
     revision: str | None
 
 
-Action: TypeAlias = Callable[[Sent], Did]
-"""Makes the write of a form, or raises ``CatmemError``. Runs in a worker thread."""
+Action: TypeAlias = Callable[[Sent], Did | Page]
+"""Makes the write of a form, or raises ``CatmemError``. Runs in a worker thread.
+
+A ``Page`` is shown as it is: what a form would write, or what it could not write of many things."""
 
 Again: TypeAlias = Callable[[Sent, Refusal], Page]
 """Shows the form again that was refused, with what the person typed. Runs in a worker thread, and writes nothing."""
@@ -108,6 +110,8 @@ def writing(action: Action, *, says: str = "", again: Again | None = None) -> Ca
         try:
             _refuse_foreign(sent, visit)
             did = await in_thread(request, _acted, action, sent)
+            if isinstance(did, Page):
+                return await _shown(request, visit, sent, did)
         except Exception as error:  # noqa: BLE001 - the same, with the form
             return await _refused(request, visit, sent, error, again or _plainly(says))
         return RedirectResponse(_told_at(did), 303, OWN_REFERRER)
@@ -197,7 +201,7 @@ def _refuse_foreign(sent: Sent, visit: Visit) -> None:
         )
 
 
-def _acted(action: Action, sent: Sent) -> Did:
+def _acted(action: Action, sent: Sent) -> Did | Page:
     if sent.entity is not None:
         sent = replace(sent, entity=entity_of(sent.workspace, sent.entity))
     return action(sent)
@@ -216,12 +220,18 @@ async def _refused(request: Request, visit: Visit, sent: Sent, error: Exception,
     plain = error_page(request, error)  # which also logs it, and tells who mends the store
     try:
         page = await in_thread(request, _shown_again, sent, error, plain.status_code, again)
-        said = {**page.context, "csrf": token_of(visit, sent.caller), "back": sent.back}
-        html = await in_thread(request, in_html, request, replace(page, context=said), urlsplit(sent.back).path)
+        answer = await _shown(request, visit, sent, replace(page, status=plain.status_code))
     except Exception as worse:  # noqa: BLE001 - a store that cannot even be read
         return error_page(request, worse) if isinstance(error, CatmemError) else plain
-    headers = {name: plain.headers[name] for name in ("retry-after",) if name in plain.headers}
-    answer = Response(html, plain.status_code, {**headers, **OWN_REFERRER}, "text/html")
+    answer.headers.update({name: plain.headers[name] for name in ("retry-after",) if name in plain.headers})
+    return answer
+
+
+async def _shown(request: Request, visit: Visit, sent: Sent, page: Page) -> Response:
+    """A page in the place of the one that a form was sent from."""
+    said = {**page.context, "csrf": token_of(visit, sent.caller), "back": sent.back}
+    html = await in_thread(request, in_html, request, replace(page, context=said), urlsplit(sent.back).path)
+    answer = Response(html, page.status, OWN_REFERRER, "text/html")
     remember(visit, request, answer)
     return answer
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECONDS = 30
+LOG = "serve.log"
 CONFIG = """\
 taxonomy: {categories: {talk: {title: Talk}, rules: {title: Rules}, vault: {}, notes: {title: Notes}}}
 limits: {user: 2000}
@@ -85,6 +87,11 @@ class Server:
     root: Path
     url: str
 
+    def requests(self, method: str) -> list[str]:
+        """The addresses that were asked for with a method, each with the status of its answer, in order."""
+        log = (self.root.parent / LOG).read_text(encoding="utf-8")
+        return re.findall(rf" {method} (\S+ \d+)", log)
+
     def text(self, entity: str = "neo/user") -> str:
         """What is on file now."""
         with opened(self.root) as workspace:
@@ -97,7 +104,7 @@ def serving(root: Path, *options: str) -> Iterator[Server]:
     command = [sys.executable, "-m", "catmem", "serve", "--port", "0", "--format", "json", "--root", str(root)]
     # Its home is the test's, so that it finds the tokens of the test and no others.
     surroundings = {**os.environ, "XDG_CONFIG_HOME": str(root.parent / "config")}
-    log = root.parent / "serve.log"
+    log = root.parent / LOG
     with (
         log.open("w", encoding="utf-8") as errors,
         subprocess.Popen(

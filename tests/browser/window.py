@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from contextlib import contextmanager
@@ -140,8 +139,7 @@ class Window:
     @contextmanager
     def turning(self, status: int = 200) -> Iterator[None]:
         """What is done in here leads to another page, with that status."""
-        if status >= 400:
-            self._expected.add(status)
+        self.expect(status)
         page = self.find("html")
         yield
         WebDriverWait(self.driver, SECONDS, poll_frequency=0.02).until(staleness_of(page))
@@ -156,6 +154,10 @@ class Window:
         """Keys on whatever has the focus."""
         for key in keys:
             ActionChains(self.driver, duration=0).send_keys(key).perform()
+
+    def expect(self, status: int) -> None:
+        """From now on an answer with that status is nothing to complain of."""
+        self._expected.add(status)
 
     def chord(self, held: str, key: str) -> None:
         """A key while another is held."""
@@ -212,8 +214,3 @@ class Window:
             self.run("window.addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
             self.run("localStorage.clear()")
         self.driver.get("about:blank")
-
-
-def escaped(text: str) -> str:
-    """A text as a string of CSS."""
-    return json.dumps(text)

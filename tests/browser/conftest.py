@@ -14,6 +14,7 @@ import pytest
 from tests.browser.serving import make_root, serving
 
 MISSING = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+WHY = f"{' and '.join(MISSING)} missing (Debian: chromium, chromium-driver)"
 HERE = Path(__file__).parent
 
 
@@ -22,14 +23,15 @@ def pytest_collection_modifyitems(items):
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("browser"))
             if MISSING and not os.environ.get("CI"):
-                reason = f"{' and '.join(MISSING)} missing (Debian: chromium, chromium-driver)"
-                item.add_marker(pytest.mark.skip(reason=reason))
+                item.add_marker(pytest.mark.skip(reason=WHY))
 
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     from tests.browser.window import start
 
+    if MISSING:
+        pytest.fail(WHY)
     driver = start(tmp_path_factory.mktemp("chromium"))
     yield driver
     driver.quit()

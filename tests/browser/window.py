@@ -212,5 +212,5 @@ class Window:
         """Go away, whatever stands in the fields, and keep nothing of this visit."""
         if self.driver.current_url.startswith("http"):
             self.run("window.addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
-            self.run("localStorage.clear()")
+            self._command("Storage.clearDataForOrigin", origin=self.url, storageTypes="local_storage")
         self.driver.get("about:blank")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from catmem.model.conflict import Conflict, Reason
-    from catmem.service.merging.deciding import Answer, Ask, Disagreement
+    from catmem.service.merging.deciding import Answer
 
 OWN = "own"
 """The choice of words of one's own."""
@@ -49,15 +49,6 @@ def key_of(conflict: Conflict) -> Key:
         _digest(conflict.base, conflict.theirs),
         _digest(conflict.ours, conflict.reason),
     )
-
-
-def decided(answers: Mapping[str, Answer]) -> Ask:
-    """The answers by ``str(key_of(conflict))``, in the form in which a merge asks; the others stay open."""
-
-    def ask(found: Disagreement) -> Answer:
-        return answers.get(str(key_of(found.conflict)))
-
-    return ask
 
 
 def answer_to(conflict: Conflict, choice: str, words: str = "") -> Answer:

@@ -9,7 +9,7 @@ import pytest
 from catmem.errors import EditError
 from catmem.model.conflict import Conflict, Reason
 from catmem.model.version import Version
-from catmem.service.merging.decisions import CHOICES, answer_to, decided, key_of
+from catmem.service.merging.decisions import CHOICES, answer_to, key_of
 from tests.roots import make_root, text_of
 
 BASE = "## Talk\n[verified_date: 2026-01-01, domain: sales] no calls before ten\n\n## Rules\nx\n"
@@ -38,9 +38,7 @@ def conflicts(workspace):
 
 
 def merged(workspace, choice, words=""):
-    (conflict,) = conflicts(workspace)
-    answers = {str(key_of(conflict)): answer_to(conflict, choice, words)}
-    workspace.merge("neo", ["2a"], precedence=decided(answers))
+    workspace.merge("neo", ["2a"], precedence=lambda found: answer_to(found.conflict, choice, words))
     return text_of(workspace)
 
 

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from catmem.errors import CatmemError
+from catmem.server.api.kept import AtHand, KeptAnswers
 from catmem.server.caller import KEY, Caller
 from catmem.server.errors import ServerError, answer_of, unforeseen
 from catmem.server.headers import OwnRequests, SecurityHeaders
@@ -44,6 +45,7 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
     file of tokens that cannot be used.
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
+    kept = KeptAnswers()
     app = Starlette(
         routes=[*_own_routes(), *(_routes_of_parts(settings) if routes is None else routes)],
         middleware=[
@@ -54,12 +56,14 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
             Middleware(RateLimit, settings=settings, identify=anyone if tokens is None else tokens.identify),
             Middleware(TimeLimit, settings=settings),
             Middleware(Callers),
+            Middleware(AtHand, workspace=workspace, answers=kept),
         ],
         exception_handlers={CatmemError: _told, HTTPException: _told},
         lifespan=_lifespan,
     )
     app.state.workspace = workspace
     app.state.settings = settings
+    app.state.kept = kept
     app.state.workers = Workers()
     app.state.mender = Mender(workspace, app.state.workers.pool)
     app.state.stopping = asyncio.Event()

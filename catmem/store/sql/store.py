@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from catmem.store.sql.codec import Codec, FoundRow
     from catmem.store.sql.database import Link
     from catmem.store.sql.meta import Meta
+    from catmem.store.sql.watch import Mark
 
 TIMEOUT = 10.0
 """Seconds that a write waits for others, and is begun again where the database asks for it."""
@@ -121,6 +122,17 @@ class SqlStore:
                 return Past(link, entity).named(str(there.revision)) if there.revision else None
 
         return self._again(look)
+
+    def mark(self) -> Mark | None:
+        """Where the whole database is: at the same mark it says the same. ``None`` for what is no SQLite file.
+
+        To be taken before what is to be kept is read, since it may wait as reading does.
+        """
+        return self._again(self._database.mark)
+
+    def is_at(self, mark: Mark) -> bool:
+        """Whether nobody has committed anything since. Never waits: false where that cannot be told at once."""
+        return self._database.is_at(mark)
 
     def entities(self) -> Sequence[str]:
         """The entities that have a revision."""

@@ -25,8 +25,12 @@ def is_own_address(address: str) -> bool:
     return not (parts.scheme or parts.netloc)
 
 
-def with_query(address: str, **said: str) -> str:
-    """An address whose query also says this, in the place of what it said of ``did`` and the same names."""
+def with_query(address: str, **said: str | None) -> str:
+    """An address whose query also says this, in the place of what it said of ``did`` and the same names.
+
+    ``None`` takes a name away.
+    """
     parts = urlsplit(address)
     kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in {DID, *said}]
-    return urlunsplit(parts._replace(query=urlencode([*kept, *said.items()], safe="/@:")))
+    added = [(name, value) for name, value in said.items() if value is not None]
+    return urlunsplit(parts._replace(query=urlencode([*kept, *added], safe="/@:")))

@@ -65,6 +65,11 @@ def operation_id(entity: str, base: str, address: str, about: str = "") -> str:
     return _digest("operation", entity, base, address, about)
 
 
+def operation_of(given: str, address: str) -> str:
+    """The ``op_id`` of what was sent: buttons of one form that lead to several addresses are several writes."""
+    return _digest("sent", given, address)
+
+
 def _digest(*parts: str) -> str:
     # Each part with its length: no two lists of parts are the same bytes.
     told = b"".join(b"%d:%s" % (len(part.encode()), part.encode()) for part in parts)

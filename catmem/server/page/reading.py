@@ -109,11 +109,11 @@ def asked_of(request: Request) -> Asked:
 
 def _made(request: Request, view: View, asked: Asked, visit: Visit | None) -> tuple[int, bytes]:
     page = view(asked)
-    said = {"done": done_lately(asked.workspace, asked.query.get(DID)), **page.context}
+    said: dict[str, Any] = {"done": done_lately(asked.workspace, asked.query.get(DID))}
     if visit is not None:
         query = f"?{request.url.query}" if request.url.query else ""
         said |= {"csrf": token_of(visit, asked.caller), "back": own_address(f"{asked.address}{query}")}
-    return page.status, in_html(request, replace(page, context=said), asked.address)
+    return page.status, in_html(request, replace(page, context={**said, **page.context}), asked.address)
 
 
 def in_html(request: Request, page: Page, here: str) -> bytes:

@@ -92,32 +92,33 @@ def refusal_of(sent: Sent, error: Exception, status: int) -> Refusal:
     heading = _HEADINGS.get(status, "This was not written")
     entry = sent.fields.get("entry")
     if sent.entity is None or not isinstance(known, _OLD_VIEW):
-        return Refusal(heading, known, status, None, sent.expected, entry, sent.op_id)
+        return Refusal(heading, known, status, None, sent.expected, entry, sent.fields.get("op_id"))
     now = sent.workspace.store.read(sent.entity)
     base = now.revision or now.digest
     if base == sent.expected:  # refused for what stands in the file, and not for an old view
-        return Refusal("This was not written", known, status, None, sent.expected, entry, sent.op_id)
+        return Refusal("This was not written", known, status, None, sent.expected, entry, sent.fields.get("op_id"))
     since = _since(sent, now, entry)
     if entry is not None:
         entry = None if since.entry is None else since.entry.id
-    op_id = operation_id(sent.entity, base, sent.address, entry or "")
+    op_id = operation_id(sent.entity, base, sent.address, entry or sent.get("about"))
     return Refusal(heading, known, status, since, base, entry, op_id)
 
 
 def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes | None:
-    """The bytes that a form was made on; ``None`` where the history does not know them."""
+    """The bytes that a form was made on; ``None`` where nobody knows them any more."""
     if expected is None:
         return None
     store = workspace.store
-    if is_digest(expected):
-        record = next((each for each in store.log(entity) if each.digest == expected), None)
-        if record is None:
+    if not is_digest(expected):
+        try:
+            return store.read(entity, expected).data
+        except UnknownRevisionError:
             return None
-        expected = record.revision
-    try:
-        return store.read(entity, expected).data
-    except UnknownRevisionError:
-        return None
+    now = store.read(entity)
+    if now.digest == expected:
+        return now.data
+    record = next((each for each in store.log(entity) if each.digest == expected), None)
+    return None if record is None else store.read(entity, record.revision).data
 
 
 def _since(sent: Sent, now: Snapshot, entry: str | None) -> Since:

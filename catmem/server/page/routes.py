@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from catmem.server.page.changes.entries import add, edit, expire, remove, verify
 from catmem.server.page.changes.undo import undo
 from catmem.server.page.reading import reading
+from catmem.server.page.settling import branches, past
 from catmem.server.page.theme import choose_theme
 from catmem.server.page.views.access import access, explained
 from catmem.server.page.views.branches import all_branches, one_branch
+from catmem.server.page.views.entry import add_again, edit_again, edit_form
 from catmem.server.page.views.files import whole_file
 from catmem.server.page.views.history import history, revision
 from catmem.server.page.views.lint import lint
@@ -38,6 +41,7 @@ VIEWS = {
     "/page/queue": queue,
     "/page/profiles/{name}": profile_prompt,
     "/page/files/{name}/{target}": whole_file,
+    "/page/edit/{name}/{target}": edit_form,
     "/page/history/{name}/{target}": history,
     "/page/history/{name}/{target}/{revision}": revision,
     "/page/branches": all_branches,
@@ -53,7 +57,17 @@ VIEWS = {
 
 
 CHANGES = {
+    "/page/change/verify": writing(verify, says="Verify it"),
+    "/page/change/expire": writing(expire, says="Let it expire"),
+    "/page/change/remove": writing(remove, says="Remove it"),
+    "/page/change/edit": writing(edit, again=edit_again),
+    "/page/change/add": writing(add, again=add_again),
     "/page/change/undo": writing(undo),
+    "/page/branches/{name}/{target}/{branch}/preview": writing(branches.preview, again=branches.again),
+    "/page/branches/{name}/{target}/{branch}/merge": writing(branches.merge, again=branches.again),
+    "/page/branches/{name}/{target}/{branch}/drop": writing(branches.drop, again=branches.again),
+    "/page/history/{name}/{target}/now/adopt": writing(past.adopt, again=past.again),
+    "/page/history/{name}/{target}/{revision}/restore": writing(past.restore, again=past.again),
 }
 """What a form changes, by the address that it is sent to."""
 

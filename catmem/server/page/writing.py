@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
@@ -19,8 +19,8 @@ from catmem.errors import CatmemError
 from catmem.policy.schema import shown
 from catmem.server.errors import ServerError
 from catmem.server.page.addresses import own_address, with_query
-from catmem.server.page.csrf import Visit, is_own, remember, token_of, visit_of
-from catmem.server.page.lately import NOTHING_TO_DO
+from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token_of, visit_of
+from catmem.server.page.lately import MOST, NOTHING_TO_DO
 from catmem.server.page.reading import OWN_REFERRER, Page, asked_of, error_page, in_html
 from catmem.server.page.refused import Refusal, refusal_of
 from catmem.server.running import in_thread
@@ -45,8 +45,8 @@ class Sent:
     """A form as a person sent it. ``address`` is where it went, ``path`` the parts of that, ``fields`` what it says.
 
     ``entity`` is what it changes (``None``: nothing that the form names), ``expected`` the revision that the person
-    saw, or the digest of a text that had none. ``op_id`` is the form's name for its write. ``confirm`` says that the
-    person was warned. ``back`` is the page that it was sent from.
+    saw, or the digest of a text that had none. ``op_id`` is the name of its write. ``confirm`` says that the person was
+    warned. ``back`` is the page that it was sent from.
     """
 
     workspace: Workspace
@@ -71,17 +71,27 @@ class Sent:
             raise bad_form("the form does not say which file it changes")
         return self.entity
 
+    @property
+    def seen(self) -> str:
+        """What the person saw. Raises ``ServerError`` 400 for a form that does not say it, and ``EditError``."""
+        expected = checked_expected(self.expected)
+        if expected is None:
+            raise bad_form("the form does not say which revision it was made on")
+        return expected
+
 
 @dataclass(frozen=True, slots=True)
 class Did:
     """What was done, and where to go: ``address`` may have a query and the id of a place on the page.
 
-    ``revision`` of ``entity`` is what was written; ``None`` where nothing had to be.
+    ``revision`` of ``entity`` is what was written; ``None`` where nothing had to be. ``others`` were written with it,
+    each an entity and its revision.
     """
 
     address: str
     entity: str
     revision: str | None
+    others: Sequence[tuple[str, str]] = ()
 
 
 Action: TypeAlias = Callable[[Sent], Did | Page]
@@ -124,9 +134,7 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
 
     ``content`` is a whole text, its JSON form, or operations. Raises what ``Workspace.submit`` raises.
     """
-    expected = checked_expected(sent.expected)
-    if expected is None:
-        raise bad_form("the form does not say which revision it was made on")
+    expected = sent.seen
     base = Base(expected)
     if is_digest(expected):
         base = Base(None, lambda snapshot: snapshot.digest == expected)
@@ -136,10 +144,11 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
     return sent.workspace.submit(envelope, confirm=sent.confirm)
 
 
-def done(sent: Sent, written: Written, place: str = "") -> Did:
-    """What a write did, told where the form was sent from; ``place`` is the id of a place on that page."""
-    address = f"{sent.back}#{quote(place)}" if place else sent.back
-    return Did(address, written.entity, written.revision if written.changed or written.repeated else None)
+def done(sent: Sent, written: Written, address: str | None = None) -> Did:
+    """What a write did, told at ``address``; by default on the page that the form was sent from."""
+    # A form that was sent twice is told the same both times.
+    revision = written.revision if written.changed or written.repeated else None
+    return Did(sent.back if address is None else address, written.entity, revision)
 
 
 def bad_form(message: str) -> ServerError:
@@ -184,7 +193,7 @@ def _sent(asked: Asked, fields: Mapping[str, str]) -> Sent:
         fields=fields,
         entity=entity,
         expected=fields.get("expected"),
-        op_id=fields.get("op_id"),
+        op_id=operation_of(fields["op_id"], asked.address) if "op_id" in fields else None,
         confirm=fields.get("confirm") == "true",
         back=own_address(fields.get("back", "")),
     )
@@ -211,7 +220,8 @@ def _acted(action: Action, sent: Sent) -> Did | Page:
 
 
 def _told_at(did: Did) -> str:
-    what = NOTHING_TO_DO if did.revision is None else f"{did.entity}@{did.revision}"
+    written = [] if did.revision is None else [(did.entity, did.revision), *did.others]
+    what = " ".join(f"{entity}@{revision}" for entity, revision in written[:MOST]) or NOTHING_TO_DO
     return with_query(did.address, did=what)
 
 

@@ -17,6 +17,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, NoMatchError, StaleError, UnreadableError
 from catmem.policy.profile import ORCHESTRATOR_TIER
 from catmem.policy.prompt import TARGETS
@@ -143,6 +144,15 @@ class Review:
                 if not self._look_at(profile, pending[0].entity):
                     return pending[0]
         return None
+
+    def base(self, entity: str) -> str:
+        """What a write to a file of the review may give as ``expected``: the revision that was looked at, or a digest.
+
+        A text that no history has has a digest alone.
+        """
+        digest = bytes_digest(self._texts[entity])
+        head = self.workspace.store.head(entity)
+        return head.revision if head is not None and head.digest == digest else digest
 
     @property
     def copies(self) -> int:

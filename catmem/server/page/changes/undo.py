@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from catmem.server.page.writing import Did, Sent, bad_form, done
+from catmem.server.page.writing import Did, Sent, done
 from catmem.service.history import restore
 from catmem.store.memory import unknown_revision
 
 
 def undo(sent: Sent) -> Did:
     """Restore what was there before the revision that the form names, if nothing came after it."""
-    entity, revision = sent.named, sent.expected
-    if revision is None:
-        raise bad_form("the form does not say what to take back")
+    entity, revision = sent.named, sent.seen
     record = next((each for each in sent.workspace.store.log(entity) if each.revision == revision), None)
     if record is None:
         raise unknown_revision(entity, revision[:20])

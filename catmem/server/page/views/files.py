@@ -8,13 +8,16 @@ from catmem.policy.access import visible
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.threats import BuiltinScanner
 from catmem.policy.threats.batch import scan_each
+from catmem.server.page.changes.draft import Draft
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import bar_of, paged
+from catmem.server.page.titles import title_of
+from catmem.server.page.views.entry import choices
 from catmem.service.ages.known import freshness_of
 from catmem.service.clock import today
 from catmem.service.history import entity_of
 from catmem.service.listing import seen_file
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.service.seeding.copies import copies_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,13 +32,17 @@ _SIZE = 100
 
 
 class Shown(NamedTuple):
-    """An entry on the page. ``threats`` are the rules for which prompts withhold it."""
+    """An entry on the page. ``threats`` are the rules for which prompts withhold it.
+
+    ``follows`` are the entities that it is a copy of: it is changed there.
+    """
 
     entry: Entry
     line: int
     freshness: Freshness
     threats: tuple[str, ...]
     in_sight: bool
+    follows: tuple[str, ...] = ()
 
 
 class Group(NamedTuple):
@@ -79,6 +86,10 @@ def whole_file(asked: Asked) -> Page:
             "bar": None if limit is None else bar_of(target, size, limit),
             "total": len(document.entries),
             "recorded": file.warning is None and workspace.store.head(entity) is not None,
+            # A file whose history cannot be read cannot be written to either.
+            "base": None if file.warning else file.revision or file.digest,
+            "choices": choices(workspace, document),
+            "draft": Draft(category=wanted or ""),
         },
     )
 
@@ -89,22 +100,14 @@ def _grouped(
     target = entity.partition("/")[2]
     ages = freshness_of(workspace, profile, entity, document, entries, as_of=today())
     threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
+    follows = copies_in(workspace, entity, [entry.id for entry in entries])
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
     groups: list[Group] = []
     for entry, age, findings in zip(entries, ages, threats, strict=True):
         if not groups or groups[-1].category != entry.category:
             groups.append(Group(entry.category, title_of(workspace, document, entry.category), []))
         rules = tuple(sorted({finding.rule for finding in findings}))
-        row = Shown(entry, document.line(entry.start), age, rules, entry.start in in_sight)
+        line, sources = document.line(entry.start), tuple(sorted(follows.get(entry.id, ())))
+        row = Shown(entry, line, age, rules, entry.start in in_sight, sources)
         groups[-1].rows.append(row)
     return groups
-
-
-def title_of(workspace: Workspace, document: Document, category: str) -> str:
-    """What a category is called: as declared, else as its section is."""
-    declared = workspace.config.taxonomy.categories.get(category)
-    if declared is not None and declared.title:
-        return declared.title
-    if category == UNCATEGORIZED:
-        return "Uncategorized"
-    return next((section.title for section in document.sections if section.category == category), category)

@@ -12,6 +12,7 @@ from catmem.server.page.changes.entries import add, edit, expire, remove, verify
 from catmem.server.page.changes.undo import undo
 from catmem.server.page.reading import reading
 from catmem.server.page.settling import branches, past
+from catmem.server.page.settling import seeds as seeding
 from catmem.server.page.theme import choose_theme
 from catmem.server.page.views.access import access, explained
 from catmem.server.page.views.branches import all_branches, one_branch
@@ -24,7 +25,7 @@ from catmem.server.page.views.overview import overview
 from catmem.server.page.views.profiles import profile_prompt
 from catmem.server.page.views.queue import queue
 from catmem.server.page.views.search import search
-from catmem.server.page.views.seeds import one_seed, seeds
+from catmem.server.page.views.seeds import one_seed, seeds, seeds_of
 from catmem.server.page.writing import writing
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ VIEWS = {
     "/page/branches/{name}/{target}/{branch}": one_branch,
     "/page/seeds": seeds,
     "/page/seeds/{name}": one_seed,
+    "/page/seeds/from/{source}": seeds_of,
     "/page/lint": lint,
     "/page/access": access,
     "/page/access/{name}/{category}": explained,
@@ -66,6 +68,7 @@ CHANGES = {
     "/page/branches/{name}/{target}/{branch}/preview": writing(branches.preview, again=branches.again),
     "/page/branches/{name}/{target}/{branch}/merge": writing(branches.merge, again=branches.again),
     "/page/branches/{name}/{target}/{branch}/drop": writing(branches.drop, again=branches.again),
+    "/page/change/seed": writing(seeding.apply, again=seeding.again),
     "/page/history/{name}/{target}/now/adopt": writing(past.adopt, again=past.again),
     "/page/history/{name}/{target}/{revision}/restore": writing(past.restore, again=past.again),
 }

@@ -68,7 +68,7 @@ def apply_shown(workspace: Workspace, plan: SeedPlan, shown: Mapping[str, str]) 
         now = replanned(workspace, plan)
         found = {each.target: each for each in now.files}
         chosen = [found[target] for target in shown if target in found]
-        files = [each for each in chosen if shown_digest(each) == shown[each.target] or not _is_due(each, now)]
+        files = [each for each in chosen if shown_digest(each) == shown[each.target] or not file_is_due(each, now)]
         kept = {each.target for each in files}
         refused = [each for each in now.refused if each.target in shown]
         known = kept | {each.target for each in refused}
@@ -206,10 +206,11 @@ def _source_changed(workspace: Workspace, plan: SeedPlan) -> bool:
 
 def is_due(plan: SeedPlan) -> bool:
     """Whether there is anything to write: a file, or what is on record of one."""
-    return any(_is_due(each, plan) for each in plan.files)
+    return any(file_is_due(each, plan) for each in plan.files)
 
 
-def _is_due(each: FilePlan, plan: SeedPlan) -> bool:
+def file_is_due(each: FilePlan, plan: SeedPlan) -> bool:
+    """The same of one file of a plan."""
     return each.changes or _is_news(each, plan.basis.lock)
 
 

@@ -36,6 +36,7 @@ PAGES = [
     "/page/branches/neo/user/3b",
     "/page/seeds",
     "/page/seeds/pupil",
+    "/page/seeds/from/boss",
     "/page/lint",
     "/page/access",
     "/page/access/neo/talk",
@@ -394,7 +395,12 @@ def test_a_root_in_a_database_is_shown_as_one_in_files(database):
         assert "wants a decision" in page(client, "/page/branches/neo/user/2a").text
         for address in PAGES:
             status = client.get(address).status_code
-            assert status == 200 or "/3" in address or "/edit/" in address or address in {"/page/nowhere", "/page/search?q=%22"}, address
+            assert (
+                status == 200
+                or "/3" in address
+                or "/edit/" in address
+                or address in {"/page/nowhere", "/page/search?q=%22"}
+            ), address
 
 
 def test_a_root_without_profiles_says_how_to_begin(tmp_path):

@@ -50,7 +50,7 @@ def start(profile: Path) -> webdriver.Chrome:
     for flag in (*_FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    # A question of the page waits for the test's answer.
+    # Whatever a page opens on its own ends the test.
     options.unhandled_prompt_behavior = "ignore"
     return webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
 
@@ -211,6 +211,5 @@ class Window:
     def leave(self) -> None:
         """Go away, whatever stands in the fields, and keep nothing of this visit."""
         if self.driver.current_url.startswith("http"):
-            self.run("window.addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
             self._command("Storage.clearDataForOrigin", origin=self.url, storageTypes="local_storage")
         self.driver.get("about:blank")

@@ -38,6 +38,7 @@ function release(form) {
 }
 
 document.addEventListener("input", watch);
+document.addEventListener("change", watch);
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.method !== "post") return;

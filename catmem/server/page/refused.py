@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -32,6 +32,7 @@ Fate: TypeAlias = Literal["same", "changed", "gone"]
 """What became of the entry that a form is on."""
 
 _MOST_TOLD = 20
+_ONE_BETWEEN = 2
 _OLD_VIEW = (StaleError, DriftError, OperationCollisionError, UnknownRevisionError)
 _HEADINGS = {
     400: "The form cannot be read",
@@ -88,20 +89,26 @@ class Refusal:
 
 def refusal_of(sent: Sent, error: Exception, status: int) -> Refusal:
     """What the page of a refused form says. Raises what reading the store raises."""
-    known = error if isinstance(error, CatmemError) else unforeseen()
-    heading = _HEADINGS.get(status, "This was not written")
-    entry = sent.fields.get("entry")
-    if sent.entity is None or not isinstance(known, _OLD_VIEW):
-        return Refusal(heading, known, status, None, sent.expected, entry, sent.fields.get("op_id"))
+    plain = plain_refusal(sent, error, status)
+    entry = plain.entry
+    if sent.entity is None or not isinstance(error, _OLD_VIEW):
+        return plain
     now = sent.workspace.store.read(sent.entity)
     base = now.revision or now.digest
     if base == sent.expected:  # refused for what stands in the file, and not for an old view
-        return Refusal("This was not written", known, status, None, sent.expected, entry, sent.fields.get("op_id"))
+        return replace(plain, heading="This was not written")
     since = _since(sent, now, entry)
     if entry is not None:
         entry = None if since.entry is None else since.entry.id
     op_id = operation_id(sent.entity, base, sent.address, entry or sent.get("about"))
-    return Refusal(heading, known, status, since, base, entry, op_id)
+    return replace(plain, since=since, expected=base, entry=entry, op_id=op_id)
+
+
+def plain_refusal(sent: Sent, error: Exception, status: int) -> Refusal:
+    """The same without a look at the store: the form as it was sent."""
+    known = error if isinstance(error, CatmemError) else unforeseen()
+    heading = _HEADINGS.get(status, "This was not written")
+    return Refusal(heading, known, status, None, sent.expected, sent.fields.get("entry"), sent.fields.get("op_id"))
 
 
 def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes | None:
@@ -157,8 +164,20 @@ def _fate(workspace: Workspace, seen: bytes | None, now: bytes, named: str | Non
     except CatmemError:
         return None, None  # what no tool can read: the refusal says so
     place = next((index for index, each in enumerate(before) if each.id == named), None)
-    found = None if place is None else pair_entries(before, after).get(place)
+    found = None if place is None else _counterpart(before, after, place)
     return ("gone", None) if found is None else ("changed", after[found])
+
+
+def _counterpart(before: Sequence[Entry], after: Sequence[Entry], place: int) -> int | None:
+    """Which entry it is now: the one that it pairs with, or the only new one between the same neighbours."""
+    pairs = pair_entries(before, after)
+    if place in pairs:
+        return pairs[place]
+    left = pairs.get(place - 1) if place else -1
+    right = pairs.get(place + 1) if place + 1 < len(before) else len(after)
+    if left is None or right is None or right - left != _ONE_BETWEEN:
+        return None
+    return left + 1 if after[left + 1].category == before[place].category else None
 
 
 def _text(data: bytes) -> str:

@@ -22,7 +22,7 @@ from catmem.server.page.addresses import own_address, with_query
 from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token_of, visit_of
 from catmem.server.page.lately import MOST, NOTHING_TO_DO
 from catmem.server.page.reading import OWN_REFERRER, Page, asked_of, error_page, in_html
-from catmem.server.page.refused import Refusal, refusal_of
+from catmem.server.page.refused import Refusal, plain_refusal, refusal_of
 from catmem.server.running import in_thread
 from catmem.service.envelopes.plain import Base, plain_envelope
 from catmem.service.history import entity_of
@@ -228,11 +228,8 @@ def _told_at(did: Did) -> str:
 async def _refused(request: Request, visit: Visit, sent: Sent, error: Exception, again: Again) -> Response:
     """The page of a form that was refused: why, and the form with what the person typed."""
     plain = error_page(request, error)  # which also logs it, and tells who mends the store
-    try:
-        page = await in_thread(request, _shown_again, sent, error, plain.status_code, again)
-        answer = await _shown(request, visit, sent, replace(page, status=plain.status_code))
-    except Exception as worse:  # noqa: BLE001 - a store that cannot even be read
-        return error_page(request, worse) if isinstance(error, CatmemError) else plain
+    page = await in_thread(request, _shown_again, sent, error, plain.status_code, again)
+    answer = await _shown(request, visit, sent, replace(page, status=plain.status_code))
     answer.headers.update({name: plain.headers[name] for name in ("retry-after",) if name in plain.headers})
     return answer
 
@@ -247,7 +244,10 @@ async def _shown(request: Request, visit: Visit, sent: Sent, page: Page) -> Resp
 
 
 def _shown_again(sent: Sent, error: Exception, status: int, again: Again) -> Page:
-    return again(sent, refusal_of(sent, error, status))
+    try:
+        return again(sent, refusal_of(sent, error, status))
+    except CatmemError:  # what the form is about cannot be read, so there is nothing to send it again to
+        return _plainly("")(sent, plain_refusal(sent, error, status))
 
 
 _OF_THE_FORM = frozenset({"csrf", "entity", "expected", "op_id", "back", "entry"})

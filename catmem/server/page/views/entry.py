@@ -64,7 +64,7 @@ def edit_form(asked: Asked) -> Page:
 
 def edit_again(sent: Sent, refusal: Refusal) -> Page:
     """The same with what the person typed. One that is gone can be added with these words."""
-    entity = sent.named
+    entity = entity_of(sent.workspace, sent.named)
     file = seen_file(sent.workspace, *entity.split("/"))
     since = refusal.since
     is_gone = since is not None and since.fate == "gone"
@@ -87,7 +87,7 @@ def edit_again(sent: Sent, refusal: Refusal) -> Page:
 
 def add_again(sent: Sent, refusal: Refusal) -> Page:
     """The form of a new entry with what the person typed."""
-    entity = sent.named
+    entity = entity_of(sent.workspace, sent.named)
     file = seen_file(sent.workspace, *entity.split("/"))
     return Page(
         "add.html",

@@ -42,7 +42,7 @@ class Forms(HTMLParser):
             fields[self._textarea] = ""
         elif tag == "select":
             self._select = attributes["name"]
-        elif tag == "option":
+        elif tag == "option" and self._select is not None:
             value = attributes.get("value", "")
             self._form["choices"].setdefault(self._select, []).append(value)
             if "selected" in attributes or self._select not in fields:
@@ -60,6 +60,8 @@ class Forms(HTMLParser):
             fields = self._form["fields"]
             fields[self._textarea] = fields[self._textarea].removeprefix("\n")
             self._textarea = None
+        elif tag == "select":
+            self._select = None
         elif tag == "button":
             self._in_button = False
 

@@ -88,8 +88,8 @@ def shown_digest(plan: FilePlan) -> str:
 
 def _otherwise(target: str) -> StaleError:
     return StaleError(
-        f"a seed would make something else of {target} by now than what was looked at",
-        hint="It was not written. Look at what would change now, and seed it again.",
+        f"{target} was not seeded: a seed would write something else by now than what was looked at",
+        hint="Look at what would change now, and seed it again.",
     )
 
 

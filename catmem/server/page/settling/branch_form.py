@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from catmem.server.page.refused import Refusal
+    from catmem.service.merging.beside import Outcome
     from catmem.service.merging.deciding import Answer, Ask, Disagreement
     from catmem.service.merging.plan import MergePlan
     from catmem.service.workspace import Workspace
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 _SIZE = 40
 MOST = 200
 """Conflicts that a form has at most."""
+
+_ORDER: tuple[Outcome, ...] = ("branch", "both", "same", "head")
+"""What a merge changes stands before what it leaves."""
 
 REASONS = {
     "body": "Both sides reworded this entry.",
@@ -94,6 +98,7 @@ def branch_page(asked: Branch, said: Mapping[str, str] | None = None, refusal: R
     decisions = [_decision(each, given) for each in plan.conflicts[:MOST]]
     undecided = sum(each.is_open for each in decisions)
     owner, _, target = found.entity.partition("/")
+    others = [pair for pair in found.pairs if pair.outcome != "conflict"]
     is_ready = found.is_open and possible and not undecided
     return Page(
         "branch.html",
@@ -107,7 +112,7 @@ def branch_page(asked: Branch, said: Mapping[str, str] | None = None, refusal: R
             "undecided": undecided,
             "too_many": len(plan.conflicts) > MOST,
             "reasons": REASONS,
-            "paged": paged([pair for pair in found.pairs if pair.outcome != "conflict"], asked.page, _SIZE),
+            "paged": paged(sorted(others, key=lambda pair: _ORDER.index(pair.outcome)), asked.page, _SIZE),
             "preview": _preview(asked, given, is_refused=refusal is not None) if is_ready else None,
             "refusal": refusal,
             "said": said is not None,

@@ -109,10 +109,11 @@ def seed_page(asked: Seeds, refusal: Refusal | None = None, result: SeedResult |
 
 
 def _file(plan: FilePlan, whole: SeedPlan, most: int) -> SeedFile:
+    hidden = {"in_sync", "conflict"} if plan.conflicts else {"in_sync"}  # open conflicts are shown with both sides
     return SeedFile(
         plan=plan,
         diff=diff_of(plan.before, plan.after, most),
         counts=Counter(row.state for row in plan.rows),
-        rows=[row for row in plan.rows if row.state != "in_sync"][:_ROWS],
+        rows=[row for row in plan.rows if row.state not in hidden][:_ROWS],
         digest=shown_digest(plan) if file_is_due(plan, whole) else None,
     )

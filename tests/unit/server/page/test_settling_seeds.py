@@ -145,10 +145,16 @@ def test_a_conflict_stays_open_until_somebody_settles_it(client, workspace):
     assert bodies(workspace)[0] == "Likes black tea."
 
 
-@pytest.mark.parametrize(("side", "body"), [("source", "Likes green tea."), ("target", "Likes black tea.")])
+@pytest.mark.parametrize(
+    ("side", "button", "body"),
+    [
+        ("source", "Seed neo/user", "Likes green tea."),
+        ("target", "Settle it, and keep neo/user", "Likes black tea."),
+    ],
+)
 @pytest.mark.usefixtures("in_conflict")
-def test_a_conflict_is_settled_as_it_was_shown(client, workspace, side, body):
-    form = shown(client, f"{ONE}?resolve={side}").named("Seed neo/user")
+def test_a_conflict_is_settled_as_it_was_shown(client, workspace, side, button, body):
+    form = shown(client, f"{ONE}?resolve={side}").named(button)
     assert sent(client, form).status_code == 303
     assert bodies(workspace)[0] == body
     assert workspace.plan_seed("boss", ["neo"]).in_sync

@@ -27,7 +27,11 @@ def adopt(sent: Sent) -> Did:
 
 
 def again(sent: Sent, refusal: Refusal) -> Page:
-    """The revision with what it differs in from what is there by now."""
-    # A refused write takes over what is in the file all the same, so the newest revision may be what was not seen.
-    name = sent.path.get("revision") or sent.workspace.store.read(sent.named).revision or NOW
-    return revision_page(sent.workspace, sent.named, name, refusal=refusal)
+    """What the form was on: the revision, and what it differs in from what is there by now."""
+    store, entity = sent.workspace.store, sent.named
+    now, head = store.read(entity), store.head(entity)
+    asked, newest = sent.path.get("revision"), NOW if head is None else head.revision
+    if asked in {None, newest}:
+        # It was on what others wrote. A refused write takes that over all the same: then it is the newest revision.
+        return revision_page(sent.workspace, entity, NOW if now.revision is None else newest, refusal=refusal)
+    return revision_page(sent.workspace, entity, str(asked), refusal=refusal)

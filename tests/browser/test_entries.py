@@ -84,6 +84,21 @@ def test_a_whole_queue_with_one_key(window, server):
     assert window.barriers() == []
 
 
+def test_what_was_done_covers_no_entry_that_has_the_focus(window):
+    window.look(320)
+    window.open(FILE)
+    do(window, "Verify", "Signs mail")
+    for key in "jjkkkkjj":
+        window.press(key)
+        top, told_to, high = window.run(
+            """
+            const [entry, told] = [document.activeElement, document.querySelector(".note-done")];
+            return [entry.getBoundingClientRect().top, told.getBoundingClientRect().bottom, innerHeight];
+            """
+        )
+        assert told_to <= top < high
+
+
 @pytest.mark.parametrize("by", ["click", "key"])
 def test_expire(window, server, by):
     window.open(FILE)

@@ -91,6 +91,17 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+// What was just done stays at the top of the window: nothing that has the focus may be below it.
+const done = document.querySelector(".note-done");
+function clear() {
+  document.documentElement.style.scrollPaddingTop = `${done.offsetHeight + 8}px`;
+  current()?.scrollIntoView({ block: "nearest" });
+}
+if (done) {
+  clear();
+  addEventListener("resize", clear);
+}
+
 switched.checked = remembered();
 switched.addEventListener("change", () => remember(switched.checked));
 opener.addEventListener("click", open);

@@ -24,6 +24,7 @@ from catmem.server.limits import BodyLimit, Callers, RateLimit, TimeLimit, anyon
 from catmem.server.mending import Mender
 from catmem.server.running import Workers, in_thread, stopping
 from catmem.server.tokens import Tokens
+from catmem.service.overview import Overviews
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -40,9 +41,9 @@ LOG = logging.getLogger("catmem.server")
 def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRoute] | None = None) -> Starlette:
     """The application over a root. Its state has ``workspace``, ``settings``, ``workers`` and ``stopping``.
 
-    ``stopping`` is an ``asyncio.Event`` that is set when the server is to end: streams have to end then. ``routes``
-    take the place of those of the API, the metrics and the page. Raises ``ConfigError`` and ``UnreadableError`` for a
-    file of tokens that cannot be used.
+    ``stopping`` is an ``asyncio.Event`` that is set when the server is to end: streams have to end then. ``identify``
+    is there too: it says who sends a request. ``routes`` take the place of those of the API, the metrics and the page.
+    Raises ``ConfigError`` and ``UnreadableError`` for a file of tokens that cannot be used.
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
     kept = KeptAnswers()
@@ -63,22 +64,40 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
     )
     app.state.workspace = workspace
     app.state.settings = settings
+    app.state.identify = anyone if tokens is None else tokens.identify
     app.state.kept = kept
     app.state.workers = Workers()
     app.state.mender = Mender(workspace, app.state.workers.pool)
     app.state.stopping = asyncio.Event()
+    if settings.page:
+        app.state.overviews = Overviews(workspace)
     return app
 
 
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    if app.state.settings.page:
+        app.state.workers.pool.submit(_prepare, app)
     yield
     app.state.stopping.set()
     # Whoever runs the server closes the store after this: what was begun is in it.
     await asyncio.get_running_loop().run_in_executor(None, _close, app)
 
 
+def _prepare(app: Starlette) -> None:
+    """Have ready what the first page shows: of a large root that takes seconds."""
+    try:
+        app.state.overviews.prepare(app.state.stopping.is_set)
+    except CatmemError as error:
+        LOG.warning("the overview could not be prepared: %s", ascii(str(error)))
+    except Exception:
+        LOG.exception("the overview could not be prepared")
+
+
 def _close(app: Starlette) -> None:
+    live = getattr(app.state, "live", None)
+    if live is not None:  # somebody listened
+        live.close()
     app.state.workers.close()
     meter = getattr(app.state, "meter", None)
     if meter is not None:  # somebody asked for metrics
@@ -86,9 +105,9 @@ def _close(app: Starlette) -> None:
 
 
 def _routes_of_parts(settings: Settings) -> list[BaseRoute]:
-    from catmem.server import api, metrics
+    from catmem.server import api, live, metrics
 
-    routes = [*api.routes(), *metrics.routes()]
+    routes = [*api.routes(), *live.routes(), *metrics.routes()]
     if settings.page:
         from catmem.server import page
 
@@ -225,6 +244,8 @@ def _of_route(error: HTTPException) -> ServerError:
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
     """One line a request: no query, no header, no body, so nothing that is secret."""
+    if not LOG.isEnabledFor(logging.INFO):
+        return
     caller = scope.get(KEY)
     who = caller.label or caller.agent if isinstance(caller, Caller) else "-"
     client = scope.get("client")

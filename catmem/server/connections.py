@@ -116,9 +116,13 @@ class Connection(H11Protocol):
         self.loop.call_later(_LINGER, self.transport.abort)
 
 
+def places() -> int:
+    """How many connections there may be."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return _MOST if files == resource.RLIM_INFINITY else min(_MOST, files // 2)
+
+
 def connections(patience: float) -> type[Connection]:
     """The class of the connections of one server, which share their places."""
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    most = _MOST if files == resource.RLIM_INFINITY else min(_MOST, files // 2)
-    shared: dict[str, Any] = {"patience": patience, "most": most, "waiting": {}}
+    shared: dict[str, Any] = {"patience": patience, "most": places(), "waiting": {}}
     return type("Connection", (Connection,), shared)

@@ -410,15 +410,34 @@ class SqlStore:
 
         return self._again(lambda: examine(self._database))
 
-    def listen(self, seconds: float) -> Iterator[tuple[str, str]]:
+    def listen(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> Iterator[tuple[str, str]]:
         """The entity and revision of each commit that anybody makes in the next ``seconds``, as they come.
 
-        Only a server tells: raises ``StoreError`` (``not_available``) for SQLite.
+        It ends sooner once it is ``stopped``. Only a server tells: raises ``StoreError`` (``not_available``) for
+        SQLite.
         """
         from catmem.store.sql.listening import heard
 
         self._again(self._ready.to_write)
-        yield from heard(self._database, seconds)
+        yield from heard(self._database, seconds, stopped)
+
+    @property
+    def tells(self) -> bool:
+        """Whether the database tells of commits (``listen``)."""
+        return self._database.kind == "postgresql"
+
+    def marks(self) -> Mapping[str, tuple[int, int]]:
+        """Where each entity is: another mark after each record and each change of its rows. One query, and no lock.
+
+        Asks once, and does not wait until the database is there again.
+        """
+        try:
+            if not self._ready.to_read():
+                return {}
+            with self._database.looking() as link:
+                return {entity: (there.sequence, there.generation) for entity, there in meta.look_at_all(link).items()}
+        except TransientError as error:
+            raise error.error from error
 
     def close(self) -> None:
         """Close all connections; the next call opens others."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.errors import EditError
+from catmem.errors import DriftError, EditError
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import Diff, diff_of, paged
+from catmem.service.history import entity_of
 from catmem.service.merging.beside import beside
+from catmem.service.merging.branches import open_branches
 from catmem.service.merging.decisions import CHOICES, OWN, answer_to, key_of
 from catmem.service.merging.merging import plan_merge
 from catmem.service.merging.past import NOW
@@ -87,14 +89,17 @@ def branch_page(asked: Branch, said: Mapping[str, str] | None = None, refusal: R
     """A branch, the head and what both come from, entry by entry.
 
     ``said`` are the fields of the form: what was chosen of each conflict; ``refusal`` tells why they were not written.
-    Raises ``UnknownNameError`` and ``UnknownRevisionError``, ``DriftError`` where one side holds what no tool wrote,
-    and ``EditError`` (``bad_answer``) for what cannot be chosen.
+    Raises ``UnknownNameError`` and ``UnknownRevisionError``, and ``EditError`` (``bad_answer``) for what cannot be
+    chosen.
     """
     workspace, given = asked.workspace, said or {}
-    found = beside(workspace, asked.entity, asked.branch)
-    plan, possible = _plan(asked)
-    if plan.head != found.head:  # somebody wrote between the two looks
+    try:
         found = beside(workspace, asked.entity, asked.branch)
+        plan, possible = _plan(asked)
+        if plan.head != found.head:  # somebody wrote between the two looks
+            found = beside(workspace, asked.entity, asked.branch)
+    except DriftError as error:
+        return _unread(asked, error, refusal)
     decisions = [_decision(each, given) for each in plan.conflicts[:MOST]]
     undecided = sum(each.is_open for each in decisions)
     owner, _, target = found.entity.partition("/")
@@ -117,6 +122,26 @@ def branch_page(asked: Branch, said: Mapping[str, str] | None = None, refusal: R
             "refusal": refusal,
             "said": said is not None,
             "left": _left_over(given, decisions),
+        },
+    )
+
+
+def _unread(asked: Branch, error: DriftError, refusal: Refusal | None) -> Page:
+    """The page of a branch that cannot be brought together with the head: one of them holds what no tool wrote."""
+    entity = entity_of(asked.workspace, asked.entity)
+    owner, _, target = entity.partition("/")
+    is_open = any(each.revision == asked.branch for each in open_branches(asked.workspace, entity))
+    now = asked.workspace.store.read(entity)
+    return Page(
+        "branch_unread.html",
+        {
+            "entity": entity,
+            "name": owner,
+            "target": target,
+            "branch": asked.branch,
+            "base": (now.revision or now.digest) if is_open else None,
+            "error": error,
+            "refusal": refusal,
         },
     )
 

@@ -132,6 +132,17 @@ def test_a_closed_branch_has_no_forms(client):
     assert [form for form in shown(client, PAGE).all if "/branches/" in str(form["action"])] == []
 
 
+def test_a_branch_that_nobody_can_read_says_why_and_can_be_dropped(client, workspace):
+    change = Change(on_stale="branch")
+    branch = workspace.store.commit("neo/user", "1", lambda _: b"## Talk\nno calls \xff\n", change).revision
+    page = f"/page/branches/neo/user/{branch}"
+    answer = client.get(page)
+    assert (answer.status_code, "UTF-8" in Markup(answer.text).text) == (200, True)
+    assert sent(client, shown(client, page).named(f"Drop branch {branch}")).status_code == 303
+    assert branch not in [each.revision for each in workspace.branches("neo")]
+    assert [form for form in shown(client, page).all if "/branches/" in str(form["action"])] == []
+
+
 # --- what is looked at ----------------------------------------------------------------------------------------------
 
 

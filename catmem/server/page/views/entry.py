@@ -110,7 +110,9 @@ def choices(workspace: Workspace, document: Document) -> Choices:
         slugs = dict.fromkeys([*taxonomy.categories, *(each for each in there if each == UNCATEGORIZED)])
     categories = [(slug, title_of(workspace, document, slug)) for slug in slugs]
     if not document.scan.headers and UNCATEGORIZED not in slugs:
-        categories = [("", "Without a category"), *categories]
+        without = [("", "Without a category")]
+        # What is offered first is what most want: where a file has entries and no sections, it is meant to have none.
+        categories = [*without, *categories] if document.entries else [*categories, *without]
     domains = {*workspace.config.domains, *(each.domain for each in taxonomy.categories.values() if each.domain)}
     return Choices(categories, not (taxonomy.closed or taxonomy.card_titles), sorted(domains))
 

@@ -103,6 +103,15 @@ def test_one_click_is_one_revision(  # noqa: PLR0917 - a table
     assert "mem_hash" in record.note["envelope"]
 
 
+def test_a_write_of_the_page_is_counted_as_any_other(client, workspace):
+    form = answering(client, workspace, "short")
+    pressed(client, form, "Verify")
+    pressed(client, form, "Remove")
+    metrics = client.get("/metrics").text
+    assert 'mem_write_total{agent="person",entity="neo/user",outcome="ok"} 2.0' in metrics
+    assert 'mem_conflict_total{entity="neo/user",reason="stale_prev"}' in metrics
+
+
 def test_what_holds_no_longer_cannot_expire_once_more(client, workspace):
     assert answering(client, workspace, "travel")["buttons"] == ["Verify", "Remove"]
 
@@ -235,8 +244,8 @@ def test_an_entry_is_added(client, workspace):
 
 def test_the_first_entry_of_a_file_is_added(client, workspace):
     form = shown(client, "/page/files/boss/user").named("Add it")
-    assert form["choices"]["category"] == ["", "talk", "rules"]
-    told(client, sent(client, form, content="Likes tables."))
+    assert form["choices"]["category"] == ["talk", "rules", ""]
+    told(client, sent(client, form, content="Likes tables.", category=""))
     assert text_of(workspace, "boss/user") == f"[created: {TODAY}] Likes tables.\n"
     assert "<details" in client.get("/page/files/boss/user").text
 

@@ -26,6 +26,8 @@ ADDRESSES = [
     "/page/queue",
     "/page/profiles/neo",
     "/page/files/neo/user",
+    "/page/files/neo/user?did=neo/user@3",
+    "/page/files/neo/user?did=%3Cscript%3Ealert(1)%3C/script%3E@1",
     "/page/history/neo/user",
     "/page/history/neo/user/1",
     "/page/branches",

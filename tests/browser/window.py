@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ axe.run(document, {runOnly: {type: "tag", values: arguments[0]}, resultTypes: ["
   (found) => told(found.violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.html}`))),
   (error) => told([String(error)]));
 """
+_ANOTHER = "return performance.timeOrigin !== arguments[0] && document.readyState === 'complete'"
 
 
 def start(profile: Path) -> webdriver.Chrome:
@@ -125,7 +126,9 @@ class Window:
 
     def wait(self, until: Callable[[], Any]) -> Any:
         """Wait until something holds; what it gave."""
-        return WebDriverWait(self.driver, SECONDS, poll_frequency=0.02).until(lambda _: until())
+        # Between two pages the driver may have no answer.
+        wait = WebDriverWait(self.driver, SECONDS, poll_frequency=0.02, ignored_exceptions=[WebDriverException])
+        return wait.until(lambda _: until())
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run a script as the browser's own tools do."""
@@ -140,10 +143,9 @@ class Window:
     def turning(self, status: int = 200) -> Iterator[None]:
         """What is done in here leads to another page, with that status."""
         self.expect(status)
-        page = self.find("html")
+        before = self.run("return performance.timeOrigin")
         yield
-        WebDriverWait(self.driver, SECONDS, poll_frequency=0.02).until(staleness_of(page))
-        self.wait(lambda: self.run("return document.readyState") == "complete")
+        self.wait(lambda: self.run(_ANOTHER, before))
         assert self.status == status, self.text
 
     def click(self, what: WebElement) -> None:

@@ -259,11 +259,15 @@ def test_a_text_that_was_refused_is_asked_after_as_well(window):
 def test_hostile_words_are_kept_as_they_are_and_run_nothing(window, server, text):
     window.open(FILE)
     do(window, "Edit", "Signs mail")
-    typed(window, content=text, domain=text.splitlines()[0][:60])
+    first = text.splitlines()[0][:60]
+    typed(window, content=text, domain=first, new_category=first)
     send(window, "Save", 422)
     assert "the tag domain does not fit" in window.text
-    assert window.find("[name='content']").get_attribute("value") == text
-    window.find("[name='domain']").clear()
+    fields = {name: window.find(f"[name='{name}']") for name in ("content", "domain", "new_category")}
+    shown = {name: field.get_attribute("value") for name, field in fields.items()}
+    assert shown == {"content": text, "domain": first, "new_category": first}
+    fields["domain"].clear()
+    fields["new_category"].clear()
     send(window, "Save")
     scripts = window.run("return [...document.scripts].map((each) => each.src)")
     assert [each for each in scripts if not each.startswith(f"{server.url}/static/")] == []

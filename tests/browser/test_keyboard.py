@@ -55,6 +55,13 @@ def test_j_begins_where_the_person_reads(calm):
     assert focused_entry(calm) == third
 
 
+def test_j_goes_to_a_conflict(calm):
+    calm.open("/page/branches/neo/user/3a")
+    calm.press("j")
+    assert "conflict" in calm.focused.text
+    assert calm.focused.get_attribute("class") == "pair pair-conflict"
+
+
 def test_a_slash_goes_to_the_search(calm):
     calm.open(FILE)
     calm.press("/")

@@ -5,6 +5,7 @@ const list = document.getElementById("keys");
 const opener = document.querySelector("[data-shows='keys']");
 const switched = list.querySelector("[name='keys']");
 const told = document.getElementById("keys-told");
+const ENTRY = "article.entry, .pair-conflict";
 const ACTIONS = { v: "verify", e: "edit", x: "expire", u: "undo" };
 
 function remembered() {
@@ -33,7 +34,7 @@ function say(words) {
 }
 
 function current() {
-  return document.activeElement?.closest("article.entry") ?? null;
+  return document.activeElement?.closest(ENTRY) ?? null;
 }
 
 function isShown(element) {
@@ -41,7 +42,7 @@ function isShown(element) {
 }
 
 function step(by) {
-  const entries = [...document.querySelectorAll("article.entry")].filter(isShown);
+  const entries = [...document.querySelectorAll(ENTRY)].filter(isShown);
   if (!entries.length) return say("No entries are on this page.");
   const here = entries.indexOf(current());
   let place = here + by;
@@ -55,7 +56,7 @@ function step(by) {
   const entry = entries[place];
   entry.tabIndex = -1;
   entry.focus({ preventScroll: true });
-  entry.scrollIntoView({ block: "nearest" });
+  entry.scrollIntoView({ block: entry.offsetHeight > innerHeight ? "start" : "nearest" });
 }
 
 // The control of the entry that has the focus; else the only one of the page, such as the undo of what was just done.
@@ -63,7 +64,7 @@ function act(key) {
   const entry = current();
   const own = entry?.querySelector(`[data-key="${key}"]`);
   const all = [...document.querySelectorAll(`[data-key="${key}"]`)].filter(isShown);
-  const loose = all.filter((each) => !each.closest("article.entry"));
+  const loose = all.filter((each) => !each.closest(ENTRY));
   const control = own ?? (loose.length === 1 ? loose[0] : null);
   if (control) control.click();
   else if (all.length) say(entry ? `This entry has nothing to ${ACTIONS[key]}.` : "Choose an entry first: j and k go from one to the next.");

@@ -9,13 +9,19 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.service.writing.expected import is_digest
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
     from starlette.responses import Response
 
     from catmem.server.caller import Caller
+    from catmem.service.workspace import Workspace
 
 COOKIE = "catmem_form"
 
@@ -59,10 +65,29 @@ def is_own(given: str, visit: Visit, caller: Caller) -> bool:
 def operation_id(entity: str, base: str, address: str, about: str = "") -> str:
     """The ``op_id`` of a form: the same each time that it is shown for the same revision.
 
-    ``base`` is the number of the revision shown, and a digest only where there is none: after an undo the digest comes
-    back, and the number never does. ``address`` is where the form goes, ``about`` the entry or whatever else it is on.
+    ``base`` names the revision shown as ``naming`` does. ``address`` is where the form goes, ``about`` the entry or
+    whatever else it is on.
     """
     return _digest("operation", entity, base, address, about)
+
+
+def naming(workspace: Workspace) -> Callable[..., str]:
+    """``operation_id`` for the forms of one page, which give a revision, or the digest of a text that has none.
+
+    A number never comes back, and a digest does, after an undo by hand: so the newest number goes with it.
+    """
+
+    @cache
+    def mark(entity: str, base: str) -> str:
+        if not is_digest(base):
+            return base
+        head = workspace.store.head(entity)
+        return f"{base}@{'0' if head is None else head.revision}"
+
+    def named(entity: str, base: str, address: str, about: str = "") -> str:
+        return operation_id(entity, mark(entity, base), address, about)
+
+    return named
 
 
 def operation_of(given: str, address: str) -> str:

@@ -14,7 +14,7 @@ from catmem.errors import CatmemError
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
 from catmem.server.page.addresses import DID, own_address
-from catmem.server.page.csrf import Visit, remember, token_of, visit_of
+from catmem.server.page.csrf import Visit, naming, remember, token_of, visit_of
 from catmem.server.page.lately import done_lately
 from catmem.server.page.rendering import rendered
 from catmem.server.page.theme import theme_of
@@ -118,8 +118,9 @@ def _made(request: Request, view: View, asked: Asked, visit: Visit | None) -> tu
 
 def in_html(request: Request, page: Page, here: str) -> bytes:
     """A page as UTF-8, for a person; ``here`` is the address that it stands for."""
-    root_name = request.app.state.workspace.root.name
-    said = {**page.context, "here": here, "root_name": root_name, "theme": theme_of(request)}
+    workspace: Workspace = request.app.state.workspace
+    own = {"here": here, "root_name": workspace.root.name, "theme": theme_of(request)}
+    said = {**page.context, **own, "operation_id": naming(workspace)}
     return rendered(page.template, said)
 
 

@@ -15,7 +15,7 @@ from catmem.errors import (
 )
 from catmem.model.pairing import pair_entries
 from catmem.server.errors import unforeseen
-from catmem.server.page.csrf import operation_id
+from catmem.server.page.csrf import naming
 from catmem.server.page.shown import Diff, diff_of
 from catmem.server.page.told import did
 from catmem.service.writing.expected import is_digest
@@ -100,7 +100,7 @@ def refusal_of(sent: Sent, error: Exception, status: int) -> Refusal:
     since = _since(sent, now, entry)
     if entry is not None:
         entry = None if since.entry is None else since.entry.id
-    op_id = operation_id(sent.entity, base, sent.address, entry or sent.get("about"))
+    op_id = naming(sent.workspace)(sent.entity, base, sent.address, entry or sent.get("about"))
     return replace(plain, since=since, expected=base, entry=entry, op_id=op_id)
 
 

@@ -11,7 +11,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from catmem.server.page import shown
-from catmem.server.page.csrf import operation_id
 from catmem.text import printable
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ def environment() -> Environment:
     made.filters |= {
         "basis": shown.basis,
         "body": shown.body_html,
+        "changed_from": shown.changed_from,
         "count": shown.counted,
         "day": shown.day,
         "field": _field,
@@ -52,7 +52,7 @@ def environment() -> Environment:
         "reference": shown.reference,
         "words": shown.words,
     }
-    made.globals |= {"static": static_address, "bar_of": shown.bar_of, "operation_id": operation_id}
+    made.globals |= {"static": static_address, "bar_of": shown.bar_of}
     # What a page for somebody who may write has besides; no other page has a form that writes.
     made.globals |= {"csrf": "", "back": "/", "done": None}
     return made

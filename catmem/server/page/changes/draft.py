@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from catmem.service.reviewing.operations import corrections, day_of, is_expired, keeping
+from catmem.service.reviewing.operations import corrections, day_of, keeping
 from catmem.service.writing.operation import Operation
 from catmem.text import unify_newlines
 
@@ -39,15 +39,15 @@ class Draft:
         return cls(**texts, verified="verified" in fields)
 
     @classmethod
-    def of(cls, entry: Entry, as_of: date) -> Draft:
-        """An entry as it is; one that is due to be looked at is likely being verified, too."""
+    def of(cls, entry: Entry, *, verified: bool = False) -> Draft:
+        """An entry as it is."""
         tags = entry.tags
         return cls(
             content=in_field(entry.body),
             category=entry.category,
             expires=_one(tags.get("expires")),
             domain=_listed(tags.get("domain")),
-            verified=is_expired(tags, as_of),
+            verified=verified,
         )
 
     @property
@@ -67,7 +67,7 @@ class Draft:
 
 def operations_for(entry: Entry, draft: Draft, as_of: date) -> list[Operation]:
     """What makes an entry what a draft of it says; nothing for what it says already."""
-    was = Draft.of(entry, as_of)
+    was = Draft.of(entry)
     content = None if draft.content == was.content else draft.content
     tags: Tags = {}
     if draft.expires.strip() != was.expires:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.errors import CatmemError
 from catmem.policy.access import visible
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.threats import BuiltinScanner
@@ -20,7 +21,7 @@ from catmem.service.listing import seen_file
 from catmem.service.seeding.copies import copies_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from catmem.model.document import Document, Entry
     from catmem.policy.profile import Profile
@@ -69,6 +70,7 @@ def whole_file(asked: Asked) -> Page:
     place = next((index for index, entry in enumerate(entries) if entry.id == named), None) if named else None
     page = asked.number("page") if place is None else place // _SIZE + 1
     some = paged(entries, page, _SIZE)
+    follows, problems = _follows(workspace, entity, some.rows)
     limit, size = limit_of(profile, target, workspace.config), size_of(document.text)
     return Page(
         "file.html",
@@ -81,7 +83,8 @@ def whole_file(asked: Asked) -> Page:
             "category": wanted,
             "named": named,
             "paged": some,
-            "groups": _grouped(workspace, profile, entity, document, some.rows),
+            "groups": _grouped(workspace, profile, entity, document, some.rows, follows),
+            "problems": problems,
             "size": size,
             "bar": None if limit is None else bar_of(target, size, limit),
             "total": len(document.entries),
@@ -94,13 +97,27 @@ def whole_file(asked: Asked) -> Page:
     )
 
 
-def _grouped(
-    workspace: Workspace, profile: Profile, entity: str, document: Document, entries: Sequence[Entry]
+def _follows(
+    workspace: Workspace, entity: str, entries: Sequence[Entry]
+) -> tuple[Mapping[str, frozenset[str]], list[CatmemError]]:
+    """Which entries are copies, and of what. A record of seeds that cannot be read hides no entry."""
+    try:
+        return copies_in(workspace, entity, [entry.id for entry in entries]), []
+    except CatmemError as error:
+        return {}, [error]
+
+
+def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
+    workspace: Workspace,
+    profile: Profile,
+    entity: str,
+    document: Document,
+    entries: Sequence[Entry],
+    follows: Mapping[str, frozenset[str]],
 ) -> list[Group]:
     target = entity.partition("/")[2]
     ages = freshness_of(workspace, profile, entity, document, entries, as_of=today())
     threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
-    follows = copies_in(workspace, entity, [entry.id for entry in entries])
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
     groups: list[Group] = []
     for entry, age, findings in zip(entries, ages, threats, strict=True):

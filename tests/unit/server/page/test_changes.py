@@ -151,6 +151,18 @@ def test_a_file_that_has_no_history_yet_is_taken_into_it_first(tmp_path):
     workspace.store.close()
 
 
+def test_what_somebody_undid_by_hand_can_be_done_again(tmp_path):
+    workspace = root(tmp_path / "root", text="")
+    path = tmp_path / "root" / "homes" / "neo" / "USER.md"
+    with served(workspace) as client:
+        for number in ("2", "4"):
+            put(path, TEXT)
+            assert told(client, pressed(client, answering(client, workspace, "short"), "Verify"))
+            assert workspace.store.head("neo/user").revision == number
+    assert SHORT not in text_of(workspace)
+    workspace.store.close()
+
+
 # --- edit, move, add -----------------------------------------------------------------------------------------------
 
 
@@ -176,25 +188,27 @@ def test_a_file_that_has_no_history_yet_is_taken_into_it_first(tmp_path):
         ),
         (
             "travel",
-            {"expires": "", "domain": ""},
+            {"expires": "", "domain": "", "verified": "true"},
             f"[created: 2020-01-01, verified_date: {TODAY}] Book travel to cost centre 410.",
         ),
         (
             "travel",
-            {"expires": "2031-01-01"},
+            {"expires": "2031-01-01", "verified": "true"},
             TRAVEL.replace("2020-02-01", "2031-01-01").replace("finance]", f"finance, verified_date: {TODAY}]"),
         ),
     ],
 )
 def test_an_edit_changes_what_the_form_changed(client, workspace, words, fields, after):
     before = {"short": SHORT, "travel": TRAVEL}[words]
-    told(client, sent(client, editing(client, workspace, words), **fields))
+    form = editing(client, workspace, words)
+    assert form["fields"].pop("verified") == "true"  # both are due
+    told(client, sent(client, form, **fields))
     assert text_of(workspace) == TEXT.replace(before, after)
     assert revisions(workspace) == 2
 
 
 def test_a_form_that_changes_nothing_writes_nothing(client, workspace):
-    form = editing(client, workspace, "short")
+    form = editing(client, workspace, "calls")
     assert "verified" not in form["fields"]
     _, text = told(client, sent(client, form))
     assert "Nothing had to be written" in text
@@ -210,11 +224,10 @@ def test_the_form_of_what_expired_takes_it_that_it_is_looked_at_now(client, work
 
 @pytest.mark.parametrize("fields", [{"category": "rules"}, {"new_category": "Rules"}])
 def test_an_entry_is_moved(client, workspace, fields):
-    _, text = told(client, sent(client, editing(client, workspace, "short"), **fields))
+    _, text = told(client, sent(client, editing(client, workspace, "calls"), **fields))
     assert "Moved to rules" in text
-    assert text_of(workspace) == f"## Talk\n{CALLS}\n§\n{TRAVEL}\n\n## Rules\n" + TEXT.partition("## Rules\n")[2] + (
-        f"§\n{SHORT}\n"
-    )
+    rules = TEXT.partition("## Rules\n")[2]
+    assert text_of(workspace) == f"## Talk\n{SHORT}\n§\n{TRAVEL}\n\n## Rules\n{rules}§\n{CALLS}\n"
 
 
 def test_an_entry_is_moved_and_reworded_at_once(client, workspace):
@@ -347,6 +360,28 @@ def test_each_fact_of_the_queue_is_of_its_own_file(client, workspace):
     forms = [form["fields"] for form in shown(client, "/page/queue").all if "Verify" in form["buttons"]]
     bases = {fields["entity"]: fields["expected"] for fields in forms}
     assert bases == {"boss/user": "2", "neo/user": "1"}
+
+
+def test_a_record_of_seeds_that_cannot_be_read_hides_no_entry(client, workspace):
+    put(workspace.root / "catmem.seed.lock", '{"version": 99}\n')
+    page = client.get(FILE)
+    assert page.status_code == 200
+    assert "is of version 99" in Markup(page.text).text
+    assert "Verify" in str(Forms(page.text).all)
+
+
+def test_a_history_that_cannot_be_read_takes_the_forms_away_and_no_fact(tmp_path):
+    workspace = root(tmp_path / "root")
+    for segment in (tmp_path / "root" / "homes" / "neo" / ".catmem" / "journal").iterdir():
+        segment.write_bytes(b"x" * 40 + segment.read_bytes())
+    workspace.store.close()
+    with served(workspace) as client:
+        for address in (FILE, "/page/queue"):
+            page = client.get(address)
+            assert page.status_code == 200
+            assert "Prefers short answers." in Markup(page.text).text
+            assert "Verify" not in str(Forms(page.text).all)
+    workspace.store.close()
 
 
 def test_a_copy_is_changed_at_its_source(tmp_path):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.digest import bytes_digest
 from catmem.errors import DriftError, EditError
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import Diff, diff_of, paged
 from catmem.service.history import entity_of
 from catmem.service.merging.beside import beside
 from catmem.service.merging.branches import open_branches
-from catmem.service.merging.decisions import CHOICES, OWN, answer_to, key_of
+from catmem.service.merging.decisions import CHOICES, OWN, answer_to, in_words, key_of
 from catmem.service.merging.merging import plan_merge
 from catmem.service.merging.past import NOW
 
@@ -59,7 +60,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A conflict with what was chosen of it. ``words`` are those of the text field.
+    """A conflict with what was chosen of it. ``words`` are those of the text field, ``kept`` the tags that they get.
 
     ``typed``: the person wrote them for a conflict in this place that said something else.
     """
@@ -68,6 +69,7 @@ class Decision:
     key: str
     choices: tuple[Choice, ...]
     words: str
+    kept: tuple[str, ...]
     has_words: bool
     typed: bool
 
@@ -79,18 +81,21 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a merge would write."""
+    """What a merge would write, and the digest of all that."""
 
     diff: Diff
     warnings: tuple[str, ...]
+    digest: str
 
 
-def branch_page(asked: Branch, said: Mapping[str, str] | None = None, refusal: Refusal | None = None) -> Page:
+def branch_page(
+    asked: Branch, said: Mapping[str, str] | None = None, refusal: Refusal | None = None, *, otherwise: bool = False
+) -> Page:
     """A branch, the head and what both come from, entry by entry.
 
     ``said`` are the fields of the form: what was chosen of each conflict; ``refusal`` tells why they were not written.
-    Raises ``UnknownNameError`` and ``UnknownRevisionError``, and ``EditError`` (``bad_answer``) for what cannot be
-    chosen.
+    ``otherwise``: they were changed since the result was shown. Raises ``UnknownNameError``, ``UnknownRevisionError``,
+    and ``EditError`` (``bad_answer``) for what cannot be chosen.
     """
     workspace, given = asked.workspace, said or {}
     try:
@@ -120,6 +125,7 @@ def branch_page(asked: Branch, said: Mapping[str, str] | None = None, refusal: R
             "paged": paged(sorted(others, key=lambda pair: _ORDER.index(pair.outcome)), asked.page, _SIZE),
             "preview": _preview(asked, given, is_refused=refusal is not None) if is_ready else None,
             "refusal": refusal,
+            "otherwise": otherwise,
             "said": said is not None,
             "left": _left_over(given, decisions),
         },
@@ -144,6 +150,11 @@ def _unread(asked: Branch, error: DriftError, refusal: Refusal | None) -> Page:
             "refusal": refusal,
         },
     )
+
+
+def result_digest(plan: MergePlan) -> str:
+    """What a merge would write, as a form says that it was shown."""
+    return bytes_digest(plan.after.encode())
 
 
 def asking(said: Mapping[str, str]) -> Ask:
@@ -178,7 +189,7 @@ def _preview(asked: Branch, said: Mapping[str, str], *, is_refused: bool) -> Pre
         if not is_refused:
             raise
         return None
-    return Preview(diff_of(plan.before, plan.after), plan.warnings)
+    return Preview(diff_of(plan.before, plan.after), plan.warnings, result_digest(plan))
 
 
 def _decision(found: Disagreement, said: Mapping[str, str]) -> Decision:
@@ -196,6 +207,7 @@ def _decision(found: Disagreement, said: Mapping[str, str]) -> Decision:
         key=str(key),
         choices=tuple(Choice(each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
         words=words if words is not None else "" if start is None else start.body,
+        kept=tuple(in_words(conflict, "words").tags) if own else (),
         has_words=own,
         typed=typed and own,
     )

@@ -157,6 +157,16 @@ def test_what_is_shown_is_what_a_merge_then_writes(client, workspace, choice, wo
     assert [line for line in text_of(workspace).split("\n") if line not in was] == [x for x in lines if x != "§"]
 
 
+def test_who_decides_otherwise_after_the_look_is_shown_the_new_result_first(client, workspace):
+    before = revisions(workspace)
+    form, chosen = settle(Forms(preview(client, "theirs").text), "ours")
+    answer = sent(client, form, **chosen)
+    assert (answer.status_code, revisions(workspace)) == (200, before)
+    assert "You decided otherwise" in answer.text
+    assert sent(client, Forms(answer.text).named("Merge")).status_code == 303
+    assert "before eight" not in text_of(workspace)
+
+
 def test_what_is_shown_keeps_what_was_chosen(client):
     form = Forms(preview(client, "own", "<b>mine</b>\n ").text).named("Merge")
     assert [value for name, value in form["fields"].items() if name.startswith("choice-")] == ["own"]

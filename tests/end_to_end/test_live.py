@@ -92,7 +92,9 @@ def test_a_file_that_an_editor_writes_is_told(home):
     file = home / "root" / "homes" / "neo" / "USER.md"
     with serving(home / "root") as server:
         stream = server.open()
-        program = "import os, sys; open(sys.argv[1] + '~', 'w').write('By hand.'); os.replace(sys.argv[1] + '~', sys.argv[1])"
+        program = (
+            "import os, sys; open(sys.argv[1] + '~', 'w').write('By hand.'); os.replace(sys.argv[1] + '~', sys.argv[1])"
+        )
         subprocess.run([sys.executable, "-c", program, str(file)], check=True, timeout=SECONDS)
         until(stream, "drift", entity_id="neo/user", recorded=False)
         add(home / "root", "One.")

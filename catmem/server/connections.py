@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from catmem.server.joined import Joined
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -32,7 +34,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a request, in the place of another connection if there is no free one."""
-        super().connection_made(transport)
+        super().connection_made(Joined(transport, self.loop))
         self._header_timer: asyncio.TimerHandle | None = None
         self._reader_timer: asyncio.TimerHandle | None = None
         if len(self.connections) > self.most:

@@ -54,6 +54,9 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         length = header(scope, b"content-length")
+        if scope.get("method") == "GET" and length is None and header(scope, b"transfer-encoding") is None:
+            await self._app(scope, receive, send)  # without a body
+            return
         if length is not None and _number(length) > self._most:
             await self._refuse(scope, receive)
         loop = asyncio.get_running_loop()

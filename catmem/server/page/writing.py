@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -23,7 +24,7 @@ from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token
 from catmem.server.page.lately import MOST, NOTHING_TO_DO
 from catmem.server.page.reading import OWN_REFERRER, Page, asked_of, error_page, in_html
 from catmem.server.page.refused import Refusal, plain_refusal, refusal_of
-from catmem.server.running import in_thread
+from catmem.server.running import DEADLINE, in_thread
 from catmem.service.envelopes.plain import Base, plain_envelope
 from catmem.service.history import entity_of
 from catmem.service.writing.expected import checked_expected, is_digest
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from catmem.service.writing.writer import Written
 
 _MOST_FIELDS = 2_000
+_SECONDS = 5.0
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -183,7 +185,7 @@ async def _fields(request: Request) -> dict[str, str]:
 
 def _sent(asked: Asked, fields: Mapping[str, str]) -> Sent:
     entity = fields.get("entity")
-    if entity is None and {"name", "target"} <= set(asked.path):
+    if {"name", "target"} <= set(asked.path):
         entity = f"{asked.path['name']}/{asked.path['target']}"
     return Sent(
         workspace=asked.workspace,
@@ -228,8 +230,13 @@ def _told_at(did: Did) -> str:
 async def _refused(request: Request, visit: Visit, sent: Sent, error: Exception, again: Again) -> Response:
     """The page of a form that was refused: why, and the form with what the person typed."""
     plain = error_page(request, error)  # which also logs it, and tells who mends the store
-    page = await in_thread(request, _shown_again, sent, error, plain.status_code, again)
-    answer = await _shown(request, visit, sent, replace(page, status=plain.status_code))
+    # The time of the request may be over, and that be the reason: showing it has a time of its own.
+    request.scope[DEADLINE] = asyncio.get_running_loop().time() + _SECONDS
+    try:
+        page = await in_thread(request, _shown_again, sent, error, plain.status_code, again)
+        answer = await _shown(request, visit, sent, replace(page, status=plain.status_code))
+    except ServerError:
+        return plain  # too busy for more than the reason
     answer.headers.update({name: plain.headers[name] for name in ("retry-after",) if name in plain.headers})
     return answer
 

@@ -130,6 +130,11 @@ def test_what_is_no_revision_cannot_be_restored(client, workspace, name):
     assert len(revisions(workspace)) == 2
 
 
+def test_a_form_is_on_the_file_of_its_address(client, workspace):
+    form = shown(client, OLD).named("Restore revision 1")
+    assert sent(client, form, entity="neo/memory").headers["location"] == "/page/history/neo/user?did=neo/user@3"
+
+
 # --- what others wrote ----------------------------------------------------------------------------------------------
 
 

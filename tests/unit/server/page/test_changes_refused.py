@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from catmem.errors import StoreError
@@ -273,6 +275,24 @@ def test_a_full_disk_keeps_what_was_typed(tmp_path):
         store.full = False
         assert sent(client, forms.named("Save")).status_code == 303
     assert entry(workspace, "long").body == TYPED
+
+
+def test_a_write_that_takes_too_long_goes_on_and_is_made_once(workspace, monkeypatch):
+    go_on = threading.Event()
+    submit = Workspace.submit
+
+    def slow(*args, **how):
+        go_on.wait(30)
+        return submit(*args, **how)
+
+    with served(workspace, timeout=3.0) as client:
+        form = editing(client, workspace)
+        monkeypatch.setattr(Workspace, "submit", slow)
+        made, forms = refused(sent(client, form), 503)
+        assert "this write took longer than a request may take here, and goes on" in made.text
+        go_on.set()
+        assert sent(client, forms.named("Save")).headers["location"].partition("did=")[2].startswith("neo/user@2")
+    assert revisions(workspace) == 2
 
 
 def test_an_error_that_nobody_foresaw_keeps_what_was_typed(client, workspace, monkeypatch):

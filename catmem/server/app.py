@@ -201,6 +201,11 @@ def _wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "")
 
 
+def _is_from_page(request: Request) -> bool:
+    """Whether a page of ours asks: its browser knows the person's token, and sends it where it is asked for one."""
+    return request.headers.get("sec-fetch-site") == "same-origin"
+
+
 def error_response(request: Request, error: Exception) -> JSONResponse:
     """The answer for programs to a request that an error ended."""
     if isinstance(error, HTTPException):
@@ -214,7 +219,8 @@ def error_response(request: Request, error: Exception) -> JSONResponse:
     status, said = answer_of(error, bounded=bounded)
     headers = dict(error.headers) if isinstance(error, ServerError) else {}
     if status == _UNAUTHORIZED:
-        headers["WWW-Authenticate"] = _ASKS_PERSON if _wants_page(request) else _ASKS_PROGRAM
+        asks_person = _wants_page(request) or _is_from_page(request)
+        headers["WWW-Authenticate"] = _ASKS_PERSON if asks_person else _ASKS_PROGRAM
     if status >= _OF_THE_SERVER and not isinstance(error, ServerError):
         LOG.warning("%s %s: %s", request.method, _path(request.scope), ascii(str(error)))
     return JSONResponse(said, status, headers)

@@ -113,4 +113,5 @@ def test_the_page_of_a_server_that_ended_says_nothing_wrong(window_onto, tmp_pat
         window.open(FILE)
         add(server, "One.")
         window.wait(lambda: notice(window))
+        window.expect_end()
     assert "neo" in window.find("h1").text

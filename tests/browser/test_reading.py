@@ -76,10 +76,10 @@ def guarded(tmp_path_factory):
         yield server, tokens
 
 
-def logged_in(window, token):
+def logged_in(window, token, address="/page/queue"):
     """The page as somebody sees it who gave a name and a token when the browser asked."""
     scheme, _, host = window.url.partition("://")
-    window.driver.get(f"{scheme}://anna:{token}@{host}/page/queue")
+    window.driver.get(f"{scheme}://anna:{token}@{host}{address}")
 
 
 FORMS = "main form[method='post']"
@@ -96,6 +96,16 @@ def test_a_token_that_only_reads_sees_everything_and_no_form(guarded, window_ont
     with window.turning():
         window.click(window.button("Dark", window.find(".themes")))
     assert window.find("html").get_attribute("data-theme") == "dark"
+
+
+def test_who_gave_a_token_at_one_page_is_known_to_what_the_page_asks_for(guarded, window_onto):
+    # A browser sends a password along to addresses beside the page of its own accord, and to others when asked.
+    server, tokens = guarded
+    window = window_onto(server)
+    logged_in(window, tokens["read"], "/page/files/pupil/user")
+    with opened(server.root) as workspace:
+        workspace.add("pupil", "Likes rivers.", category="talk")
+    window.wait(lambda: "pupil/user was changed" in window.find("#live").text)
 
 
 def test_the_token_of_an_agent_opens_no_page(guarded, window_onto):

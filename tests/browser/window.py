@@ -64,6 +64,7 @@ class Window:
         self.url = url
         self._shots = shots
         self._expected: set[int] = set()
+        self._ends = False
         self._command("Network.clearBrowserCookies")
         self._command("Emulation.setScriptExecutionDisabled", value=False)
         self.look()
@@ -161,6 +162,10 @@ class Window:
         """From now on an answer with that status is nothing to complain of."""
         self._expected.add(status)
 
+    def expect_end(self) -> None:
+        """From now on the server may be gone, and what a page asks of it goes nowhere."""
+        self._ends = True
+
     def chord(self, held: str, key: str) -> None:
         """A key while another is held."""
         ActionChains(self.driver, duration=0).key_down(held).send_keys(key).key_up(held).perform()
@@ -207,6 +212,8 @@ class Window:
         return [each for each in said if not self._was_expected(each)]
 
     def _was_expected(self, message: str) -> bool:
+        if self._ends and re.search(r"/mem/events\?\S* - Failed to load resource: net::ERR_", message):
+            return True
         found = re.search(r"responded with a status of (\d+)", message)
         return found is not None and int(found[1]) in self._expected
 

@@ -17,8 +17,9 @@ from catmem.server.api.tags import is_known, read_match, tag_of
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError, answer_of
 from catmem.server.headers import header
-from catmem.server.running import in_thread
+from catmem.server.running import in_thread, in_turn
 from catmem.service.ground import ground, start
+from catmem.service.stores import has_one_writer
 from catmem.service.writing.expected import is_digest
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
     before = None if question is None else state.kept.find(question)
     as_json = wants_json(header(request.scope, b"accept"))
     try:
-        made, kept = await in_thread(request, _made, endpoint, state.workspace, caller, asked, as_json, before)
+        # Threads that only wait for each other would take longer than one.
+        call = in_turn if endpoint.body == WRITE and has_one_writer(state.workspace.config) else in_thread
+        made, kept = await call(request, _made, endpoint, state.workspace, caller, asked, as_json, before)
     except CatmemError as error:
         status = _status(endpoint, asked, error)
         if status is None:

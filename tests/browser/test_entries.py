@@ -234,6 +234,13 @@ def test_who_took_it_back_is_not_asked(window):
     assert not was_asked(window, window.find(".brand"))
 
 
+def test_who_goes_back_without_saving_is_not_asked(window):
+    window.open(FILE)
+    do(window, "Edit", "Signs mail")
+    typed(window, content="Half a thought")
+    assert not was_asked(window, window.button("Back, without saving"))
+
+
 def test_who_sends_is_not_asked(window):
     window.open(FILE)
     do(window, "Edit", "Signs mail")

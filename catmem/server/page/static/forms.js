@@ -37,6 +37,11 @@ function release(form) {
   if (sent === form) sent = null;
 }
 
+// "Back, without saving" means what it says; in another tab it leaves nothing.
+document.addEventListener("click", (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (event.target.closest("[data-gives-up]")) removeEventListener("beforeunload", ask);
+});
 document.addEventListener("input", watch);
 document.addEventListener("change", watch);
 document.addEventListener("submit", (event) => {

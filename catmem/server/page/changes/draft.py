@@ -39,7 +39,7 @@ class Draft:
         return cls(**texts, verified="verified" in fields)
 
     @classmethod
-    def of(cls, entry: Entry, *, verified: bool = False) -> Draft:
+    def of(cls, entry: Entry) -> Draft:
         """An entry as it is."""
         tags = entry.tags
         return cls(
@@ -47,7 +47,6 @@ class Draft:
             category=entry.category,
             expires=_one(tags.get("expires")),
             domain=_listed(tags.get("domain")),
-            verified=verified,
         )
 
     @property

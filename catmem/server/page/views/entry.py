@@ -9,8 +9,6 @@ from catmem.server.page.addresses import own_address
 from catmem.server.page.changes.draft import Draft
 from catmem.server.page.reading import Page
 from catmem.server.page.titles import title_of
-from catmem.service.ages.known import freshness_of
-from catmem.service.clock import today
 from catmem.service.history import entity_of
 from catmem.service.listing import seen_file
 from catmem.syntax.slug import UNCATEGORIZED
@@ -47,8 +45,6 @@ def edit_form(asked: Asked) -> Page:
             code="no_entry",
             hint="It was changed or removed since that link was made. The page of the file shows what there is.",
         )
-    profile = asked.workspace.profile(owner)
-    (age,) = freshness_of(asked.workspace, profile, entity, file.document, [entry], as_of=today())
     return Page(
         "edit.html",
         {
@@ -56,8 +52,8 @@ def edit_form(asked: Asked) -> Page:
             "base": file.revision or file.digest,
             "entry": entry,
             "where": entry.category,
-            # Who edits what is due has most likely looked at it.
-            "draft": Draft.of(entry, verified=age.overdue),
+            # Not verified unless the person says so: a typo that is put right makes nothing true.
+            "draft": Draft.of(entry),
             "next": asked.query.get("next", ""),
             "back": own_address(asked.query.get("back", f"/page/files/{entity}")),
             "op_id": None,

@@ -45,7 +45,7 @@ demo: $(VENV)/.installed
 	run catmem prompt trinity --explain
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist loadgroup
 
 api: $(VENV)/.dev
 	@CATMEM_API_EXAMPLES=300 $(BIN)/python -m pytest -q tests/unit/server/api/test_schemathesis.py

@@ -27,7 +27,10 @@ NAMES = (
     "sql",
     "sql_lists",
     "shards",
+    "server",
 )
+LONG = ("server_soak",)
+"""Run only if they are named."""
 
 
 def main() -> int:
@@ -51,7 +54,11 @@ def arguments() -> argparse.Namespace:
     """What the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "names", nargs="*", choices=[*NAMES, []], metavar="NAME", help=f"of {', '.join(NAMES)}; default all"
+        "names",
+        nargs="*",
+        choices=[*NAMES, *LONG, []],
+        metavar="NAME",
+        help=f"of {', '.join(NAMES)}; default all; and by name only: {', '.join(LONG)}",
     )
     parser.add_argument("--hermes-python", default=".venv-hermes/bin/python", help="a Python that has Hermes Agent")
     parser.add_argument(
@@ -64,6 +71,7 @@ def arguments() -> argparse.Namespace:
         "--server-memory", type=Path, help="index.js of @modelcontextprotocol/server-memory, for which node is needed"
     )
     parser.add_argument("--size", type=int, help="size of the file that `parse` reads, in bytes; default 10,000,000")
+    parser.add_argument("--seconds", type=int, help="how long `server_soak` runs; default 600")
     parser.add_argument("--times", type=int, help="runs of each measurement; default is set by each")
     options = parser.parse_args()
     # What runs it does so from another folder. The link stays a link, by which a virtual environment knows itself.

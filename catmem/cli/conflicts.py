@@ -11,12 +11,12 @@ import click
 from catmem.cli.dialogue import answer_lines
 from catmem.cli.output import emit, printable, say
 from catmem.errors import ConfigError
-from catmem.model.version import Version
-from catmem.syntax import tags as tag_blocks
+from catmem.service.merging.decisions import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from catmem.model.version import Version
     from catmem.service.merging.deciding import Answer, Disagreement
 
 SAID = {
@@ -112,14 +112,11 @@ class ConflictDialogue:
             say(_HELP)
 
     def _edited(self, found: Disagreement, line: _Line) -> Version | None:
-        """The entry with other words; nobody has verified those yet."""
+        """The entry with other words."""
         sides = (found.conflict.ours, found.conflict.theirs)
         like = next(version for version in sides if version is not None)
         words = line.rest or self._ask_for_words(like.body, line)
-        if not words:
-            return None
-        tags = {key: value for key, value in like.tags.items() if key != "verified_date"}
-        return Version(like.category, words, tags, tag_blocks.write(tags, words))
+        return in_words(found.conflict, words) if words else None
 
     def _ask_for_words(self, body: str, line: _Line) -> str:
         if not self.on_terminal:

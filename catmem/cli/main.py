@@ -51,6 +51,7 @@ COMMANDS = {
     "store": "Say what the store keeps, or copy it to another with its history.",
     "simulate": "Race agents on shared memory, with and without guards.",
     "audit": "List what was done, by whom, and how it ended; refusals too.",
+    "watch": "Tell what is new, as it happens.",
     "rollout": "Show which refusals are enforced, and what was let pass.",
     "fsck": "Check the history and the files, and mend what is safe to mend.",
     "doctor": "Say what the folders of this root give the store, and what they lack.",

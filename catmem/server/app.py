@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from catmem.errors import CatmemError
+from catmem.server.api.kept import AtHand, KeptAnswers
 from catmem.server.caller import KEY, Caller
 from catmem.server.errors import ServerError, answer_of, unforeseen
 from catmem.server.headers import OwnRequests, SecurityHeaders
@@ -23,6 +24,7 @@ from catmem.server.limits import BodyLimit, Callers, RateLimit, TimeLimit, anyon
 from catmem.server.mending import Mender
 from catmem.server.running import Workers, in_thread, stopping
 from catmem.server.tokens import Tokens
+from catmem.service.overview import Overviews
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -39,11 +41,12 @@ LOG = logging.getLogger("catmem.server")
 def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRoute] | None = None) -> Starlette:
     """The application over a root. Its state has ``workspace``, ``settings``, ``workers`` and ``stopping``.
 
-    ``stopping`` is an ``asyncio.Event`` that is set when the server is to end: streams have to end then. ``routes``
-    take the place of those of the API, the metrics and the page. Raises ``ConfigError`` and ``UnreadableError`` for a
-    file of tokens that cannot be used.
+    ``stopping`` is an ``asyncio.Event`` that is set when the server is to end: streams have to end then. ``identify``
+    is there too: it says who sends a request. ``routes`` take the place of those of the API, the metrics and the page.
+    Raises ``ConfigError`` and ``UnreadableError`` for a file of tokens that cannot be used.
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
+    kept = KeptAnswers()
     app = Starlette(
         routes=[*_own_routes(), *(_routes_of_parts(settings) if routes is None else routes)],
         middleware=[
@@ -54,27 +57,47 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
             Middleware(RateLimit, settings=settings, identify=anyone if tokens is None else tokens.identify),
             Middleware(TimeLimit, settings=settings),
             Middleware(Callers),
+            Middleware(AtHand, workspace=workspace, answers=kept),
         ],
         exception_handlers={CatmemError: _told, HTTPException: _told},
         lifespan=_lifespan,
     )
     app.state.workspace = workspace
     app.state.settings = settings
+    app.state.identify = anyone if tokens is None else tokens.identify
+    app.state.kept = kept
     app.state.workers = Workers()
     app.state.mender = Mender(workspace, app.state.workers.pool)
     app.state.stopping = asyncio.Event()
+    if settings.page:
+        app.state.overviews = Overviews(workspace)
     return app
 
 
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    if app.state.settings.page:
+        app.state.workers.pool.submit(_prepare, app)
     yield
     app.state.stopping.set()
     # Whoever runs the server closes the store after this: what was begun is in it.
     await asyncio.get_running_loop().run_in_executor(None, _close, app)
 
 
+def _prepare(app: Starlette) -> None:
+    """Have ready what the first page shows: of a large root that takes seconds."""
+    try:
+        app.state.overviews.prepare(app.state.stopping.is_set)
+    except CatmemError as error:
+        LOG.warning("the overview could not be prepared: %s", ascii(str(error)))
+    except Exception:
+        LOG.exception("the overview could not be prepared")
+
+
 def _close(app: Starlette) -> None:
+    live = getattr(app.state, "live", None)
+    if live is not None:  # somebody listened
+        live.close()
     app.state.workers.close()
     meter = getattr(app.state, "meter", None)
     if meter is not None:  # somebody asked for metrics
@@ -82,9 +105,9 @@ def _close(app: Starlette) -> None:
 
 
 def _routes_of_parts(settings: Settings) -> list[BaseRoute]:
-    from catmem.server import api, metrics
+    from catmem.server import api, live, metrics
 
-    routes = [*api.routes(), *metrics.routes()]
+    routes = [*api.routes(), *live.routes(), *metrics.routes()]
     if settings.page:
         from catmem.server import page
 
@@ -178,6 +201,11 @@ def _wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "")
 
 
+def _is_from_page(request: Request) -> bool:
+    """Whether a page of ours asks: its browser knows the person's token, and sends it where it is asked for one."""
+    return request.headers.get("sec-fetch-site") == "same-origin"
+
+
 def error_response(request: Request, error: Exception) -> JSONResponse:
     """The answer for programs to a request that an error ended."""
     if isinstance(error, HTTPException):
@@ -191,7 +219,8 @@ def error_response(request: Request, error: Exception) -> JSONResponse:
     status, said = answer_of(error, bounded=bounded)
     headers = dict(error.headers) if isinstance(error, ServerError) else {}
     if status == _UNAUTHORIZED:
-        headers["WWW-Authenticate"] = _ASKS_PERSON if _wants_page(request) else _ASKS_PROGRAM
+        asks_person = _wants_page(request) or _is_from_page(request)
+        headers["WWW-Authenticate"] = _ASKS_PERSON if asks_person else _ASKS_PROGRAM
     if status >= _OF_THE_SERVER and not isinstance(error, ServerError):
         LOG.warning("%s %s: %s", request.method, _path(request.scope), ascii(str(error)))
     return JSONResponse(said, status, headers)
@@ -221,6 +250,8 @@ def _of_route(error: HTTPException) -> ServerError:
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
     """One line a request: no query, no header, no body, so nothing that is secret."""
+    if not LOG.isEnabledFor(logging.INFO):
+        return
     caller = scope.get(KEY)
     who = caller.label or caller.agent if isinstance(caller, Caller) else "-"
     client = scope.get("client")

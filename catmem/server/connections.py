@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from catmem.server.joined import Joined
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -32,7 +34,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a request, in the place of another connection if there is no free one."""
-        super().connection_made(transport)
+        super().connection_made(Joined(transport, self.loop))
         self._header_timer: asyncio.TimerHandle | None = None
         self._reader_timer: asyncio.TimerHandle | None = None
         if len(self.connections) > self.most:
@@ -116,9 +118,13 @@ class Connection(H11Protocol):
         self.loop.call_later(_LINGER, self.transport.abort)
 
 
+def places() -> int:
+    """How many connections there may be."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return _MOST if files == resource.RLIM_INFINITY else min(_MOST, files // 2)
+
+
 def connections(patience: float) -> type[Connection]:
     """The class of the connections of one server, which share their places."""
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    most = _MOST if files == resource.RLIM_INFINITY else min(_MOST, files // 2)
-    shared: dict[str, Any] = {"patience": patience, "most": most, "waiting": {}}
+    shared: dict[str, Any] = {"patience": patience, "most": places(), "waiting": {}}
     return type("Connection", (Connection,), shared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -52,12 +53,18 @@ class SecurityHeaders:
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = list(message.get("headers", ()))
-                there = {name.lower() for name, _ in headers}
-                headers += [each for each in (*_EVERYWHERE, _NOT_KEPT) if each[0] not in there]
+                headers += _missing(tuple([name for name, _ in headers]))
                 message = {**message, "headers": headers}
             await send(message)
 
         await self._app(scope, receive, sent)
+
+
+@lru_cache(maxsize=256)
+def _missing(there: tuple[bytes, ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """The headers that an answer with these names has to be given. They are few sets, asked for again and again."""
+    names = {name.lower() for name in there}
+    return tuple(each for each in (*_EVERYWHERE, _NOT_KEPT) if each[0] not in names)
 
 
 class OwnRequests:
@@ -71,6 +78,7 @@ class OwnRequests:
         self._app = app
         self._names = frozenset({"localhost", settings.host.lower(), *(name.lower() for name in settings.hosts)})
         self._elsewhere = not is_loopback(settings.host)
+        self._is_own = lru_cache(maxsize=256)(self._looked_up)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request. Raises ``ServerError``: 400 ``unknown_host``, 403 ``cross_site``."""
@@ -83,16 +91,11 @@ class OwnRequests:
                     code="unknown_host",
                     hint="Use its address, or have its name added: catmem serve --allow-host NAME.",
                 )
-            if scope["method"] not in _SAFE and _is_cross_site(scope, hosts[0].decode("latin-1")):
-                raise ServerError(
-                    403,
-                    "this request was sent by a page of another site",
-                    code="cross_site",
-                    hint="Nothing was done. Send it from this server's own page, or from a program.",
-                )
+            if scope["method"] not in _SAFE:
+                refuse_cross_site(scope)
         await self._app(scope, receive, send)
 
-    def _is_own(self, host: str) -> bool:
+    def _looked_up(self, host: str) -> bool:
         name = _name_of(host)
         if name is None:
             return False
@@ -125,11 +128,18 @@ def _name_of(host: str) -> str | None:
     return parts.hostname if parts.netloc == host and parts.username is None else None
 
 
-def _is_cross_site(scope: Scope, host: str) -> bool:
-    site, origin = header(scope, b"sec-fetch-site"), header(scope, b"origin")
-    if site is not None and site not in _OWN_SITE:
-        return True
-    return origin is not None and origin.decode("latin-1").partition("://")[2].lower() != host.lower()
+def refuse_cross_site(scope: Scope) -> None:
+    """Raise ``ServerError`` 403 (``cross_site``) for what a page of another site sent."""
+    host, site = header(scope, b"host") or b"", header(scope, b"sec-fetch-site")
+    origin = header(scope, b"origin")
+    is_other = origin is not None and origin.partition(b"://")[2].lower() != host.lower()
+    if is_other or (site is not None and site not in _OWN_SITE):
+        raise ServerError(
+            403,
+            "this request was sent by a page of another site",
+            code="cross_site",
+            hint="Nothing was done. Send it from this server's own page, or from a program.",
+        )
 
 
 def plain(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

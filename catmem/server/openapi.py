@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from catmem import __version__
-from catmem.server.api.endpoints import ENDPOINTS, IF_MATCH, IF_NONE_MATCH, RETRY
+from catmem.server.api.endpoints import ENDPOINTS, EVENTS, IF_MATCH, IF_NONE_MATCH, RETRY
 from catmem.server.api.forms import ANSWERS, part, taken
 from catmem.server.api.serving import JSON_TYPE, TEXT_TYPE, WRITE, to_json
 from catmem.server.api.tags import is_known, tag_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from catmem.server.api.endpoint import Endpoint, Parameter
 
 PATH = "/openapi.json"
+EVENTS_PATH = "/mem/events"
 
 _SAID = (
     "Memory for agents on other machines. Each request has the token of an agent, bound to one profile; where the "
@@ -31,6 +32,7 @@ _REFUSALS = {
     401: "No token that is good here.",
     403: "Not for this caller.",
     404: "Not there, for this caller.",
+    406: "It is a stream of events: the caller has to accept text/event-stream.",
     409: "Refused for what is there now.",
     412: "If-Match names what is there no longer.",
     413: "The body is too large.",
@@ -58,6 +60,7 @@ def document() -> dict[str, Any]:
         answers = {"200": _json("It does.", "Status"), **_refused([429, 503])}
         paths[path] = {"get": {"operationId": name, "summary": said, "security": [], "responses": answers}}
     paths[PATH] = {"get": _own()}
+    paths[EVENTS_PATH] = {"get": _events()}
     return {
         "openapi": "3.1.0",
         "info": {"title": "catmem", "version": __version__, "description": _SAID},
@@ -109,6 +112,22 @@ def _own() -> dict[str, Any]:
         "summary": "This document",
         "parameters": [_parameter(IF_NONE_MATCH)],
         "responses": answers,
+    }
+
+
+def _events() -> dict[str, Any]:
+    given = {
+        "description": "A stream that does not end. Each event is named revision, drift, trouble, recovered or missed, "
+        "and its data is JSON.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+    return {
+        "operationId": "events",
+        "summary": "Hear of what is new as it happens",
+        "description": "Of all that the caller may hear of: a profile of its own files, one of tier 1 and a person of "
+        "all.",
+        "parameters": [_parameter(each) for each in EVENTS],
+        "responses": {"200": given, **_refused([*_ALWAYS, 404, 406])},
     }
 
 

@@ -34,15 +34,17 @@ class Workers:
     """The threads of a server. ``close`` waits for what was begun."""
 
     def __init__(self, threads: int = _THREADS) -> None:
-        """``threads`` calls are made at once; ``pool`` has the threads."""
+        """``threads`` calls are made at once; ``pool`` has the threads, and ``writer`` the one for calls in turn."""
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="catmem")
+        self.writer = ThreadPoolExecutor(1, thread_name_prefix="catmem-writer")
         self._waiting = 0
         self._most = threads + _MOST_WAITING
 
-    async def call(self, function: Callable[[], T], *, deadline: float, writes: bool) -> T:
+    async def call(self, function: Callable[[], T], *, deadline: float, writes: bool, in_turn: bool = False) -> T:
         """What ``function`` gives, until the loop's clock says ``deadline``.
 
-        Raises ``ServerError`` 503: ``overloaded``, ``timeout``, ``still_writing``.
+        Calls ``in_turn`` are made one after the other: where they would only wait for each other, several threads take
+        longer than one. Raises ``ServerError`` 503: ``overloaded``, ``timeout``, ``still_writing``.
         """
         if self._waiting >= self._most:
             raise ServerError(
@@ -53,7 +55,7 @@ class Workers:
                 headers={"Retry-After": "1"},
             )
         loop = asyncio.get_running_loop()
-        job = self._begun(function)
+        job = self._begun(self.writer if in_turn else self.pool, function)
         self._waiting += 1
         answer = asyncio.wrap_future(job, loop=loop)
         answer.add_done_callback(self._done)
@@ -77,9 +79,10 @@ class Workers:
             headers={"Retry-After": "1"},
         )
 
-    def _begun(self, function: Callable[[], T]) -> Future[T]:
+    @staticmethod
+    def _begun(pool: ThreadPoolExecutor, function: Callable[[], T]) -> Future[T]:
         try:
-            return self.pool.submit(function)
+            return pool.submit(function)
         except RuntimeError:
             raise stopping() from None
 
@@ -90,7 +93,9 @@ class Workers:
 
     def close(self) -> None:
         """Wait for every call that was begun, and drop those that were not."""
+        self.writer.shutdown(wait=False, cancel_futures=True)
         self.pool.shutdown(cancel_futures=True)
+        self.writer.shutdown()
 
 
 async def in_thread(request: HTTPConnection, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -98,13 +103,22 @@ async def in_thread(request: HTTPConnection, function: Callable[P, T], *args: P.
 
     Whether it may write, the method of the request says: only those that read are left alone when time is up.
     """
+    return await _called(request, partial(function, *args, **kwargs), in_turn=False)
+
+
+async def in_turn(request: HTTPConnection, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The same for a single write to a store that has one writer at a time: after those that came before it."""
+    return await _called(request, partial(function, *args, **kwargs), in_turn=True)
+
+
+async def _called(request: HTTPConnection, function: Callable[[], T], *, in_turn: bool) -> T:
     scope = request.scope
     deadline = scope.get(DEADLINE)
     if deadline is None:
         deadline = asyncio.get_running_loop().time() + request.app.state.settings.timeout
     workers: Workers = request.app.state.workers
     writes = scope.get("method") not in _READS
-    return await workers.call(partial(function, *args, **kwargs), deadline=deadline, writes=writes)
+    return await workers.call(function, deadline=deadline, writes=writes, in_turn=in_turn)
 
 
 def stopping() -> ServerError:

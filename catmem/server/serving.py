@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ _SECONDS_TO_END = 8
 """How long requests that are under way may take when the server is stopped. Writes that were begun take longer."""
 _KEEP_ALIVE = 20
 _LONGEST_HEADER = 32 << 10
+_LONGEST_TURN = 0.001
+"""Seconds for which a worker thread that computes may keep the loop from its turn. Python's own is five times that."""
 
 
 def listen(host: str, port: int, *, has_tokens: bool) -> socket.socket:
@@ -62,6 +65,7 @@ def serve(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -
         timeout_graceful_shutdown=_SECONDS_TO_END,
         h11_max_incomplete_event_size=_LONGEST_HEADER,
     )
+    sys.setswitchinterval(_LONGEST_TURN)
     try:
         asyncio.run(_serve(_Server(config, app, ready), listening))
     finally:

@@ -39,12 +39,14 @@ if TYPE_CHECKING:
 class Told(NamedTuple):
     """What a caller is told, and of which text: ``revision`` is ``None`` for one that no history has yet.
 
-    ``digest`` is that of the whole text, and not for the caller.
+    ``digest`` is that of the whole text, if it is one text, and not for the caller. ``profiles`` are all that the
+    answer is made of beside what the store says and the day; ``None`` for an answer that is made of more.
     """
 
     data: dict[str, Any]
     revision: str | None
     digest: str
+    profiles: tuple[Profile, ...] | None
 
 
 def head_answer(workspace: Workspace, name: str, actor: str | None) -> Told:
@@ -52,7 +54,8 @@ def head_answer(workspace: Workspace, name: str, actor: str | None) -> Told:
 
     ``recorded`` is false where the text was changed by other means since. Raises ``UnknownNameError``.
     """
-    entity = _entity(workspace, name, actor)
+    asking = _asking(workspace, actor)
+    owner, entity = _entity(workspace, name, asking)
     head = workspace.store.head(entity)
     now = workspace.store.read(entity)
     number = "0" if head is None else head.revision
@@ -64,7 +67,7 @@ def head_answer(workspace: Workspace, name: str, actor: str | None) -> Told:
     }
     if actor is None and head is not None:
         told |= {"agent_id": head.agent, "op": head.op, "timestamp": head.timestamp, "digest": head.digest}
-    return Told(told, now.revision, now.digest)
+    return Told(told, now.revision, now.digest, (owner, asking or owner))
 
 
 def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
@@ -84,17 +87,18 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
     yet. A person is also given the whole text and its digest. Raises ``UnknownNameError``, ``ForbiddenError``,
     ``UnknownRevisionError`` and what reading raises.
     """
-    entity = _entity(workspace, name, actor)
+    # All is by the profiles that are read here: what is remembered must be made of nothing else.
+    asking = _asking(workspace, actor)
+    owner, entity = _entity(workspace, name, asking)
     if revision is not None and actor is not None:
         refuse_bounded(workspace, actor, "read old revisions")
-    owner, _, target = entity.partition("/")
+    target = entity.partition("/")[2]
     now = workspace.store.read(entity, revision)
-    measure, day = workspace.profile(actor or owner), as_of or today()
+    measure, day = asking or owner, as_of or today()
 
     def told() -> dict[str, Any]:
-        document = _document(workspace, now.data, workspace.path(owner, target))
-        # By the profile that was read above: what is remembered must be made of nothing else.
-        entries = Rights(None if actor is None else measure, target, workspace.config.taxonomy).in_sight(document)
+        document = _document(workspace, now.data, workspace.path_of(owner, target))
+        entries = Rights(asking, target, workspace.config.taxonomy).in_sight(document)
         if category is not None:
             slug = slugify(category)
             wanted = workspace.config.taxonomy.aliases.get(slug, slug)
@@ -106,7 +110,7 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
 
     asked = ("read", entity, actor, category, revision, offset, limit)
     data = _remembered(workspace, asked, (measure, day, now.revision, now.data), told, len(now.data))
-    return Told(data, now.revision, now.digest)
+    return Told(data, now.revision, now.digest, (owner, measure) if revision is None else None)
 
 
 def log_answer(workspace: Workspace, name: str, actor: str | None, limit: int) -> dict[str, Any]:
@@ -115,11 +119,11 @@ def log_answer(workspace: Workspace, name: str, actor: str | None, limit: int) -
     A bounded profile is told of those that it wrote itself, and no profile of what they did: their notes may name
     categories that it does not see.
     """
-    entity = _entity(workspace, name, actor)
+    _, entity = _entity(workspace, name, _asking(workspace, actor))
     found: Iterator[Revision] = iter(workspace.store.log(entity))
     if actor is None:
         return {"entity_id": entity, "revisions": [each.to_dict() for each in islice(found, limit)]}
-    if not _rights(workspace, actor).unbounded:
+    if not _rights(workspace, _asking(workspace, actor)).unbounded:
         found = (each for each in found if _acted(each) == actor)
     return {"entity_id": entity, "revisions": [_discreet(each) for each in islice(found, limit)]}
 
@@ -133,13 +137,13 @@ def branches_answer(workspace: Workspace, name: str | None, actor: str | None) -
 
 def prompt_answer(
     workspace: Workspace, name: str, actor: str | None, *, style: Style | None = None, as_of: date | None = None
-) -> dict[str, Any]:
+) -> Told:
     """A profile's prompt, and the role that its envelopes name; for a person also what the prompt is made of.
 
     A profile is given its own, one of tier 1 only its own as well: what others see is none of its business.
     """
     if actor is not None and name != actor:
-        _rights(workspace, actor).refuse_other_owner(name)
+        _rights(workspace, _asking(workspace, actor)).refuse_other_owner(name)
         raise ForbiddenError(f"{actor} is given its own prompt only", hint=f"Ask for {actor!r}.")
     profile, day = workspace.profile(name), as_of or today()
     paths = {target: workspace.path(profile.name, target) for target in TARGETS}
@@ -154,7 +158,8 @@ def prompt_answer(
         return shown if actor is not None else {**shown, "manifest": said["manifest"]}
 
     size = sum(map(len, files.values()))
-    return _remembered(workspace, ("prompt", profile.name, actor, style), (profile, day, files), told, size)
+    data = _remembered(workspace, ("prompt", profile.name, actor, style), (profile, day, files), told, size)
+    return Told(data, None, "", (profile,))
 
 
 def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
@@ -216,15 +221,21 @@ def _document(workspace: Workspace, data: bytes, path: Path) -> Document:
 # --- who sees what -------------------------------------------------------------------------------------------------
 
 
-def _entity(workspace: Workspace, name: str, actor: str | None) -> str:
-    """The entity of a name, if the actor may know of it."""
-    if actor is not None:
-        _rights(workspace, actor).refuse_other_owner(name.partition("/")[0])
-    return entity_of(workspace, name)
+def _asking(workspace: Workspace, actor: str | None) -> Profile | None:
+    """The profile that asks, ``None`` for a person."""
+    return None if actor is None else workspace.profile(actor)
 
 
-def _rights(workspace: Workspace, actor: str | None) -> Rights:
-    return Rights(None if actor is None else workspace.profile(actor), "user", workspace.config.taxonomy)
+def _entity(workspace: Workspace, name: str, asking: Profile | None) -> tuple[Profile, str]:
+    """The entity of a name and the profile whose it is, if the one who asks may know of it."""
+    _rights(workspace, asking).refuse_other_owner(name.partition("/")[0])
+    entity = entity_of(workspace, name)
+    owner = entity.partition("/")[0]
+    return asking if asking is not None and asking.name == owner else workspace.profile(owner), entity
+
+
+def _rights(workspace: Workspace, asking: Profile | None) -> Rights:
+    return Rights(asking, "user", workspace.config.taxonomy)
 
 
 def _entries(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from catmem.digest import bytes_digest
+from catmem.digest import bytes_digest, content_digest
 from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.policy.rights import Rights
 from catmem.policy.schema import suggestion
@@ -58,38 +58,54 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     expected: str | int | None = None,
     dry_run: bool = False,
     actor: str | None = None,
+    op_id: str | None = None,
 ) -> Written:
     """Write the bytes of an old revision again, as a new one; what is there now stays in the history.
 
-    Only a person and a tier-1 profile may. Raises ``ForbiddenError``, ``UnknownRevisionError`` and ``RefusedError``.
+    Under the same ``op_id`` it is done once. Only a person and a tier-1 profile may. Raises ``ForbiddenError``,
+    ``UnknownRevisionError`` and ``RefusedError``.
     """
     agent = actor or "person"
     with gate.attempt(workspace, entity, op="restore", agent=agent, prev=expected, recorded=not dry_run) as trying:
-        return _restored(workspace, trying, revision, checked_expected(expected), actor, dry_run=dry_run)
+        change = Change(
+            op="restore",
+            agent=agent,
+            op_id=op_id,
+            request=content_digest(["restore", revision, actor]) if op_id else None,
+            note={"restored": revision},
+        )
+        return _restored(workspace, trying, revision, checked_expected(expected), actor, None if dry_run else change)
 
 
-def _restored(  # noqa: PLR0913 - as restore
-    workspace: Workspace, trying: gate.Attempt, revision: str, seen: str | None, actor: str | None, *, dry_run: bool
+def _restored(  # noqa: PLR0913, PLR0917 - as restore
+    workspace: Workspace,
+    trying: gate.Attempt,
+    revision: str,
+    seen: str | None,
+    actor: str | None,
+    change: Change | None,
 ) -> Written:
+    """``change`` is what goes on the record; ``None`` writes nothing."""
     if actor is not None:
         refuse_bounded(workspace, actor, "restore old revisions")
     name = trying.entity = entity_of(workspace, trying.entity)
     old = workspace.store.read(name, revision).data
     before = workspace.store.read(name)
     data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
-    if dry_run:
+    repeated = False
+    if change is None:
         if seen is not None and not sees(seen, before.revision, before.digest):
             if not seen.startswith("sha256:"):
                 workspace.store.read(name, seen)  # says so if there is no such revision
             raise stale(name, seen, before.revision or before.digest)
     else:
+        repeated = True  # unless the store asks for the bytes
 
         def update(current: Current) -> bytes:
-            nonlocal data
-            data = current.data
+            nonlocal data, repeated
+            data, repeated = current.data, False
             return old
 
-        change = Change(op="restore", agent=actor or "person", note={"restored": revision})
         written = trying.commit(seen, update, change)
         found, digest, adopted = written.revision, written.digest, written.adopted
     owner, _, target = name.partition("/")
@@ -105,7 +121,20 @@ def _restored(  # noqa: PLR0913 - as restore
         usage=Usage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
         notes=(on_adoption(adopted),) if adopted else (),
         adopted=adopted,
+        repeated=repeated,
     )
+
+
+def adopt(workspace: Workspace, entity: str, *, expected: str | int | None = None) -> str:
+    """Take what somebody else wrote to an entity into its history; the revision of what is there afterwards.
+
+    No byte of the file changes, and what has a revision already keeps it. Raises ``RefusedError`` and its kinds, and
+    ``UnknownNameError``.
+    """
+    with gate.attempt(workspace, entity, op="adopt", agent="person", prev=expected) as trying:
+        trying.entity = entity_of(workspace, entity)
+        written = trying.commit(checked_expected(expected), lambda current: current.data, Change(op="adopt"))
+        return written.revision or "0"
 
 
 def refuse_bounded(workspace: Workspace, actor: str, what: str) -> None:

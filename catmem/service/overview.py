@@ -28,7 +28,7 @@ from catmem.service.seeding.planning import plan_seed, seed_order
 from catmem.service.stores import FILE_NAMES, parse_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
     from catmem.model.document import Document
@@ -206,6 +206,20 @@ class Overviews:
             due = self._waiting(lines)
         in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
         return Overview(day, in_order, due, (*problems, *wrong))
+
+    def prepare(self, stopped: Callable[[], bool]) -> None:
+        """Work out what an overview needs, so that the first who asks for one need not wait; ends once ``stopped``.
+
+        One profile after the other, and an overview that is asked for meanwhile comes in between. What cannot be read
+        is told by the overview. Raises as ``read`` does.
+        """
+        for profile in load_each(self.workspace)[0]:
+            if stopped():
+                return
+            with self._lock:
+                self._line(self._now(profile), None, today())
+        if not stopped():
+            self.read()
 
     def _waiting(self, lines: Sequence[Line]) -> Counter[str]:
         """The facts that a review would ask about, by state."""

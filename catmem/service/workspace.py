@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from catmem.service.gate import Attempt
     from catmem.service.merging.branches import Branch
     from catmem.service.merging.deciding import How as HowMerged
-    from catmem.service.merging.merging import Joined
+    from catmem.service.merging.plan import Joined
     from catmem.service.searching.search import Found, Narrowing
     from catmem.service.seeding.plan import SeedPlan, SeedResult
     from catmem.service.survey import Survey
@@ -526,16 +526,29 @@ class Workspace:
         drop: bool = False,
         actor: str | None = None,
         dry_run: bool = False,
+        expected: str | int | None = None,
+        op_id: str | None = None,
     ) -> Joined:
         """Bring ``branches`` (``["8a"]``), by default all, together with the head, as one revision.
 
         ``precedence`` says what becomes of conflicts: ``"ours"`` (the head), ``"theirs"``, ``"both"``, the names of
         agents, the first before all others, or a function. ``drop`` closes the branches and takes nothing from them.
+        ``expected`` is the head that the caller saw, ``op_id`` makes a retry safe.
         Raises ``MergeConflictError`` with what nobody decided, and what ``catmem.service.merging.merging`` says.
         """
         from catmem.service.merging.merging import merge
 
-        return merge(self, entity, branches, precedence=precedence, drop=drop, actor=actor, dry_run=dry_run)
+        return merge(
+            self,
+            entity,
+            branches,
+            precedence=precedence,
+            drop=drop,
+            actor=actor,
+            dry_run=dry_run,
+            expected=expected,
+            op_id=op_id,
+        )
 
     # --- seeding ---------------------------------------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ def test_the_commands_of_this_version():
         "init", "show", "list", "search", "prompt", "seed", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
         "branches", "merge", "replay", "fsck", "doctor", "anchor", "purge", "repair", "access", "stats",
         "store", "store info", "store copy", "simulate",
-        "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "rollout", "rollout report", "rollout bypass",
+        "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "rollout", "rollout report", "rollout bypass",
     )  # fmt: skip
     assert set(COMMANDS) == {f"catmem {name}" for name in names}
 

@@ -57,7 +57,8 @@ CALLS = {
         "(self, name, content, *, target='user', agent=None, prev=None, op_id=None, alert=False, signed=None)"
     ),
     "Workspace.branches": "(self, entity=None)",
-    "Workspace.merge": "(self, entity, branches, *, precedence=None, drop=False, actor=None, dry_run=False)",
+    "Workspace.merge": "(self, entity, branches, *, precedence=None, drop=False, actor=None, dry_run=False, "
+    "expected=None, op_id=None)",
     "Workspace.read": "(self, name, target='user')",
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
     "Workspace.search": "(self, name, query, **narrowing)",

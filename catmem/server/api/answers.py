@@ -68,7 +68,7 @@ def prompt(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     told = answering.prompt_answer(
         workspace, asked.get("profile"), caller.profile, style=asked.get("style"), as_of=asked.get("as_of")
     )
-    return Answer(told, text=told["text"])
+    return Answer(told.data, text=told.data["text"], profiles=told.profiles)
 
 
 def lint(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
@@ -77,7 +77,8 @@ def lint(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
 
 
 def _based(told: Told) -> Answer:
-    return Answer(told.data, told.revision if told.revision is not None else unrecorded(told.digest))
+    base = unrecorded(told.digest) if told.revision is None else told.revision
+    return Answer(told.data, base, profiles=told.profiles)
 
 
 # --- writing -------------------------------------------------------------------------------------------------------

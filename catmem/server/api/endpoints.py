@@ -31,6 +31,19 @@ IF_NONE_MATCH = Parameter(
 _READS = (404,)
 _WRITES = (400, 409, 413, 415, 422)
 
+EVENTS = (
+    Parameter(
+        "entity_id",
+        "Only these, with commas between; PROFILE/user@REVISION begins with an event if it is at another one by now.",
+        {"type": "string", "maxLength": 65_536},
+    ),
+    Parameter(
+        "Last-Event-ID", "The id of the last event that the caller has: what came after it is sent.",
+        {"type": "string"}, place="header",
+    ),
+)  # fmt: skip
+"""What the stream of events takes (``server.live``)."""
+
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET", "/mem/head", "head", "Which revision an entity is at",

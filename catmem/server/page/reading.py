@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -13,6 +13,9 @@ from starlette.responses import Response
 from catmem.errors import CatmemError
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
+from catmem.server.page.addresses import DID, own_address
+from catmem.server.page.csrf import Visit, naming, remember, token_of, visit_of
+from catmem.server.page.lately import done_lately
 from catmem.server.page.rendering import rendered
 from catmem.server.page.theme import theme_of
 from catmem.server.running import in_thread
@@ -75,10 +78,14 @@ def reading(view: View) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         try:
             asked = asked_of(request)
-            status, html = await in_thread(request, _made, view, asked, theme_of(request))
+            visit = visit_of(request) if asked.caller.may_write else None
+            status, html = await in_thread(request, _made, request, view, asked, visit)
         except Exception as error:  # noqa: BLE001 - told as every error of the server is, and logged there
             return error_page(request, error)
-        return _answer(request, status, html)
+        answer = _answer(request, status, html)
+        if visit is not None:
+            remember(visit, request, answer)
+        return answer
 
     return endpoint
 
@@ -100,10 +107,21 @@ def asked_of(request: Request) -> Asked:
     return Asked(state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews)
 
 
-def _made(view: View, asked: Asked, theme: str) -> tuple[int, bytes]:
+def _made(request: Request, view: View, asked: Asked, visit: Visit | None) -> tuple[int, bytes]:
     page = view(asked)
-    said = {**page.context, "here": asked.address, "root_name": asked.workspace.root.name, "theme": theme}
-    return page.status, rendered(page.template, said)
+    said: dict[str, Any] = {"done": done_lately(asked.workspace, asked.query.get(DID))}
+    if visit is not None:
+        query = f"?{request.url.query}" if request.url.query else ""
+        said |= {"csrf": token_of(visit, asked.caller), "back": own_address(f"{asked.address}{query}")}
+    return page.status, in_html(request, replace(page, context={**said, **page.context}), asked.address)
+
+
+def in_html(request: Request, page: Page, here: str) -> bytes:
+    """A page as UTF-8, for a person; ``here`` is the address that it stands for."""
+    workspace: Workspace = request.app.state.workspace
+    own = {"here": here, "root_name": workspace.root.name, "theme": theme_of(request)}
+    said = {**page.context, **own, "operation_id": naming(workspace)}
+    return rendered(page.template, said)
 
 
 def error_page(request: Request, error: Exception) -> Response:

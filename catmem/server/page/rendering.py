@@ -41,6 +41,7 @@ def environment() -> Environment:
     made.filters |= {
         "basis": shown.basis,
         "body": shown.body_html,
+        "changed_from": shown.changed_from,
         "count": shown.counted,
         "day": shown.day,
         "field": _field,
@@ -52,6 +53,8 @@ def environment() -> Environment:
         "words": shown.words,
     }
     made.globals |= {"static": static_address, "bar_of": shown.bar_of}
+    # What a page for somebody who may write has besides; no other page has a form that writes.
+    made.globals |= {"csrf": "", "back": "/", "done": None}
     return made
 
 

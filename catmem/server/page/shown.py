@@ -215,6 +215,12 @@ def _marked(old: str, new: str) -> tuple[_Parts, _Parts]:
     return tuple(ours), tuple(theirs)
 
 
+def changed_from(text: str, old: str) -> _Parts:
+    """A text in parts, each new since ``old`` or not; nothing where too much of it is, or it is too long to compare."""
+    parts = _marked(old, text)[1]
+    return parts if any(changed for _, changed in parts) else ()
+
+
 # --- pages of long lists -------------------------------------------------------------------------------------------
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from starlette.responses import RedirectResponse
+
+from catmem.server.page.addresses import is_own_address
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -28,14 +30,7 @@ async def choose_theme(request: Request) -> Response:
     """Remember the choice, and go back to where it was made."""
     said = parse_qs((await request.body()).decode("utf-8", "replace"))
     theme, back = (said.get(name, [""])[0] for name in ("theme", "back"))
-    answer = RedirectResponse(back if _is_own(back) else "/", status_code=303)
+    answer = RedirectResponse(back if is_own_address(back) else "/", status_code=303)
     if theme in THEMES:
         answer.set_cookie(COOKIE, theme, max_age=_YEAR, path="/", httponly=True, samesite="strict")
     return answer
-
-
-def _is_own(address: str) -> bool:
-    """Whether an address is a place of this page and nowhere else."""
-    parts = urlsplit(address)
-    is_path = address.startswith("/") and address.isascii() and address.isprintable() and "\\" not in address
-    return is_path and not (address.startswith("//") or parts.scheme or parts.netloc)

@@ -10,9 +10,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem.digest import content_digest
 from catmem.errors import DriftError, EditError, MergeConflictError, StaleError
 from catmem.model.merge import merge as merge_documents
 from catmem.service import gate
@@ -20,84 +21,23 @@ from catmem.service.history import entity_of, refuse_bounded
 from catmem.service.merging.branches import open_branches
 from catmem.service.merging.deciding import Answer, Ask, Disagreement, How, Settling, asking
 from catmem.service.merging.past import NOW, Past
+from catmem.service.merging.plan import Joined, MergePlan
 from catmem.service.showing import findings_in, value_texts
 from catmem.service.writing.budget import Usage, limit_of, size_of
+from catmem.service.writing.expected import checked_expected
 from catmem.service.writing.remarks import on_adoption
 from catmem.service.writing.writer import PERSON
-from catmem.store.contract import Change, is_branch
+from catmem.store.contract import Change, is_branch, repeated, sees, stale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from catmem.service.gate import Attempt
     from catmem.service.workspace import Workspace
-    from catmem.store.contract import Current, Snapshot
+    from catmem.store.contract import Current, Revision, Snapshot
 
 _ATTEMPTS = 8
 """How often a merge is made again because somebody wrote in the meantime."""
-
-
-@dataclass(frozen=True, slots=True)
-class MergePlan:
-    """What a merge would do to an entity. ``before`` and ``after`` are whole texts.
-
-    ``merged`` are the branches that it brings in, or closes if it is a ``drop``; ``conflicts`` those that nobody has
-    decided yet, ``settled`` the others, each with what was said. With open conflicts nothing is written.
-    """
-
-    entity: str
-    head: str
-    digest: str
-    merged: tuple[str, ...]
-    before: str
-    after: str
-    conflicts: tuple[Disagreement, ...] = ()
-    settled: tuple[tuple[Disagreement, Answer], ...] = ()
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    drop: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """What a merge did, or in a dry run would do.
-
-    ``revision`` and ``digest`` are those of the file afterwards; in a dry run the revision is that of what is there
-    (``None``: not recorded yet). ``changed`` says whether a byte of the file did.
-    """
-
-    plan: MergePlan
-    revision: str | None
-    digest: str
-    usage: Usage
-    notes: tuple[str, ...]
-    adopted: str | None = None
-
-    @property
-    def entity(self) -> str:
-        """Whose branches these were."""
-        return self.plan.entity
-
-    @property
-    def changed(self) -> bool:
-        """Whether the text is another one now."""
-        return self.plan.before != self.plan.after
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-ready data, without the whole texts."""
-        return {
-            "entity": self.entity,
-            "revision": self.revision,
-            "digest": self.digest,
-            "changed": self.changed,
-            "merged": list(self.plan.merged),
-            "dropped": self.plan.drop,
-            "conflicts": [found.to_dict() for found in self.plan.conflicts],
-            "settled": [{**found.to_dict(), "taken": _taken(answer)} for found, answer in self.plan.settled],
-            "usage": {"size": self.usage.size, "limit": self.usage.limit},
-            "notes": list(self.notes),
-            "warnings": list(self.plan.warnings),
-        }
 
 
 @dataclass(slots=True)
@@ -117,7 +57,17 @@ class _Planner:
         chosen, notes = self._chosen(past)
         before = past.data.decode(errors="backslashreplace")
         if self.drop or not chosen:
-            return MergePlan(self.entity, past.head, past.digest, chosen, before, before, notes=notes, drop=self.drop)
+            return MergePlan(
+                self.entity,
+                past.head,
+                past.digest,
+                chosen,
+                before,
+                before,
+                notes=notes,
+                drop=self.drop,
+                named=self.named,
+            )
         return self._joined(past, ask, chosen, notes)
 
     def _chosen(self, past: Past) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -167,6 +117,7 @@ class _Planner:
             settled=tuple(settled),
             notes=notes,
             warnings=self._warnings(ours.text, text),
+            named=self.named,
         )
 
     def _warnings(self, before: str, after: str) -> tuple[str, ...]:
@@ -203,34 +154,54 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     drop: bool = False,
     actor: str | None = None,
     dry_run: bool = False,
+    expected: str | int | None = None,
+    op_id: str | None = None,
 ) -> Joined:
     """Bring ``branches``, by default all, together with the head, as one revision that has them all as parents.
 
     ``precedence`` says what becomes of conflicts (``How``); ``drop`` closes the branches and takes nothing from them.
-    Only a person and a tier-1 profile may. Raises ``ForbiddenError``, ``MergeConflictError`` with what nobody decided
-    (a dry run tells it in its plan instead), ``UnknownRevisionError``, ``EditError`` (``not_a_branch``,
-    ``not_possible``), ``ConfigError`` (``unknown_agent``) and ``RefusedError``.
+    ``expected`` is the head that the caller saw: without it, whatever is there is merged, with it the merge is refused
+    if that is another one by now. Under the same ``op_id`` it is made once. Only a person and a tier-1 profile may.
+    Raises ``ForbiddenError``, ``MergeConflictError`` with what nobody decided (a dry run tells it in its plan instead),
+    ``UnknownRevisionError``, ``EditError`` (``not_a_branch``, ``not_possible``), ``ConfigError`` (``unknown_agent``)
+    and ``RefusedError``.
     """
     agent = actor or PERSON
-    with gate.attempt(workspace, str(entity), op="merge", agent=agent, recorded=not dry_run) as trying:
+    with gate.attempt(workspace, str(entity), op="merge", agent=agent, prev=expected, recorded=not dry_run) as trying:
         if actor is not None:
             refuse_bounded(workspace, actor, "merge branches")
         trying.entity = entity_of(workspace, entity)
         planner = _Planner(workspace, trying.entity, tuple(branches), precedence, drop)
-        return _merged(workspace, planner, trying, actor, dry_run=dry_run)
+        asked = _Asked(actor, checked_expected(expected), op_id, dry_run)
+        return _merged(workspace, planner, trying, asked)
 
 
-def _merged(workspace: Workspace, planner: _Planner, trying: Attempt, actor: str | None, *, dry_run: bool) -> Joined:
+class _Asked(NamedTuple):
+    """How a merge is made: by whom, on which head, under which ``op_id``, and whether it is only tried out."""
+
+    actor: str | None
+    expected: str | None
+    op_id: str | None
+    dry_run: bool
+
+
+def _merged(workspace: Workspace, planner: _Planner, trying: Attempt, asked: _Asked) -> Joined:
     attempts = _ATTEMPTS
     while True:
         plan = planner.plan()
-        if dry_run or not plan.merged:
+        is_seen = asked.expected is None or sees(asked.expected, None if plan.head == NOW else plan.head, plan.digest)
+        first = None if asked.dry_run or (is_seen and plan.merged) else _made_before(workspace, planner, asked)
+        if first is not None:
+            return replace(_result(workspace, plan, None), revision=first.revision, digest=first.digest, repeated=True)
+        if not is_seen:
+            raise stale(plan.entity, str(asked.expected), plan.digest if plan.head == NOW else plan.head)
+        if asked.dry_run or not plan.merged:
             return _result(workspace, plan, None)
         if plan.conflicts:
             raise _undecided(plan)
         attempts -= 1
         try:
-            return _result(workspace, plan, _commit(plan, trying, actor))
+            return _result(workspace, plan, _commit(plan, trying, asked))
         except (StaleError, DriftError) as error:
             # Somebody wrote in the meantime, so what they wrote is merged too. Strict roots refuse an outsider once.
             strict = error.code == "drift" and workspace.config.on_drift == "refuse"
@@ -238,15 +209,37 @@ def _merged(workspace: Workspace, planner: _Planner, trying: Attempt, actor: str
                 raise
 
 
-def _commit(plan: MergePlan, trying: Attempt, actor: str | None) -> Snapshot:
+def _made_before(workspace: Workspace, planner: _Planner, asked: _Asked) -> Revision | None:
+    """The revision that this very merge made, if it was made. Raises ``OperationCollisionError``."""
+    if asked.op_id is None:
+        return None
+    first = next((each for each in workspace.store.log(planner.entity) if each.op_id == asked.op_id), None)
+    if first is None:
+        return None
+    change = Change(op_id=asked.op_id, request=_request(planner.named, asked.actor, drop=planner.drop))
+    return first if repeated(first, change) else None
+
+
+def _request(branches: Sequence[str], actor: str | None, *, drop: bool) -> str:
+    """The digest of what is asked: a retry has the same one. Of decisions the first ones count."""
+    return content_digest(["drop" if drop else "merge", list(branches), actor])
+
+
+def _commit(plan: MergePlan, trying: Attempt, asked: _Asked) -> Snapshot:
     def update(current: Current) -> bytes:
         return current.data if plan.drop else plan.after.encode()
 
     _, _, target = plan.entity.partition("/")
-    note: dict[str, Any] = {"target": target, "actor": actor, "dropped" if plan.drop else "merged": list(plan.merged)}
+    note: dict[str, Any] = {
+        "target": target,
+        "actor": asked.actor,
+        "dropped" if plan.drop else "merged": list(plan.merged),
+    }
     change = Change(
         op="merge",
-        agent=actor or PERSON,
+        agent=asked.actor or PERSON,
+        op_id=asked.op_id,
+        request=_request(plan.named, asked.actor, drop=plan.drop) if asked.op_id else None,
         note=note,
         # Whatever is there is merged by entry here already.
         on_drift="refuse" if trying.workspace.config.on_drift == "refuse" else "adopt",
@@ -304,8 +297,3 @@ def _done_before(past: Past, name: str) -> str:
         if leading:
             line.add(revision.revision)
     return f"{name} was merged already"
-
-
-def _taken(answer: Answer) -> str:
-    """What was said of a conflict, in a word."""
-    return answer if isinstance(answer, str) else "edited"

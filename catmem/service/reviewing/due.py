@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from catmem.policy.staleness import DATED_BY, Freshness, is_ahead, read_date, stale_after_days
+from catmem.policy.staleness import Freshness, stale_after_days
 from catmem.service.ages.known import freshness_of
+from catmem.service.reviewing.operations import dated_ahead
 from catmem.service.searching.usage import usage_key, usage_of
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
 
 DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
-
-ONE_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,7 @@ def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
     states = freshness_of(workspace, profile, entity, document, entries, as_of=as_of)
     for entry, freshness in zip(entries, states, strict=True):
         tags = entry.tags
-        days = [(key, read_date(tags.get(key))) for key in DATED_BY]
-        future = tuple((key, day) for key, day in days if day is not None and is_ahead(day, as_of))
+        future = dated_ahead(tags, as_of)
         if not (freshness.overdue or future):
             continue
         limit = stale_after_days(entry.category, tags, profile, workspace.config)

@@ -17,15 +17,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, NoMatchError, StaleError, UnreadableError
 from catmem.policy.profile import ORCHESTRATOR_TIER
 from catmem.policy.prompt import TARGETS
 from catmem.service.clock import today
 from catmem.service.history import restore
-from catmem.service.reviewing.due import ONE_DAY, Due, DueState, answered_elsewhere, due_facts
+from catmem.service.reviewing.due import Due, DueState, answered_elsewhere, due_facts
+from catmem.service.reviewing.operations import Answering, expiring, keeping, removing, rewording
 from catmem.service.reviewing.round import LastAnswer, Round
 from catmem.service.stores import locate
-from catmem.service.writing.operation import Operation
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
+    from catmem.service.writing.operation import Operation
     from catmem.service.writing.writer import Written
     from catmem.store.contract import Revision
 
@@ -143,6 +145,15 @@ class Review:
                     return pending[0]
         return None
 
+    def base(self, entity: str) -> str:
+        """What a write to a file of the review may give as ``expected``: the revision that was looked at, or a digest.
+
+        A text that no history has has a digest alone.
+        """
+        digest = bytes_digest(self._texts[entity])
+        head = self.workspace.store.head(entity)
+        return head.revision if head is not None and head.digest == digest else digest
+
     @property
     def copies(self) -> int:
         """How many entries are copies that follow their source, and are not asked about."""
@@ -214,39 +225,21 @@ class Review:
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
-    @property
-    def day(self) -> date:
-        """The day that answers write: that of the review, or today if that is in the future."""
-        return min(self.as_of, today())
-
     def keep(self, due: Due) -> Answered:
         """The fact still holds: it is verified, and a date that says otherwise (``expires`` gone by) is dropped."""
-        tags, notes = self._corrections(due)
-        if tags:
-            operation = self._replace(due, None, {"verified_date": self.day.isoformat(), **tags})
-        else:
-            operation = Operation("verify", old_text=due.entry.id, category=due.entry.category, as_of=self.day)
-        return self._write("keep", due, operation, notes)
+        return self._answer("keep", due, keeping(due.entry, self.as_of))
 
     def edit(self, due: Due, content: str) -> Answered:
         """The fact in new words, which are verified."""
-        if not content.strip():
-            raise EditError("there are no new words", code="empty", hint="Give the words, or remove the fact.")
-        tags, notes = self._corrections(due)
-        tags = {"verified_date": self.day.isoformat(), **tags}
-        return self._write("edit", due, self._replace(due, content, tags), notes)
+        return self._answer("edit", due, rewording(due.entry, content, self.as_of))
 
     def expire(self, due: Due) -> Answered:
         """The fact no longer holds: it expired the day before. One that is expired already is left as it is."""
-        if due.freshness.state == "expired":
-            return self._pass("expire", due, ("it is expired already, and stays so",))
-        expires = (self.day - ONE_DAY).isoformat()
-        return self._write("expire", due, self._replace(due, None, {"expires": expires}), ())
+        return self._answer("expire", due, expiring(due.entry, self.as_of))
 
     def remove(self, due: Due) -> Answered:
         """The fact goes out of the file; the history keeps it."""
-        operation = Operation("remove", old_text=due.entry.id, category=due.entry.category)
-        return self._write("remove", due, operation, ())
+        return self._answer("remove", due, removing(due.entry))
 
     def skip(self, due: Due) -> Answered:
         """Not now: it is asked about again in the next round."""
@@ -294,22 +287,10 @@ class Review:
         if self.round.passed != before:
             self.round.write()
 
-    def _corrections(self, due: Due) -> tuple[dict[str, str | list[str] | None], tuple[str, ...]]:
-        """The tags that a fact which holds must not keep, and what to tell of them."""
-        tags: dict[str, str | list[str] | None] = {}
-        notes: list[str] = []
-        if due.freshness.state == "expired":
-            tags["expires"] = None
-            notes.append(f"its tag expires ({due.freshness.day}) was dropped")
-        for key, day in due.future:
-            tags[key] = self.day.isoformat()
-            if key == "created":
-                notes.append(f"its tag created ({day}) was in the future, and is {self.day} now")
-        return tags, tuple(notes)
-
-    @staticmethod
-    def _replace(due: Due, content: str | None, tags: dict[str, str | list[str] | None]) -> Operation:
-        return Operation("replace", content, due.entry.id, due.entry.category, tags=tags)
+    def _answer(self, answer: Answer, due: Due, answering: Answering) -> Answered:
+        if answering.operation is None:
+            return self._pass(answer, due, answering.notes)
+        return self._write(answer, due, answering.operation, answering.notes)
 
     def _write(self, answer: Answer, due: Due, operation: Operation, notes: tuple[str, ...]) -> Answered:
         """Make one write of an answer, and remember it."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, DriftError
+from catmem.digest import bytes_digest, content_digest
+from catmem.errors import CatmemError, DriftError, StaleError
 from catmem.policy.seed import FilePlan, plan_file
 from catmem.policy.seedlock import LOCK_NAME, Record
 from catmem.service import gate
@@ -21,7 +22,7 @@ from catmem.service.writing.remarks import on_adoption, on_title
 from catmem.store.contract import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from catmem.model.document import Document
     from catmem.policy.seedlock import SeedLock
@@ -54,14 +55,55 @@ def apply_seed(workspace: Workspace, plan: SeedPlan, *, on_drift: OnDrift | None
         return _Applying(workspace, plan, file, drift).run()
 
 
-class _Applying:
-    """One plan being carried out."""
+def apply_shown(workspace: Workspace, plan: SeedPlan, shown: Mapping[str, str]) -> SeedResult:
+    """Carry out what somebody looked at, and nothing else.
 
-    def __init__(self, workspace: Workspace, plan: SeedPlan, file: SeedFile, on_drift: OnDrift) -> None:
+    ``plan`` says what was asked for; ``shown`` has the ``shown_digest`` of each file that is to be written, by its
+    entity. All is planned again while no other seed runs. A file of which a seed would make something else by now is
+    left alone, and stands in ``refused`` with a ``StaleError``; one in which nothing is left to do counts as done.
+    Raises as ``apply_seed`` and ``plan_seed`` do.
+    """
+    file = SeedFile(workspace.root)
+    with file.held():
+        now = replanned(workspace, plan)
+        found = {each.target: each for each in now.files}
+        chosen = [found[target] for target in shown if target in found]
+        files = [each for each in chosen if shown_digest(each) == shown[each.target] or not file_is_due(each, now)]
+        kept = {each.target for each in files}
+        refused = [each for each in now.refused if each.target in shown]
+        known = kept | {each.target for each in refused}
+        others = [Refusal(target, _otherwise(target)) for target in shown if target not in known]
+        plan = replace(now, files=tuple(files), refused=tuple(refused))
+        result = _Applying(workspace, plan, file, workspace.config.on_drift, exact=True).run()
+    for each in others:
+        gate.note_refusal(workspace, each.target, op="seed", agent=plan.basis.asked.actor or PERSON, error=each.error)
+    return replace(result, refused=(*result.refused, *others))
+
+
+def shown_digest(plan: FilePlan) -> str:
+    """What a seed makes of one file, and what counts as seeded from then on: the digest of what is looked at."""
+    entries = sorted([*each.key, each.text] for each in plan.entries)
+    return content_digest([plan.target, plan.source, plan.before, plan.after, entries])
+
+
+def _otherwise(target: str) -> StaleError:
+    return StaleError(
+        f"{target} was not seeded: a seed would write something else by now than what was looked at",
+        hint="Look at what would change now, and seed it again.",
+    )
+
+
+class _Applying:
+    """One plan being carried out. ``exact``: what it says is written, or nothing."""
+
+    def __init__(
+        self, workspace: Workspace, plan: SeedPlan, file: SeedFile, on_drift: OnDrift, *, exact: bool = False
+    ) -> None:
         self.workspace = workspace
         self.plan = plan
         self.file = file
         self.on_drift = on_drift
+        self.exact = exact
         self.done: list[SeededFile] = []
         self.refused: list[Refusal] = []
 
@@ -110,6 +152,8 @@ class _Applying:
         def update(current: Current) -> bytes:
             document = legible(self.workspace.parse, planned.target, current.data)
             if document.text != planned.before:
+                if self.exact:
+                    raise _otherwise(planned.target)
                 made[0] = self._again(planned, document)
             return made[0].after.encode()
 
@@ -162,7 +206,12 @@ def _source_changed(workspace: Workspace, plan: SeedPlan) -> bool:
 
 def is_due(plan: SeedPlan) -> bool:
     """Whether there is anything to write: a file, or what is on record of one."""
-    return plan.changes or any(_is_news(each, plan.basis.lock) for each in plan.files)
+    return any(file_is_due(each, plan) for each in plan.files)
+
+
+def file_is_due(each: FilePlan, plan: SeedPlan) -> bool:
+    """The same of one file of a plan."""
+    return each.changes or _is_news(each, plan.basis.lock)
 
 
 def _is_news(plan: FilePlan, lock: SeedLock) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError
+from catmem.policy.seedlock import SeedLock
 from catmem.service.seeding.lockfile import SeedFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from catmem.policy.seedlock import SeedLock
     from catmem.service.workspace import Workspace
 
 
@@ -37,6 +37,15 @@ def copies_among(lock: SeedLock, ids: Callable[[str], Collection[str] | None]) -
                 key = record.target, each.id
                 copies[key] = copies.get(key, frozenset()) | {record.source}
     return copies
+
+
+def copies_in(workspace: Workspace, entity: str, ids: Collection[str]) -> dict[str, frozenset[str]]:
+    """The same for one entity whose entries have these ``ids``: the sources of each copy by its id."""
+    _, lock = SeedFile(workspace.root).read()
+    own = {key: record for key, record in lock.records.items() if record.target == entity}
+    known: dict[str, frozenset[str] | None] = {entity: frozenset(ids)}
+    found = copies_among(SeedLock(own), lambda each: _ids(workspace, each, known))
+    return {entry_id: sources for (_, entry_id), sources in found.items()}
 
 
 def _ids(workspace: Workspace, entity: str, known: dict[str, frozenset[str] | None]) -> frozenset[str] | None:

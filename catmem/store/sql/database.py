@@ -22,6 +22,7 @@ from catmem.errors import StoreError
 from catmem.store.lasting import SIDECAR
 from catmem.store.sql.faults import DriverError, fault_in_commit, fault_of, missing
 from catmem.store.sql.wal import log_of
+from catmem.store.sql.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy.pool import PoolProxiedConnection
 
     from catmem.store.sql.wal import WriteAheadLog
+    from catmem.store.sql.watch import Mark
 
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
 """The databases that there are, each with its driver."""
@@ -232,6 +234,7 @@ class Database:
     def _start(self) -> None:
         self._engine: Engine | None = None
         self._log: WriteAheadLog | None = None
+        self._watch = Watch()
         self._process = os.getpid()
         self._inode: tuple[int, int] | None = None
         self._turn = threading.RLock()
@@ -332,12 +335,13 @@ class Database:
                 raise self._log.in_doubt(self.name, None, saved=False)
             if self._engine is not None and self._inode != self._found():
                 # The file was removed, or another put in its place: what is written to the old one is lost.
+                self._watch.close()
                 self._engine.dispose()
                 self._engine = None
             if self._engine is None:
                 self._engine = self._make()
                 self._inode = None
-                weakref.finalize(self, _let_go, self._engine, self._process)
+                weakref.finalize(self, _let_go, self._engine, self._watch, self._process)
             if self.path is not None and self._inode is None:
                 self._inode = self._found()
             return self._engine
@@ -363,6 +367,7 @@ class Database:
         if self._process != os.getpid():
             if self._engine is not None:
                 self._engine.dispose(close=False)
+            self._watch.leave()
             self._start()
 
     def _make(self) -> Engine:
@@ -377,7 +382,7 @@ class Database:
                 )
                 event.listen(engine, "connect", _set_up_sqlite)
                 self._log = log_of(self.path)
-                self._log.follow(engine)
+                self._log.follow(engine, self._watch)
             else:
                 engine = create_engine(
                     self._url,
@@ -392,6 +397,27 @@ class Database:
             raise _bad_url() from error
         return engine
 
+    def mark(self) -> Mark | None:
+        """Where a SQLite database is now; ``None`` if there is none yet, and for a server.
+
+        May wait, and raises as reading does.
+        """
+        if self.path is None or not self.exists:
+            return None
+        engine = self._opened()
+        try:
+            return self._watch.mark(engine)
+        except engine.dialect.loaded_dbapi.Error as error:
+            self._watch.close()
+            raise fault_of(DriverError(error, is_connecting=True), self.name) from error
+
+    def is_at(self, mark: Mark) -> bool:
+        """Whether nobody has committed since the mark. Never waits: false where that cannot be told at once."""
+        engine, log = self._engine, self._log
+        if engine is None or log is None or log.is_lost or self._process != os.getpid():
+            return False
+        return self._inode == self._found() and self._watch.is_at(engine, mark)
+
     def raw(self) -> Any:  # noqa: ANN401 - the driver's own connection
         """A connection of the driver, outside of the pool, which the caller closes."""
         connection = self._borrowed(self._opened())
@@ -403,13 +429,18 @@ class Database:
         """Close all connections; the next call opens others."""
         self._after_fork()
         with self._opening:
+            self._watch.close()
             if self._engine is not None:
                 self._engine.dispose()
                 self._engine = None
 
 
-def _let_go(engine: Engine, process: int) -> None:
+def _let_go(engine: Engine, watch: Watch, process: int) -> None:
     """Close what nobody closed; in a child of the process the connections are its parent's."""
+    if process == os.getpid():
+        watch.close()
+    else:
+        watch.leave()
     engine.dispose(close=process == os.getpid())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -10,13 +11,19 @@ from catmem.errors import StoreError
 from catmem.store.sql.database import CHANNEL, LISTENER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from catmem.store.sql.database import Database
 
+_AT_ONCE = 0.25
+"""Seconds until a listener sees that it is to stop."""
 
-def heard(database: Database, seconds: float) -> Iterator[tuple[str, str]]:
-    """Entity and revision of each commit for so many ``seconds``, as they come. Raises ``StoreError``."""
+
+def heard(database: Database, seconds: float, stopped: Callable[[], bool]) -> Iterator[tuple[str, str]]:
+    """Entity and revision of each commit, as they come, for so many ``seconds`` or until it is ``stopped``.
+
+    Raises ``StoreError``.
+    """
     if database.kind != "postgresql":
         raise StoreError(
             "SQLite does not tell of writes",
@@ -30,9 +37,11 @@ def heard(database: Database, seconds: float) -> Iterator[tuple[str, str]]:
         try:
             connection.execute("SELECT pg_advisory_lock_shared(%s, %s)", LISTENER)
             connection.execute(f"LISTEN {CHANNEL}")
-            for news in connection.notifies(timeout=seconds):
-                said = json.loads(news.payload)
-                yield str(said["entity"]), str(said["revision"])
+            ends = time.monotonic() + seconds
+            while (left := ends - time.monotonic()) > 0 and not stopped():
+                for news in connection.notifies(timeout=min(left, _AT_ONCE)):
+                    said = json.loads(news.payload)
+                    yield str(said["entity"]), str(said["revision"])
         except psycopg.Error as error:
             raise StoreError(
                 "the connection to the database was lost while listening",

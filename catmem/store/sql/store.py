@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from catmem.store.sql.codec import Codec, FoundRow
     from catmem.store.sql.database import Link
     from catmem.store.sql.meta import Meta
+    from catmem.store.sql.watch import Mark
 
 TIMEOUT = 10.0
 """Seconds that a write waits for others, and is begun again where the database asks for it."""
@@ -121,6 +122,17 @@ class SqlStore:
                 return Past(link, entity).named(str(there.revision)) if there.revision else None
 
         return self._again(look)
+
+    def mark(self) -> Mark | None:
+        """Where the whole database is: at the same mark it says the same. ``None`` for what is no SQLite file.
+
+        To be taken before what is to be kept is read, since it may wait as reading does.
+        """
+        return self._again(self._database.mark)
+
+    def is_at(self, mark: Mark) -> bool:
+        """Whether nobody has committed anything since. Never waits: false where that cannot be told at once."""
+        return self._database.is_at(mark)
 
     def entities(self) -> Sequence[str]:
         """The entities that have a revision."""
@@ -398,15 +410,34 @@ class SqlStore:
 
         return self._again(lambda: examine(self._database))
 
-    def listen(self, seconds: float) -> Iterator[tuple[str, str]]:
+    def listen(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> Iterator[tuple[str, str]]:
         """The entity and revision of each commit that anybody makes in the next ``seconds``, as they come.
 
-        Only a server tells: raises ``StoreError`` (``not_available``) for SQLite.
+        It ends sooner once it is ``stopped``. Only a server tells: raises ``StoreError`` (``not_available``) for
+        SQLite.
         """
         from catmem.store.sql.listening import heard
 
         self._again(self._ready.to_write)
-        yield from heard(self._database, seconds)
+        yield from heard(self._database, seconds, stopped)
+
+    @property
+    def tells(self) -> bool:
+        """Whether the database tells of commits (``listen``)."""
+        return self._database.kind == "postgresql"
+
+    def marks(self) -> Mapping[str, tuple[int, int]]:
+        """Where each entity is: another mark after each record and each change of its rows. One query, and no lock.
+
+        Asks once, and does not wait until the database is there again.
+        """
+        try:
+            if not self._ready.to_read():
+                return {}
+            with self._database.looking() as link:
+                return {entity: (there.sequence, there.generation) for entity, there in meta.look_at_all(link).items()}
+        except TransientError as error:
+            raise error.error from error
 
     def close(self) -> None:
         """Close all connections; the next call opens others."""

@@ -18,6 +18,8 @@ from catmem.errors import StoreError
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
+    from catmem.store.sql.watch import Watch
+
 _File: TypeAlias = "tuple[int, int] | None"
 
 _logs: dict[tuple[object, ...], WriteAheadLog] = {}
@@ -39,14 +41,16 @@ class WriteAheadLog:
         self._open: dict[int, Any] = {}
         self._leaving: set[int] = set()
         self._engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+        self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
         self.is_lost = False
         """Whether another log stands in its place. This process can then have the database open in no right way."""
 
-    def follow(self, engine: Engine) -> None:
-        """Know from now on which connections an engine has."""
+    def follow(self, engine: Engine, watch: Watch) -> None:
+        """Know from now on which connections an engine has, and the one that its watch keeps of them."""
         from sqlalchemy import event
 
         self._engines.add(engine)
+        self._watches.add(watch)
         event.listen(engine, "connect", self._opened)
         event.listen(engine, "close", self._closed)
         event.listen(engine, "checkin", self._came_back)
@@ -90,6 +94,8 @@ class WriteAheadLog:
         if not self.is_lost and any(_carried_over(connection) for connection in connections):
             for engine in list(self._engines):
                 engine.dispose()  # others of this process would keep the index of the old log in use
+            for watch in list(self._watches):
+                watch.close()
             self._leaving.update(self._open)  # as soon as nobody uses them
             return True
         self.is_lost = True

@@ -29,7 +29,7 @@ THREE = ["Likes tea.", "Prefers short answers.", "Two spaces."]
 def _that_day(monkeypatch):
     from datetime import date
 
-    for module in ("reviewing.review", "workspace"):
+    for module in ("reviewing.operations", "reviewing.review", "workspace"):
         monkeypatch.setattr(f"catmem.service.{module}.today", lambda: date(2026, 11, 21))
 
 

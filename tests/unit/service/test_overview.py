@@ -184,3 +184,32 @@ def test_a_folder_that_leads_out_of_the_root_is_a_problem_of_its_profile_alone(o
     assert line(overview, "neo").measure is None
     assert len(line(overview, "neo").problems) == 1
     assert line(overview, "boss").measure is not None
+
+
+# --- prepared -------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_prepared_is_what_is_read_and_what_changed_since_is_told(workspace, overviews):
+    overviews.prepare(lambda: False)
+    assert overviews.read() == Overviews(workspace).read()
+    workspace.add("neo", "New here.", category="talk")
+    assert line(overviews.read(), "neo").measure.entries == 4
+    assert overviews.read() == Overviews(workspace).read()
+
+
+def test_preparing_ends_when_it_is_told_to(overviews):
+    asked = []
+
+    def stopped():
+        asked.append(1)
+        return len(asked) > 1
+
+    overviews.prepare(stopped)
+    assert len(asked) == 2
+    assert len(overviews.read(DAY).lines) == 3
+
+
+def test_preparing_passes_over_what_cannot_be_read(workspace, overviews):
+    (workspace.root / "homes" / "neo" / "USER.md").write_bytes(b"\xff\xfe")
+    overviews.prepare(lambda: False)
+    assert line(overviews.read(DAY), "neo").problems

@@ -5,27 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.server.page.reading import Page
-from catmem.server.page.shown import paged
-from catmem.service.merging.beside import beside
+from catmem.server.page.settling.branch_form import Branch, branch_page
 
 if TYPE_CHECKING:
     from catmem.server.page.reading import Asked
-
-_SIZE = 40
 
 OUTLOOKS = {
     "merges": "merges by itself",
     "conflicts": "needs a decision",
     "nothing new": "nothing new: the file says it too",
     "unreadable": "cannot be merged: it, or the file, holds what no tool wrote",
-}
-
-REASONS = {
-    "body": "both sides reworded this entry",
-    "removed": "one side changed this entry and the other removed it",
-    "tags": "the sides gave this entry different tags",
-    "category": "the sides moved this entry to different categories",
-    "title": "the sides gave the document different titles",
 }
 
 
@@ -35,11 +24,6 @@ def all_branches(asked: Asked) -> Page:
 
 
 def one_branch(asked: Asked) -> Page:
-    """A branch, the head and what both come from, entry by entry."""
-    found = beside(asked.workspace, f"{asked.path['name']}/{asked.path['target']}", asked.path["branch"])
-    some = paged(found.pairs, asked.number("page"), _SIZE)
-    owner, _, target = found.entity.partition("/")
-    return Page(
-        "branch.html",
-        {"beside": found, "paged": some, "name": owner, "target": target, "reasons": REASONS},
-    )
+    """A branch, the head and what both come from, entry by entry, with what there is to decide."""
+    entity = f"{asked.path['name']}/{asked.path['target']}"
+    return branch_page(Branch(asked.workspace, entity, asked.path["branch"], asked.number("page")))

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.errors import CatmemError
 from catmem.policy.access import visible
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.threats import BuiltinScanner
 from catmem.policy.threats.batch import scan_each
+from catmem.server.page.changes.draft import Draft
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import bar_of, paged
+from catmem.server.page.titles import title_of
+from catmem.server.page.views.entry import choices
 from catmem.service.ages.known import freshness_of
 from catmem.service.clock import today
 from catmem.service.history import entity_of
 from catmem.service.listing import seen_file
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.service.seeding.copies import copies_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from catmem.model.document import Document, Entry
     from catmem.policy.profile import Profile
@@ -29,13 +33,17 @@ _SIZE = 100
 
 
 class Shown(NamedTuple):
-    """An entry on the page. ``threats`` are the rules for which prompts withhold it."""
+    """An entry on the page. ``threats`` are the rules for which prompts withhold it.
+
+    ``follows`` are the entities that it is a copy of: it is changed there.
+    """
 
     entry: Entry
     line: int
     freshness: Freshness
     threats: tuple[str, ...]
     in_sight: bool
+    follows: tuple[str, ...] = ()
 
 
 class Group(NamedTuple):
@@ -62,6 +70,7 @@ def whole_file(asked: Asked) -> Page:
     place = next((index for index, entry in enumerate(entries) if entry.id == named), None) if named else None
     page = asked.number("page") if place is None else place // _SIZE + 1
     some = paged(entries, page, _SIZE)
+    follows, problems = _follows(workspace, entity, some.rows)
     limit, size = limit_of(profile, target, workspace.config), size_of(document.text)
     return Page(
         "file.html",
@@ -74,17 +83,37 @@ def whole_file(asked: Asked) -> Page:
             "category": wanted,
             "named": named,
             "paged": some,
-            "groups": _grouped(workspace, profile, entity, document, some.rows),
+            "groups": _grouped(workspace, profile, entity, document, some.rows, follows),
+            "problems": problems,
             "size": size,
             "bar": None if limit is None else bar_of(target, size, limit),
             "total": len(document.entries),
             "recorded": file.warning is None and workspace.store.head(entity) is not None,
+            # A file whose history cannot be read cannot be written to either.
+            "base": None if file.warning else file.revision or file.digest,
+            "choices": choices(workspace, document),
+            "draft": Draft(category=wanted or ""),
         },
     )
 
 
-def _grouped(
-    workspace: Workspace, profile: Profile, entity: str, document: Document, entries: Sequence[Entry]
+def _follows(
+    workspace: Workspace, entity: str, entries: Sequence[Entry]
+) -> tuple[Mapping[str, frozenset[str]], list[CatmemError]]:
+    """Which entries are copies, and of what. A record of seeds that cannot be read hides no entry."""
+    try:
+        return copies_in(workspace, entity, [entry.id for entry in entries]), []
+    except CatmemError as error:
+        return {}, [error]
+
+
+def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
+    workspace: Workspace,
+    profile: Profile,
+    entity: str,
+    document: Document,
+    entries: Sequence[Entry],
+    follows: Mapping[str, frozenset[str]],
 ) -> list[Group]:
     target = entity.partition("/")[2]
     ages = freshness_of(workspace, profile, entity, document, entries, as_of=today())
@@ -95,16 +124,7 @@ def _grouped(
         if not groups or groups[-1].category != entry.category:
             groups.append(Group(entry.category, title_of(workspace, document, entry.category), []))
         rules = tuple(sorted({finding.rule for finding in findings}))
-        row = Shown(entry, document.line(entry.start), age, rules, entry.start in in_sight)
+        line, sources = document.line(entry.start), tuple(sorted(follows.get(entry.id, ())))
+        row = Shown(entry, line, age, rules, entry.start in in_sight, sources)
         groups[-1].rows.append(row)
     return groups
-
-
-def title_of(workspace: Workspace, document: Document, category: str) -> str:
-    """What a category is called: as declared, else as its section is."""
-    declared = workspace.config.taxonomy.categories.get(category)
-    if declared is not None and declared.title:
-        return declared.title
-    if category == UNCATEGORIZED:
-        return "Uncategorized"
-    return next((section.title for section in document.sections if section.category == category), category)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import diff_of
+from catmem.server.page.told import did
 from catmem.service.history import entity_of
 from catmem.store.memory import unknown_revision
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from catmem.server.page.reading import Asked
+    from catmem.server.page.refused import Refusal
+    from catmem.server.page.shown import Diff
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision
 
@@ -55,16 +58,29 @@ def history(asked: Asked) -> Page:
     )
 
 
+class WayBack(NamedTuple):
+    """What writing an old revision again would change now. ``base`` is what is there, a revision or a digest."""
+
+    base: str
+    diff: Diff
+
+
 def revision(asked: Asked) -> Page:
     """What a revision changed; with ``since`` in the query, what changed from that one to it."""
-    workspace = asked.workspace
-    entity, name = _entity(asked), asked.path["revision"]
-    found, record = _found(workspace, entity, name)
-    since = asked.query.get("since") or _before(workspace, entity, record)
+    return revision_page(asked.workspace, _entity(asked), asked.path["revision"], asked.query.get("since"))
+
+
+def revision_page(
+    workspace: Workspace, entity: str, name: str, since: str | None = None, refusal: Refusal | None = None
+) -> Page:
+    """One revision, or what is there now, with the way back to it; ``refusal`` tells why that was not gone."""
+    newest, record = _found(workspace, entity, name)
+    since = since or _before(workspace, entity, record)
     before = b"" if since == NOTHING else workspace.store.read(entity, since).data
-    after = workspace.store.read(entity, None if name == NOW else name).data
-    # A person looks at this, so bytes that are no text are shown as escapes.
-    difference = diff_of(before.decode(errors="backslashreplace"), after.decode(errors="backslashreplace"))
+    now = workspace.store.read(entity)
+    after = now.data if record is None else workspace.store.read(entity, name).data
+    base = now.revision or now.digest
+    is_other = record is not None and not record.is_branch and record.digest != now.digest
     return Page(
         "revision.html",
         {
@@ -76,10 +92,18 @@ def revision(asked: Asked) -> Page:
             "did": did(record) if record else "",
             "since": since,
             "nothing": NOTHING,
-            "diff": difference,
-            "newest": found,
+            "diff": diff_of(_text(before), _text(after)),
+            "newest": newest,
+            "way_back": WayBack(base, diff_of(_text(now.data), _text(after))) if is_other else None,
+            "outside": base if record is None and now.revision is None else None,
+            "refusal": refusal,
         },
     )
+
+
+def _text(data: bytes) -> str:
+    """Bytes for a person to look at; what is no text is shown as escapes."""
+    return data.decode(errors="backslashreplace")
 
 
 def _entity(asked: Asked) -> str:
@@ -113,39 +137,3 @@ def _changed_outside(workspace: Workspace, entity: str) -> bool:
     """Whether the file is no longer what the newest revision says."""
     newest = workspace.store.head(entity)
     return newest is not None and newest.digest != bytes_digest(workspace.store.peek(entity))
-
-
-def did(revision: Revision) -> str:
-    """What a revision did, in words."""
-    note = revision.note
-    said = {
-        "adopt": "Taken over from outside",
-        "restore": f"Revision {note.get('restored', '?')} restored",
-        "seed": f"Seeded from {note.get('source', 'another profile')}",
-        "late": "A late change from outside taken in",
-    }.get(revision.op)
-    for name, word in (("merged", "Merged"), ("dropped", "Dropped")):
-        if name in note:
-            said = f"{word} {', '.join(map(str, note[name]))}"
-    if said is None:
-        said = _actions(note.get("actions", ())) or _WORDS.get(revision.op, revision.op.capitalize())
-    return said
-
-
-_WORDS = {"put": "Written", "verify": "Verified", "merge": "Merged", "lint": "Mended by lint", "fmt": "Formatted"}
-_MOST = 3
-_DONE = {
-    "add": "added to",
-    "replace": "changed in",
-    "remove": "removed from",
-    "move": "moved to",
-    "verify": "verified in",
-}
-
-
-def _actions(actions: Sequence[Mapping[str, Any]]) -> str:
-    """The operations of a write: ``added to talk, removed from rules``."""
-    told = [f"{_DONE.get(str(each.get('action')), str(each.get('action')))} {each.get('category')}" for each in actions]
-    distinct = list(dict.fromkeys(told))
-    text = ", ".join(distinct[:_MOST]) + (f" and {len(distinct) - _MOST} more" if len(distinct) > _MOST else "")
-    return text[:1].upper() + text[1:]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.errors import CatmemError
 from catmem.server.page.reading import Page
-from catmem.server.page.shown import paged
+from catmem.server.page.shown import paged, reference
 from catmem.service.reviewing.review import Review
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from catmem.server.page.reading import Asked
     from catmem.service.reviewing.due import Due, DueState
@@ -24,6 +25,18 @@ STATES: dict[DueState, str] = {
 _SIZE = 50
 
 
+class Waiting(NamedTuple):
+    """A fact that waits for an answer.
+
+    ``base`` is the revision that it was read from, or a digest; empty where no answer can be written.
+    ``next`` is the id of the place of the one that comes after it.
+    """
+
+    due: Due
+    base: str
+    next: str
+
+
 def queue(asked: Asked) -> Page:
     """What is due, the oldest of each profile first; the query may name a ``profile`` and a ``state``."""
     profiles = asked.workspace.profiles()
@@ -33,6 +46,7 @@ def queue(asked: Asked) -> Page:
     due = review.due()
     counts = Counter(each.state for each in due)
     some = paged([each for each in due if state in {None, each.state}], asked.number("page"), _SIZE)
+    groups = _grouped(review, some.rows)
     return Page(
         "queue.html",
         {
@@ -43,7 +57,7 @@ def queue(asked: Asked) -> Page:
             "counts": counts,
             "due": len(due),
             "paged": some,
-            "groups": _grouped(some.rows),
+            "groups": groups,
             "copies": review.copies,
             "problems": review.unreadable,
             "as_of": review.as_of,
@@ -51,12 +65,27 @@ def queue(asked: Asked) -> Page:
     )
 
 
-def _grouped(due: Iterable[Due]) -> list[tuple[str, list[Due]]]:
+def _grouped(review: Review, due: Sequence[Due]) -> list[tuple[str, list[Waiting]]]:
     """The facts by profile, each in its turn."""
-    groups: list[tuple[str, list[Due]]] = []
-    for each in due:
+    groups: list[tuple[str, list[Waiting]]] = []
+    bases: dict[str, str] = {}
+    for index, each in enumerate(due):
         name = each.entity.partition("/")[0]
         if not groups or groups[-1][0] != name:
             groups.append((name, []))
-        groups[-1][1].append(each)
+        if each.entity not in bases:
+            bases[each.entity] = _base(review, each.entity)
+        # After the last one the person looks at the one before it.
+        beside = due[index + 1] if index + 1 < len(due) else due[index - 1] if index else None
+        following = "" if beside is None else reference(beside.entry.id)
+        groups[-1][1].append(Waiting(each, bases[each.entity], following))
     return groups
+
+
+def _base(review: Review, entity: str) -> str:
+    """What a form on a fact of this file says of it. A history that cannot be read hides no fact."""
+    try:
+        return review.base(entity)
+    except CatmemError as error:
+        review.unreadable.append(error)
+        return ""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+from catmem.server.page.rendering import static_address
+from catmem.server.page.routes import STATIC
+
 APART = {"td", "th", "li", "dt", "dd", "p", "h1", "h2", "h3", "div", "span", "option", "a"}
 VOID = {"meta", "link", "input", "br", "img", "hr", "rect", "circle", "path"}
 
@@ -43,6 +46,13 @@ class Markup(HTMLParser):
 
     def all(self, *names):
         return [attributes for tag, attributes in self.tags if tag in names]
+
+    @property
+    def foreign_scripts(self) -> list[object]:
+        """Every script that is not a file of the page: with another address, or with text of its own."""
+        own = [{"type": "module", "src": static_address(path.name)} for path in STATIC.glob("*.js")]
+        inline = [text for tag, text in self.texts if tag == "script" and text.strip()]
+        return [*inline, *(each for each in self.all("script") if each not in own)]
 
     @property
     def headings(self) -> list[int]:

@@ -115,3 +115,20 @@ def test_a_long_list_comes_in_pages(page, rows, told):
 
 def test_an_empty_list_is_one_page():
     assert shown.paged([], 3, 10) == shown.Paged([], 1, 1, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new_words"),
+    [
+        ("no calls before nine", "no calls before ten", ["nine"]),
+        ("no calls before ten, or on Fridays", "no calls before ten", [", or on Fridays"]),
+        ("no calls", "no calls before ten at all", []),
+        ("quite something else", "no calls before ten", []),
+        ("x" * 3000, "x" * 2999, []),
+    ],
+    ids=["another word", "more", "less", "too much of it", "too long"],
+)
+def test_the_words_of_a_text_that_an_older_one_has_not(text, old, new_words):
+    parts = shown.changed_from(text, old)
+    assert [part for part, changed in parts if changed] == new_words
+    assert "".join(part for part, _ in parts) == (text if new_words else "")

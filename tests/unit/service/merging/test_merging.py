@@ -13,6 +13,7 @@ from catmem.errors import (
     EditError,
     ForbiddenError,
     MergeConflictError,
+    OperationCollisionError,
     StaleError,
     UnknownNameError,
     UnknownRevisionError,
@@ -446,3 +447,58 @@ def test_branches_of_all_entities(workspace):
     assert (neo.agent, neo.op, neo.entries, neo.conflicts, neo.state) == ("neo", "put", 1, 0, "merges")
     assert [each.revision for each in workspace.branches("neo")] == ["2a"]
     assert workspace.branches("planner") == []
+
+
+# --- on the head that was seen, and once ---
+
+
+def test_a_merge_on_an_older_head_is_refused_and_writes_nothing(workspace):
+    reword(workspace, "before ten", "no calls before nine", 1)
+    reword(workspace, "15th", "invoices on the 20th", 1)
+    workspace.add("neo", "came later", category="talk")
+    before = recorded(workspace)
+    with pytest.raises(StaleError) as caught:
+        workspace.merge("neo", ["2a"], expected=2)
+    assert (caught.value.code, caught.value.found) == ("stale_prev", "3")
+    assert recorded(workspace) == before
+    assert workspace.merge("neo", ["2a"], expected=3).revision == "4"
+
+
+def test_a_dry_run_on_an_older_head_is_refused_too(workspace):
+    reword(workspace, "before ten", "no calls before nine", 1)
+    reword(workspace, "15th", "invoices on the 20th", 1)
+    with pytest.raises(StaleError):
+        workspace.merge("neo", ["2a"], expected=1, dry_run=True)
+
+
+def test_somebody_who_comes_between_look_and_merge_makes_it_stale(workspace):
+    reword(workspace, "before ten", "no calls before nine", 1)
+    reword(workspace, "before ten", "no calls before eight", 1)
+
+    def answer(_):
+        if recorded(workspace)[0][0] != "3":
+            workspace.add("neo", "in between", category="rules")
+        return "ours"
+
+    with pytest.raises(StaleError):
+        workspace.merge("neo", ["2a"], precedence=answer, expected=2)
+    assert [each.revision for each in workspace.branches("neo")] == ["2a"]
+
+
+@pytest.mark.parametrize("drop", [False, True])
+def test_a_merge_under_one_op_id_is_made_once(workspace, drop):
+    reword(workspace, "before ten", "no calls before nine", 1)
+    reword(workspace, "15th", "invoices on the 20th", 1)
+    first, again = (workspace.merge("neo", ["2a"], expected=2, op_id="once", drop=drop) for _ in range(2))
+    assert (first.revision, again.revision) == ("3", "3")
+    assert (first.repeated, again.repeated) == (False, True)
+    assert again.digest == first.digest
+    assert recorded(workspace)[0] == ("3", ("2", "2a"), "merge")
+
+
+def test_the_op_id_of_another_merge_is_refused(workspace):
+    reword(workspace, "before ten", "no calls before nine", 1)
+    reword(workspace, "15th", "invoices on the 20th", 1)
+    workspace.merge("neo", ["2a"], expected=2, op_id="once")
+    with pytest.raises(OperationCollisionError):
+        workspace.merge("neo", ["2a"], expected=2, op_id="once", drop=True)

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
+from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, DriftError, EditError, OverBudgetError, StaleError, UnknownNameError
 from catmem.service.reviewing import review as reviewing
 from catmem.service.reviewing.review import ChangedError, Review
@@ -40,7 +41,7 @@ without a date
 @pytest.fixture(autouse=True)
 def _that_day(monkeypatch):
     monkeypatch.setenv("TZ", "UTC")
-    for module in ("reviewing.review", "workspace"):
+    for module in ("reviewing.operations", "reviewing.review", "workspace"):
         monkeypatch.setattr(f"catmem.service.{module}.today", lambda: DAY)
 
 
@@ -167,6 +168,14 @@ def test_a_file_that_cannot_be_read_hides_no_other(place):
     (error,) = review.unreadable
     assert error.path is not None
     assert len(review.due()) == 6
+
+
+def test_a_write_can_say_what_the_review_looked_at(place):
+    review = opened(place)
+    digest = bytes_digest((place / "homes" / "neo" / "USER.md").read_bytes())
+    assert review.base("neo/user") == digest
+    review.keep(at(review, "stale"))
+    assert review.base("neo/user") == "2"
 
 
 def test_copies_that_follow_their_source_are_not_asked_about(place, monkeypatch):

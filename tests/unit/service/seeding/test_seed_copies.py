@@ -6,7 +6,7 @@ import pytest
 
 from catmem.errors import ConfigError
 from catmem.service.reviewing.review import Review
-from catmem.service.seeding.copies import seeded_copies
+from catmem.service.seeding.copies import copies_in, seeded_copies
 from tests.roots import put_bytes, text_of
 from tests.unit.service.seeds import DAY, LOCK_NAME, NEO, TEXT, seed, seed_root
 
@@ -49,6 +49,14 @@ def test_a_copy_is_told_with_all_that_it_was_seeded_from(tmp_path):
     seed(workspace, "neo", source="zoe")
     found = {tuple(sorted(sources)) for sources in seeded_copies(workspace).values()}
     assert found == {("boss/user",), ("boss/user", "zoe/user")}
+
+
+@pytest.mark.parametrize("entity", ["neo/user", "boss/user"])
+def test_the_copies_of_one_file_are_those_of_all_that_stand_in_it(workspace, entity):
+    everywhere = {each: sources for (target, each), sources in seeded_copies(workspace).items() if target == entity}
+    ids = [entry.id for entry in workspace.parse(workspace.store.peek(entity)).entries]
+    assert copies_in(workspace, entity, ids) == everywhere
+    assert copies_in(workspace, entity, ids[:1]).keys() == everywhere.keys() & {ids[0]}
 
 
 def test_nothing_is_a_copy_without_a_lock(workspace, tmp_path):

@@ -1,0 +1,160 @@
+"""`python -m benchmarks server_soak --seconds 600`: `catmem serve` under 200 requests a second, for long.
+
+One process on SQLite with eight profiles of 20 to 1,000 entries. Eight clients keep to the rate together, whatever the
+answers take: of 100 requests 50 read, 35 ask for a prompt, 5 for a head, 8 write and 2 look at the page. Every tenth
+read brings an old tag. Told are errors, quantiles of latency, and the memory that the server has: after a tenth of the
+time, when all has been asked for once, and in the end. Growing is what is more than `_GROWTH` on top.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from benchmarks.measure import Result, limited
+from benchmarks.serving import catmem, make_root, text_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from benchmarks.serving import Server
+
+_SECONDS = 600
+_RATE = 200
+_CLIENTS = 8
+_SIZES = (20, 50, 100, 200, 300, 500, 700, 1_000)
+_MIX = {"read": 50, "prompt": 35, "head": 5, "write": 8, "page": 2}
+_GROWTH = 1.1
+_KEPT = 0.95
+_OLD_TAGS = 0.1
+_FINE = {HTTPStatus.OK, HTTPStatus.NOT_MODIFIED}
+
+
+@dataclass(slots=True)
+class _Client:
+    """One client with a connection of its own, and an entity that only it writes to."""
+
+    server: Server
+    number: int
+    until: float
+    taken: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    asked: int = 0
+    late: float = 0.0
+    """Seconds by which it could not keep to the rate, at the worst."""
+
+    def run(self) -> None:
+        """Ask until it is time to end."""
+        chance = random.Random(self.number)  # noqa: S311 - the same mixture each time
+        place = urlsplit(self.server.url)
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+        kinds, weights = list(_MIX), list(_MIX.values())
+        due = time.perf_counter() + self.number / _RATE
+        while max(due, time.perf_counter()) < self.until:
+            time.sleep(max(0.0, due - time.perf_counter()))
+            self.late = max(self.late, time.perf_counter() - due)
+            (kind,) = chance.choices(kinds, weights)
+            self._ask(connection, kind, chance)
+            self.asked += 1
+            due += _CLIENTS / _RATE
+        connection.close()
+
+    def _ask(self, connection: http.client.HTTPConnection, kind: str, chance: random.Random) -> None:
+        name = f"neo-{chance.choice(range(_CLIENTS))}"
+        path = {
+            "read": f"/mem/read?entity_id={name}/user",
+            "prompt": f"/prompt/{name}",
+            "head": f"/mem/head?entity_id={name}/user",
+            "page": "/",
+            "write": f"/mem/head?entity_id=neo-{self.number}/user",
+        }[kind]
+        headers = {"If-None-Match": '"1-0123456789abcdef"'} if kind == "read" and chance.random() < _OLD_TAGS else {}
+        answer = self._answer(connection, "GET", path, None, headers)
+        if kind == "write" and answer is not None:
+            said = json.dumps(
+                {
+                    "entity_id": f"neo-{self.number}/user",
+                    "prev_rev": json.loads(answer)["mem_rev"],
+                    "content": [
+                        {"action": "replace", "old_text": "The count is", "content": f"The count is {len(self.taken)}."}
+                    ],
+                }
+            )
+            self._answer(connection, "POST", "/mem/write", said, {"Content-Type": "application/json"})
+
+    def _answer(
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: str | None, headers: dict[str, str]
+    ) -> bytes | None:
+        start = time.perf_counter()
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            data = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            self.errors.append(f"{method} {path}: {error!r}")
+            connection.close()
+            return None
+        self.taken.append(time.perf_counter() - start)
+        if answer.status not in _FINE:
+            self.errors.append(f"{method} {path}: {answer.status} {data[:200]!r}")
+            return None
+        return data
+
+
+def run(options: Namespace) -> list[Result]:
+    """The figures of this module."""
+    seconds = options.seconds or _SECONDS
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        root = Path(folder) / "root"
+        texts = {
+            f"neo-{number}": f"## Notes\nThe count is nothing yet.\n§\n{text_of(size)}"
+            for number, size in enumerate(_SIZES)
+        }
+        make_root(root, texts)
+        with catmem(root) as server:
+            clients, memory = _soaked(server, seconds)
+    taken = sorted(each for client in clients for each in client.taken)
+    errors = [error for client in clients for error in client.errors]
+    for error in errors[:10]:
+        print(f"server_soak: {error}")
+    late = max(client.late for client in clients)
+    megabytes = ", ".join(f"{each / 1e6:.1f}" for each in memory)
+    print(
+        f"server_soak: {len(taken):,} requests in {seconds:,} s ({len(taken) / seconds:.0f} a second; the latest came "
+        f"{late:.2f} s late); memory of the server in MB, by tenths: {megabytes}"
+    )
+    half, worst = taken[len(taken) // 2], taken[int(0.99 * len(taken))]
+    made = sum(client.asked for client in clients) / seconds / _RATE
+    return [
+        Result(f"of {_RATE} requests a second, so many were sent", 0.0, None, made, _KEPT, at_least=True),
+        Result("requests that failed", 0.0, None, len(errors), 0.0, unit=""),
+        Result("memory in the end, beside that after a tenth of the time", 0.0, None, memory[-1] / memory[0], _GROWTH),
+        Result("  half were answered in", half, None, half, None, unit="ms"),
+        Result("  99 of 100 were answered in", worst, None, worst, None, unit="ms"),
+        limited("  the slowest answer", taken[-1], 30.0),
+    ]
+
+
+def _soaked(server: Server, seconds: int) -> tuple[list[_Client], list[int]]:
+    """Who asked, and the bytes of memory that the server had at each tenth of the time."""
+    start = time.perf_counter()
+    clients = [_Client(server, number, start + seconds) for number in range(_CLIENTS)]
+    threads = [threading.Thread(target=client.run) for client in clients]
+    for thread in threads:
+        thread.start()
+    memory: list[int] = []
+    for tenth in range(1, 11):
+        time.sleep(max(0.0, start + seconds * tenth / 10 - time.perf_counter()))
+        memory.append(server.memory())
+    for thread in threads:
+        thread.join()
+    return clients, memory

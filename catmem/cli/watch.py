@@ -1,0 +1,125 @@
+"""``catmem watch``: what is new, as it happens."""
+
+from __future__ import annotations
+
+import json
+import queue
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from catmem.cli.options import open_with_store, root_option
+from catmem.cli.output import emit, printable, say
+from catmem.errors import CatmemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.service.watching.news import News
+    from catmem.service.workspace import Workspace
+
+_SECONDS = 19
+"""Characters of a time stamp up to its seconds."""
+
+
+def _remember_format(ctx: click.Context, _param: click.Parameter, value: str) -> bool:
+    # Errors are printed outside the command; they follow its format.
+    ctx.meta["catmem.json"] = value == "jsonl"
+    return value == "jsonl"
+
+
+@click.command(
+    epilog="Examples: catmem watch   catmem watch trinity   catmem watch trinity/user --as trinity -n 1 --format jsonl"
+)
+@click.argument("entities", metavar="[ENTITY]...", nargs=-1)
+@click.option("--as", "actor", metavar="NAME", help="Tell what this profile may hear. By default you, a person: all.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="End after N events.")
+@root_option
+@click.option(
+    "--format",
+    "as_json",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    is_eager=True,
+    callback=_remember_format,
+    help="Output for people, or for programs (fields: docs/live.md): one JSON value a line.",
+)
+def command(
+    entities: tuple[str, ...], actor: str | None, limit: int | None, root_folder: str | None, *, as_json: bool
+) -> None:
+    """Tell of each new revision and each change by other means as it happens, until you press Ctrl-C.
+
+    It tells of writes by whatever door and of edits by whatever program, within a second; of all files, or of ENTITY
+    alone: PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. With --format jsonl a line is an event of
+    the server's stream, with its name as event.
+    """
+    from catmem.service.no_root import refuse_no_root
+    from catmem.service.watching.news import heard_name
+    from catmem.service.watching.watch import Watch
+
+    workspace = open_with_store(root_folder)
+    refuse_no_root(workspace.config)
+    wanted = frozenset(heard_name(workspace, name, actor) for name in entities)
+    if actor is not None:
+        workspace.profile(actor)
+    found: queue.SimpleQueue[Sequence[News]] = queue.SimpleQueue()
+    watch = Watch(workspace, found.put)
+    watch.start()
+    try:
+        with suppress(KeyboardInterrupt):
+            watch.wait_until_ready()
+            say(printable(f"Watching {', '.join(sorted(wanted)) or workspace.root}. Ctrl-C ends it."))
+            told = (_told(workspace, news, wanted, actor) for news in _each(found))
+            for news, said in islice(filter(None, told), limit):
+                emit(json.dumps({"event": news.kind, **said}) + "\n" if as_json else _line(news, said))
+    finally:
+        watch.stop()
+        watch.join()
+
+
+def _each(found: queue.SimpleQueue[Sequence[News]]) -> Iterator[News]:
+    while True:
+        yield from found.get()
+
+
+def _told(
+    workspace: Workspace, news: News, wanted: frozenset[str], actor: str | None
+) -> tuple[News, dict[str, Any]] | None:
+    """News with what is told of it, if somebody wants to know it and may."""
+    from catmem.service.watching.news import told
+
+    if wanted and news.entity is not None and news.entity not in wanted:
+        return None
+    try:
+        said = told(workspace, news, actor)
+    except CatmemError:
+        return None  # nobody knows what a profile may hear that is not right
+    return None if said is None else (news, said)
+
+
+def _line(news: News, said: dict[str, Any]) -> str:
+    when = said.get("timestamp") or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    parts = f"{when[:_SECONDS].replace('T', ' ')}Z", said.get("entity_id", "all files"), _words(news, said)
+    return printable("  ".join(parts)).replace("\n", "\\n") + "\n"
+
+
+def _words(news: News, said: dict[str, Any]) -> str:
+    match news.kind:
+        case "revision":
+            name = "branch" if said["branch"] else "revision"
+            by = f", {said['op']} by {said['agent_id']}" if "agent_id" in said else ""
+            return f"{name} {said['revision']}{by}"
+        case "drift" if news.recorded:
+            return f"is revision {said['revision']} again"
+        case "drift":
+            return f"changed by other means since revision {said['revision']}"
+        case "trouble":
+            return f"cannot be read: {said['code']}" + (f", {said['message']}" if "message" in said else "")
+        case "recovered":
+            return "can be read again"
+        case _:
+            return "changed more than is told here: read it anew"

@@ -1,0 +1,151 @@
+"""Answers that were given before and still stand: sent again at once, in front of the routes and without a thread.
+
+What an answer stands on is looked at anew for each request (``service.ground``); where that cannot be told without
+waiting, the request goes its whole way. Who may ask was settled before: this is behind the door of the server.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from starlette.responses import Response
+
+from catmem.server.api.tags import is_known
+from catmem.server.caller import KEY, Caller
+from catmem.server.headers import header
+from catmem.service.ground import Ground, holds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from catmem.server.api.serving import Made
+    from catmem.service.workspace import Workspace
+
+_MOST_BYTES = 16 << 20
+_LARGEST = 2 << 20
+"""Bytes of an answer. A larger one is made each time."""
+_OVERHEAD = 2048
+"""Bytes that an answer takes beside its body, or a little less."""
+
+
+class Question(NamedTuple):
+    """What was asked: the same question has the same answer, as long as what the answer stands on is the same.
+
+    ``profile`` is that of the caller, ``None`` for a person.
+    """
+
+    path: str
+    query: bytes
+    profile: str | None
+    as_json: bool
+
+
+def question_of(scope: Scope) -> Question | None:
+    """What a request asks; ``None`` for one that does not only read, and for a token that is good for metrics alone."""
+    caller = scope.get(KEY)
+    if scope["method"] != "GET" or not isinstance(caller, Caller) or caller.scope == "metrics":
+        return None
+    return Question(scope["path"], scope["query_string"], caller.profile, wants_json(header(scope, b"accept")))
+
+
+def wants_json(accept: bytes | None) -> bool:
+    """Whether somebody who could have a text wants it as JSON."""
+    return accept is not None and b"application/json" in accept and b"text/plain" not in accept
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An answer with what it stands on, as messages that are sent as they are."""
+
+    ground: Ground
+    data: Mapping[str, Any]
+    made: Made
+    start: Message
+    body: Message
+    unchanged: Message
+
+    @classmethod
+    def of(cls, ground: Ground, data: Mapping[str, Any], made: Made) -> Kept:
+        """The messages are those that Starlette's own answer would be."""
+        whole = Response(made.body, made.status, made.headers, made.kind)
+        return cls(
+            ground,
+            data,
+            made,
+            {"type": "http.response.start", "status": made.status, "headers": whole.raw_headers},
+            {"type": "http.response.body", "body": whole.body},
+            {
+                "type": "http.response.start",
+                "status": 304,
+                "headers": Response(None, 304, made.headers).raw_headers,
+            },
+        )
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        return len(self.made.body) + _OVERHEAD
+
+
+class KeptAnswers:
+    """The answers of a server that were asked for lately. For several threads."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Question, Kept] = OrderedDict()
+        self.size = 0
+        """Bytes that all of them take."""
+
+    def find(self, question: Question) -> Kept | None:
+        """What was answered last, whether it still stands or not."""
+        with self._lock:
+            kept = self._known.get(question)
+            if kept is not None:
+                self._known.move_to_end(question)
+            return kept
+
+    def keep(self, question: Question, kept: Kept) -> None:
+        """Have an answer at hand in the place of the one before."""
+        if kept.size > _LARGEST:
+            return
+        with self._lock:
+            before = self._known.pop(question, None)
+            self._known[question] = kept
+            self.size += kept.size - (0 if before is None else before.size)
+            while self.size > _MOST_BYTES:
+                _, gone = self._known.popitem(last=False)
+                self.size -= gone.size
+
+
+class AtHand:
+    """Sends an answer again that is at hand and still stands; every other request goes on."""
+
+    def __init__(self, app: ASGIApp, workspace: Workspace, answers: KeptAnswers) -> None:
+        """``app`` makes answers, and ``respond`` puts them into ``answers``."""
+        self._app = app
+        self._workspace = workspace
+        self._answers = answers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        question = question_of(scope) if scope["type"] == "http" else None
+        kept = None if question is None else self._answers.find(question)
+        if kept is None or not holds(self._workspace, kept.ground):
+            await self._app(scope, receive, send)
+            return
+        tag, known = kept.made.tag, header(scope, b"if-none-match")
+        if tag is not None and known is not None and is_known(known.decode("latin-1"), tag):
+            await send(kept.unchanged)
+            await send(_NOTHING)
+        else:
+            await send(kept.start)
+            await send(kept.body)
+
+
+_NOTHING: Message = {"type": "http.response.body", "body": b""}

@@ -1,0 +1,1 @@
+"""What a person changes on a page, one module a kind of change."""

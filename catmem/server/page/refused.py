@@ -1,0 +1,184 @@
+"""Why a form was refused, and what its next try has to say: for the page that shows it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from catmem.errors import (
+    CatmemError,
+    DriftError,
+    OperationCollisionError,
+    StaleError,
+    UnknownRevisionError,
+)
+from catmem.model.pairing import pair_entries
+from catmem.server.errors import unforeseen
+from catmem.server.page.csrf import naming
+from catmem.server.page.shown import Diff, diff_of
+from catmem.server.page.told import did
+from catmem.service.writing.expected import is_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.model.document import Entry
+    from catmem.server.page.writing import Sent
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Revision, Snapshot
+
+Fate: TypeAlias = Literal["same", "changed", "gone"]
+"""What became of the entry that a form is on."""
+
+_MOST_TOLD = 20
+_ONE_BETWEEN = 2
+_OLD_VIEW = (StaleError, DriftError, OperationCollisionError, UnknownRevisionError)
+_HEADINGS = {
+    400: "The form cannot be read",
+    403: "This was not written",
+    404: "That is not there",
+    409: "It has changed in the meantime",
+    413: "That is too long",
+    422: "That cannot be written so",
+    503: "It cannot be written right now",
+}
+
+
+class Done(NamedTuple):
+    """A revision that came in between, and what it did."""
+
+    record: Revision
+    did: str
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What became of a file since a person saw it.
+
+    ``seen`` and ``now`` are names of revisions, ``None`` for a text that has none. ``done`` are the revisions in
+    between, the newest first; ``more`` says that there are others. ``diff`` is ``None`` where nobody knows what was
+    seen. ``fate`` is that of the form's entry, ``entry`` what it is now.
+    """
+
+    seen: str | None
+    now: str | None
+    done: Sequence[Done]
+    more: bool
+    diff: Diff | None
+    fate: Fate | None
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a form was refused. ``since`` is ``None`` unless it was for what changed.
+
+    ``expected``, ``entry`` and ``op_id`` are what the form says when it is sent again: those of what is there now if
+    that was the reason, else the same as before. ``entry`` is ``None`` for an entry that is gone.
+    """
+
+    heading: str
+    error: CatmemError
+    status: int
+    since: Since | None
+    expected: str | None
+    entry: str | None
+    op_id: str | None
+
+
+def refusal_of(sent: Sent, error: Exception, status: int) -> Refusal:
+    """What the page of a refused form says. Raises what reading the store raises."""
+    plain = plain_refusal(sent, error, status)
+    entry = plain.entry
+    if sent.entity is None or not isinstance(error, _OLD_VIEW):
+        return plain
+    now = sent.workspace.store.read(sent.entity)
+    base = now.revision or now.digest
+    if base == sent.expected:  # refused for what stands in the file, and not for an old view
+        return replace(plain, heading="This was not written")
+    since = _since(sent, now, entry)
+    if entry is not None:
+        entry = None if since.entry is None else since.entry.id
+    op_id = naming(sent.workspace)(sent.entity, base, sent.address, entry or sent.get("about"))
+    return replace(plain, since=since, expected=base, entry=entry, op_id=op_id)
+
+
+def plain_refusal(sent: Sent, error: Exception, status: int) -> Refusal:
+    """The same without a look at the store: the form as it was sent."""
+    known = error if isinstance(error, CatmemError) else unforeseen()
+    heading = _HEADINGS.get(status, "This was not written")
+    return Refusal(heading, known, status, None, sent.expected, sent.fields.get("entry"), sent.fields.get("op_id"))
+
+
+def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes | None:
+    """The bytes that a form was made on; ``None`` where nobody knows them any more."""
+    if expected is None:
+        return None
+    store = workspace.store
+    if not is_digest(expected):
+        try:
+            return store.read(entity, expected).data
+        except UnknownRevisionError:
+            return None
+    now = store.read(entity)
+    if now.digest == expected:
+        return now.data
+    record = next((each for each in store.log(entity) if each.digest == expected), None)
+    return None if record is None else store.read(entity, record.revision).data
+
+
+def _since(sent: Sent, now: Snapshot, entry: str | None) -> Since:
+    workspace, entity = sent.workspace, sent.named
+    seen = seen_text(workspace, entity, sent.expected)
+    log = workspace.store.log(entity)
+    # Without a known beginning, only the newest is sure to have come after it.
+    between = list(_between(log, sent.expected))[: _MOST_TOLD + 1] if seen is not None else list(log)[:1]
+    fate, counterpart = _fate(workspace, seen, now.data, entry)
+    return Since(
+        seen=None if sent.expected is None or is_digest(sent.expected) else sent.expected,
+        now=now.revision,
+        done=[Done(each, did(each)) for each in between[:_MOST_TOLD]],
+        more=len(between) > _MOST_TOLD,
+        diff=None if seen is None else diff_of(_text(seen), _text(now.data)),
+        fate=fate,
+        entry=counterpart,
+    )
+
+
+def _between(log: Iterator[Revision], expected: str | None) -> Iterator[Revision]:
+    later = takewhile(lambda each: expected not in {each.revision, each.digest}, log)
+    return (each for each in later if not each.is_branch)
+
+
+def _fate(workspace: Workspace, seen: bytes | None, now: bytes, named: str | None) -> tuple[Fate | None, Entry | None]:
+    """What became of an entry, and what it is now."""
+    if named is None:
+        return None, None
+    try:
+        after = workspace.parse(now).entries
+        same = next((each for each in after if each.id == named), None)
+        if same is not None:
+            return "same", same
+        before = () if seen is None else workspace.parse(seen).entries
+    except CatmemError:
+        return None, None  # what no tool can read: the refusal says so
+    place = next((index for index, each in enumerate(before) if each.id == named), None)
+    found = None if place is None else _counterpart(before, after, place)
+    return ("gone", None) if found is None else ("changed", after[found])
+
+
+def _counterpart(before: Sequence[Entry], after: Sequence[Entry], place: int) -> int | None:
+    """Which entry it is now: the one that it pairs with, or the only new one between the same neighbours."""
+    pairs = pair_entries(before, after)
+    if place in pairs:
+        return pairs[place]
+    left = pairs.get(place - 1) if place else -1
+    right = pairs.get(place + 1) if place + 1 < len(before) else len(after)
+    if left is None or right is None or right - left != _ONE_BETWEEN:
+        return None
+    return left + 1 if after[left + 1].category == before[place].category else None
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="backslashreplace")

@@ -1,0 +1,1 @@
+"""What a person settles on the page: branches, old revisions, edits from outside, seeds."""

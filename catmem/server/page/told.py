@@ -1,0 +1,46 @@
+"""What a revision did, in few words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from catmem.store.contract import Revision
+
+
+def did(revision: Revision) -> str:
+    """What a revision did, in words."""
+    note = revision.note
+    said = {
+        "adopt": "Taken over from outside",
+        "restore": f"Revision {note.get('restored', '?')} restored",
+        "seed": f"Seeded from {note.get('source', 'another profile')}",
+        "late": "A late change from outside taken in",
+    }.get(revision.op)
+    for name, word in (("merged", "Merged"), ("dropped", "Dropped")):
+        if name in note:
+            said = f"{word} {', '.join(map(str, note[name]))}"
+    if said is None:
+        said = _actions(note.get("actions", ())) or _WORDS.get(revision.op, revision.op.capitalize())
+    return said
+
+
+_WORDS = {"put": "Written", "verify": "Verified", "merge": "Merged", "lint": "Mended by lint", "fmt": "Formatted"}
+_MOST = 3
+_DONE = {
+    "add": "added to",
+    "replace": "changed in",
+    "remove": "removed from",
+    "move": "moved to",
+    "verify": "verified in",
+}
+
+
+def _actions(actions: Sequence[Mapping[str, Any]]) -> str:
+    """The operations of a write: ``added to talk, removed from rules``."""
+    told = [f"{_DONE.get(str(each.get('action')), str(each.get('action')))} {each.get('category')}" for each in actions]
+    distinct = list(dict.fromkeys(told))
+    text = ", ".join(distinct[:_MOST]) + (f" and {len(distinct) - _MOST} more" if len(distinct) > _MOST else "")
+    return text[:1].upper() + text[1:]

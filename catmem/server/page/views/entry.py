@@ -1,0 +1,127 @@
+"""The forms of one entry: to change one that is there, and to add one; also again, when they were refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.server.errors import ServerError
+from catmem.server.page.addresses import own_address
+from catmem.server.page.changes.draft import Draft
+from catmem.server.page.reading import Page
+from catmem.server.page.titles import title_of
+from catmem.service.history import entity_of
+from catmem.service.listing import seen_file
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from catmem.model.document import Document, Entry
+    from catmem.server.page.reading import Asked
+    from catmem.server.page.refused import Refusal
+    from catmem.server.page.writing import Sent
+    from catmem.service.workspace import Workspace
+
+EDIT, ADD = "/page/change/edit", "/page/change/add"
+"""Where the forms go."""
+
+
+class Choices(NamedTuple):
+    """What a form offers: categories with their titles, whether there may be new ones, and known domains."""
+
+    categories: list[tuple[str, str]]
+    may_be_new: bool
+    domains: list[str]
+
+
+def edit_form(asked: Asked) -> Page:
+    """The form of an entry as it is now; the query names it by its id, and ``where`` its category."""
+    entity = entity_of(asked.workspace, f"{asked.path['name']}/{asked.path['target']}")
+    owner, _, target = entity.partition("/")
+    file = seen_file(asked.workspace, owner, target)
+    entry = _found(file.document, asked.query.get("entry", ""), asked.query.get("where"))
+    if entry is None:
+        raise ServerError(
+            404,
+            f"{entity} has no such entry any more",
+            code="no_entry",
+            hint="It was changed or removed since that link was made. The page of the file shows what there is.",
+        )
+    return Page(
+        "edit.html",
+        {
+            **_of_file(asked.workspace, entity, file.document),
+            "base": file.revision or file.digest,
+            "entry": entry,
+            "where": entry.category,
+            # Not verified unless the person says so: a typo that is put right makes nothing true.
+            "draft": Draft.of(entry),
+            "next": asked.query.get("next", ""),
+            "back": own_address(asked.query.get("back", f"/page/files/{entity}")),
+            "op_id": None,
+            "refusal": None,
+        },
+    )
+
+
+def edit_again(sent: Sent, refusal: Refusal) -> Page:
+    """The same with what the person typed. One that is gone can be added with these words."""
+    entity = entity_of(sent.workspace, sent.named)
+    file = seen_file(sent.workspace, *entity.split("/"))
+    since = refusal.since
+    is_gone = since is not None and since.fate == "gone"
+    entry = since.entry if since is not None else _found(file.document, sent.get("entry"), sent.get("where"))
+    return Page(
+        "add.html" if is_gone else "edit.html",
+        {
+            **_of_file(sent.workspace, entity, file.document),
+            "base": refusal.expected,
+            "entry": entry,
+            "where": sent.get("where") if entry is None else entry.category,
+            "draft": Draft.sent(sent.fields),
+            "next": sent.get("next"),
+            # The words go to another address then, so it is another write than the one that was refused.
+            "op_id": refusal.op_id,
+            "refusal": refusal,
+        },
+    )
+
+
+def add_again(sent: Sent, refusal: Refusal) -> Page:
+    """The form of a new entry with what the person typed."""
+    entity = entity_of(sent.workspace, sent.named)
+    file = seen_file(sent.workspace, *entity.split("/"))
+    return Page(
+        "add.html",
+        {
+            **_of_file(sent.workspace, entity, file.document),
+            "base": refusal.expected,
+            "draft": Draft.sent(sent.fields),
+            "op_id": refusal.op_id,
+            "refusal": refusal,
+        },
+    )
+
+
+def choices(workspace: Workspace, document: Document) -> Choices:
+    """The categories that an entry of this file can go to, as far as they are known, and the domains."""
+    taxonomy = workspace.config.taxonomy
+    there = [section.category for section in document.sections]
+    slugs = dict.fromkeys([*taxonomy.categories, *there])
+    if taxonomy.closed:
+        slugs = dict.fromkeys([*taxonomy.categories, *(each for each in there if each == UNCATEGORIZED)])
+    categories = [(slug, title_of(workspace, document, slug)) for slug in slugs]
+    if not document.scan.headers and UNCATEGORIZED not in slugs:
+        without = [("", "Without a category")]
+        # What is offered first is what most want: where a file has entries and no sections, it is meant to have none.
+        categories = [*without, *categories] if document.entries else [*categories, *without]
+    domains = {*workspace.config.domains, *(each.domain for each in taxonomy.categories.values() if each.domain)}
+    return Choices(categories, not (taxonomy.closed or taxonomy.card_titles), sorted(domains))
+
+
+def _of_file(workspace: Workspace, entity: str, document: Document) -> dict[str, object]:
+    owner, _, target = entity.partition("/")
+    return {"entity": entity, "name": owner, "target": target, "choices": choices(workspace, document)}
+
+
+def _found(document: Document, named: str, where: str | None) -> Entry | None:
+    same = [each for each in document.entries if each.id == named]
+    return next((each for each in same if each.category == where), same[0] if same else None)

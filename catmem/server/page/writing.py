@@ -1,0 +1,272 @@
+"""How a page writes: a plain form, one guarded write, and a page that says what was done.
+
+::
+
+    form ──POST──> person? own form? ──> action ──> 303 to a page that tells of the revision, with Undo
+                                           └─ refused ──> a page with the reason, and the form with the person's text
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.responses import RedirectResponse, Response
+
+from catmem.errors import CatmemError
+from catmem.policy.schema import shown
+from catmem.server.errors import ServerError
+from catmem.server.page.addresses import own_address, with_query
+from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token_of, visit_of
+from catmem.server.page.lately import MOST, NOTHING_TO_DO
+from catmem.server.page.reading import OWN_REFERRER, Page, asked_of, error_page, in_html
+from catmem.server.page.refused import Refusal, plain_refusal, refusal_of
+from catmem.server.running import DEADLINE, in_thread
+from catmem.service.envelopes.plain import Base, plain_envelope
+from catmem.service.history import entity_of
+from catmem.service.writing.expected import checked_expected, is_digest
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from catmem.server.caller import Caller
+    from catmem.server.page.reading import Asked
+    from catmem.service.workspace import Workspace
+    from catmem.service.writing.writer import Written
+
+_MOST_FIELDS = 2_000
+_SECONDS = 5.0
+_FORM_TYPE = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A form as a person sent it. ``address`` is where it went, ``path`` the parts of that, ``fields`` what it says.
+
+    ``entity`` is what it changes (``None``: nothing that the form names), ``expected`` the revision that the person
+    saw, or the digest of a text that had none. ``op_id`` is the name of its write. ``confirm`` says that the person was
+    warned. ``back`` is the page that it was sent from.
+    """
+
+    workspace: Workspace
+    caller: Caller
+    address: str
+    path: Mapping[str, str]
+    fields: Mapping[str, str]
+    entity: str | None
+    expected: str | None
+    op_id: str | None
+    confirm: bool
+    back: str
+
+    def get(self, name: str, default: str = "") -> str:
+        """A field; ``default`` where the form has none."""
+        return self.fields.get(name, default)
+
+    @property
+    def named(self) -> str:
+        """The entity. Raises ``ServerError`` 400 for a form that names none."""
+        if self.entity is None:
+            raise bad_form("the form does not say which file it changes")
+        return self.entity
+
+    @property
+    def seen(self) -> str:
+        """What the person saw. Raises ``ServerError`` 400 for a form that does not say it, and ``EditError``."""
+        expected = checked_expected(self.expected)
+        if expected is None:
+            raise bad_form("the form does not say which revision it was made on")
+        return expected
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """What was done, and where to go: ``address`` may have a query and the id of a place on the page.
+
+    ``revision`` of ``entity`` is what was written; ``None`` where nothing had to be. ``others`` were written with it,
+    each an entity and its revision.
+    """
+
+    address: str
+    entity: str
+    revision: str | None
+    others: Sequence[tuple[str, str]] = ()
+
+
+Action: TypeAlias = Callable[[Sent], Did | Page]
+"""Makes the write of a form, or raises ``CatmemError``. Runs in a worker thread.
+
+A ``Page`` is shown as it is: what a form would write, or what it could not write of many things."""
+
+Again: TypeAlias = Callable[[Sent, Refusal], Page]
+"""Shows the form again that was refused, with what the person typed. Runs in a worker thread, and writes nothing."""
+
+
+def writing(action: Action, *, says: str = "", again: Again | None = None) -> Callable[[Request], Awaitable[Response]]:
+    """The endpoint of an action.
+
+    A form that is refused is shown again by ``again``; by default on a page of its own, with all of its fields and a
+    button that ``says`` what it does. Without either the page tells why, and offers nothing.
+    """
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            asked = asked_of(request)
+            sent = _sent(asked, await _fields(request))
+        except Exception as error:  # noqa: BLE001 - told as every error of the server is, and logged there
+            return error_page(request, error)
+        visit = visit_of(request)
+        try:
+            _refuse_foreign(sent, visit)
+            did = await in_thread(request, _acted, action, sent)
+            if isinstance(did, Page):
+                return await _shown(request, visit, sent, did)
+        except Exception as error:  # noqa: BLE001 - the same, with the form
+            return await _refused(request, visit, sent, error, again or _plainly(says))
+        return RedirectResponse(_told_at(did), 303, OWN_REFERRER)
+
+    return endpoint
+
+
+def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Written:
+    """Write what a form says, as the API makes a plain write of a person: one envelope, through all its guards.
+
+    ``content`` is a whole text, its JSON form, or operations. Raises what ``Workspace.submit`` raises.
+    """
+    expected = sent.seen
+    base = Base(expected)
+    if is_digest(expected):
+        base = Base(None, lambda snapshot: snapshot.digest == expected)
+    fields = {"entity_id": sent.named, "content": content, "op_id": sent.op_id}
+    fields = {name: value for name, value in fields.items() if value is not None}
+    envelope = plain_envelope(sent.workspace, fields, None, base)
+    return sent.workspace.submit(envelope, confirm=sent.confirm)
+
+
+def done(sent: Sent, written: Written, address: str | None = None) -> Did:
+    """What a write did, told at ``address``; by default on the page that the form was sent from."""
+    # A form that was sent twice is told the same both times.
+    revision = written.revision if written.changed or written.repeated else None
+    return Did(sent.back if address is None else address, written.entity, revision)
+
+
+def bad_form(message: str) -> ServerError:
+    """The refusal of what no form of the page says."""
+    return ServerError(400, message, code="bad_form", hint="Nothing was done. Reload the page, and send it again.")
+
+
+# --- what was sent -------------------------------------------------------------------------------------------------
+
+
+async def _fields(request: Request) -> dict[str, str]:
+    """The fields of a form. Raises ``ServerError``: 415, and 400 for what no browser sends."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _FORM_TYPE:
+        raise ServerError(
+            415,
+            f"the body is {shown(kind) if kind else 'of no type'}, and has to be a form",
+            code="unsupported_media",
+            hint="Nothing was done. Programs write to /mem/write.",
+        )
+    try:
+        text = (await request.body()).decode("ascii")
+        given = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise bad_form("the form cannot be read") from None
+    fields = dict(given)
+    if len(fields) != len(given):
+        raise bad_form("the form says something twice")
+    # A browser sends every line end of a textarea as two characters.
+    return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
+
+
+def _sent(asked: Asked, fields: Mapping[str, str]) -> Sent:
+    entity = fields.get("entity")
+    if {"name", "target"} <= set(asked.path):
+        entity = f"{asked.path['name']}/{asked.path['target']}"
+    return Sent(
+        workspace=asked.workspace,
+        caller=asked.caller,
+        address=asked.address,
+        path=asked.path,
+        fields=fields,
+        entity=entity,
+        expected=fields.get("expected"),
+        op_id=operation_of(fields["op_id"], asked.address) if "op_id" in fields else None,
+        confirm=fields.get("confirm") == "true",
+        back=own_address(fields.get("back", "")),
+    )
+
+
+def _refuse_foreign(sent: Sent, visit: Visit) -> None:
+    """Raise ``ServerError`` 403 (``foreign_form``) for a form that was not shown in this browser to this person."""
+    if not is_own(sent.get("csrf"), visit, sent.caller):
+        raise ServerError(
+            403,
+            "this form was not shown in this browser since the server was started",
+            code="foreign_form",
+            hint="Nothing was written. If it says what you want, send it again; or reload the page it came from.",
+        )
+
+
+def _acted(action: Action, sent: Sent) -> Did | Page:
+    if sent.entity is not None:
+        sent = replace(sent, entity=entity_of(sent.workspace, sent.entity))
+    return action(sent)
+
+
+# --- answers -------------------------------------------------------------------------------------------------------
+
+
+def _told_at(did: Did) -> str:
+    written = [] if did.revision is None else [(did.entity, did.revision), *did.others]
+    what = " ".join(f"{entity}@{revision}" for entity, revision in written[:MOST]) or NOTHING_TO_DO
+    return with_query(did.address, did=what)
+
+
+async def _refused(request: Request, visit: Visit, sent: Sent, error: Exception, again: Again) -> Response:
+    """The page of a form that was refused: why, and the form with what the person typed."""
+    plain = error_page(request, error)  # which also logs it, and tells who mends the store
+    # The time of the request may be over, and that be the reason: showing it has a time of its own.
+    request.scope[DEADLINE] = asyncio.get_running_loop().time() + _SECONDS
+    try:
+        page = await in_thread(request, _shown_again, sent, error, plain.status_code, again)
+        answer = await _shown(request, visit, sent, replace(page, status=plain.status_code))
+    except ServerError:
+        return plain  # too busy for more than the reason
+    answer.headers.update({name: plain.headers[name] for name in ("retry-after",) if name in plain.headers})
+    return answer
+
+
+async def _shown(request: Request, visit: Visit, sent: Sent, page: Page) -> Response:
+    """A page in the place of the one that a form was sent from."""
+    said = {**page.context, "csrf": token_of(visit, sent.caller), "back": sent.back}
+    html = await in_thread(request, in_html, request, replace(page, context=said), urlsplit(sent.back).path)
+    answer = Response(html, page.status, OWN_REFERRER, "text/html")
+    remember(visit, request, answer)
+    return answer
+
+
+def _shown_again(sent: Sent, error: Exception, status: int, again: Again) -> Page:
+    try:
+        return again(sent, refusal_of(sent, error, status))
+    except CatmemError:  # what the form is about cannot be read, so there is nothing to send it again to
+        return _plainly("")(sent, plain_refusal(sent, error, status))
+
+
+_OF_THE_FORM = frozenset({"csrf", "entity", "expected", "op_id", "back", "entry"})
+_TYPED = frozenset({"content"})
+
+
+def _plainly(says: str) -> Again:
+    """A page with every field of the form: what a person types in sight, the rest as it was."""
+
+    def again(sent: Sent, refusal: Refusal) -> Page:
+        kept = {name: value for name, value in sent.fields.items() if name not in _OF_THE_FORM | _TYPED}
+        typed = {name: value for name, value in sent.fields.items() if name in _TYPED}
+        return Page("refused.html", {"refusal": refusal, "sent": sent, "says": says, "kept": kept, "typed": typed})
+
+    return again

@@ -1,0 +1,117 @@
+"""What a watch tells, and how much of it a caller hears.
+
+A person hears everything, and so does a profile of tier 1, but for digests and texts of errors. A bounded profile
+hears of its own files what it could ask for at any time: that there is another revision, or a change that no history
+has yet (``/mem/head`` says the same). Who wrote a revision, when and how, it hears of those that it wrote itself, as in
+the log; of branches that others made, nothing. No event has a word of an entry, or the name of a category.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from catmem.errors import CatmemError, ForbiddenError
+from catmem.policy.rights import Rights
+from catmem.service.history import entity_of
+from catmem.store.contract import revision_number, sees
+
+if TYPE_CHECKING:
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Revision
+
+Kind: TypeAlias = Literal["revision", "drift", "trouble", "recovered", "missed"]
+"""A new revision. A change of the text by other means, which no history has yet, or the end of one (``recorded``).
+Something that cannot be read, and that it can be again. That there was more than is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Something that happened to an entity, or, where that is ``None``, to the whole root.
+
+    ``revision`` is the newest one that is recorded, ``"0"`` for none. ``record`` is what the store says of it where
+    that is the news; ``digest`` is that of the text.
+    """
+
+    kind: Kind
+    entity: str | None
+    revision: str = "0"
+    digest: str | None = None
+    record: Revision | None = None
+    recorded: bool = True
+    error: CatmemError | None = None
+
+
+MISSED = News("missed", None)
+
+
+def told(workspace: Workspace, news: News, actor: str | None) -> dict[str, Any] | None:
+    """What the profile ``actor`` (``None``: a person) is told of some news, as JSON-ready data; ``None`` for nothing.
+
+    Raises ``CatmemError`` where the profile is gone or not right: then nobody knows what it may hear.
+    """
+    if actor is None:
+        return _whole(news)
+    rights = Rights(workspace.profile(actor), "user", workspace.config.taxonomy)
+    if news.entity is not None and not rights.unbounded and news.entity.partition("/")[0] != actor:
+        return None
+    said = _discreet(news)
+    record = news.record
+    if record is None:
+        return said
+    is_own = record.note.get("actor") == actor
+    if not (rights.unbounded or is_own):
+        return None if record.is_branch else said
+    return {**said, "agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
+
+
+def standing(workspace: Workspace, entity: str, seen: str, actor: str | None) -> News | None:
+    """How an entity stands now, for a caller who has seen a revision or a digest of it; ``None`` if it stands so still.
+
+    It is one of which the actor may hear (``heard_name``). Raises ``ForbiddenError`` for an agent that names a digest,
+    which would tell it of texts that it does not see, and what reading raises.
+    """
+    if actor is not None and seen.startswith("sha256:"):
+        raise ForbiddenError(f"{actor} may not ask for digests", hint="Name the revision that you have seen.")
+    head = workspace.store.head(entity)
+    now = workspace.store.read(entity)
+    number = "0" if head is None else head.revision
+    if sees(seen, now.revision, now.digest):
+        return None
+    if now.revision is None:
+        return News("drift", entity, number, now.digest, recorded=False)
+    return News("revision", entity, number, now.digest, head)
+
+
+def heard_name(workspace: Workspace, name: str, actor: str | None) -> str:
+    """The entity of a name, if the actor may hear of it. Raises ``UnknownNameError``."""
+    profile = None if actor is None else workspace.profile(actor)
+    Rights(profile, "user", workspace.config.taxonomy).refuse_other_owner(name.partition("/")[0])
+    return entity_of(workspace, name)
+
+
+def _whole(news: News) -> dict[str, Any]:
+    said = _discreet(news)
+    record, error = news.record, news.error
+    if record is not None:
+        said |= {"agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
+    if news.digest is not None:
+        said["digest"] = news.digest
+    if error is not None:
+        said |= {name: value for name, value in error.to_dict().items() if value is not None}
+    return said
+
+
+def _discreet(news: News) -> dict[str, Any]:
+    """What everybody is told who hears of it."""
+    said: dict[str, Any] = {} if news.entity is None else {"entity_id": news.entity}
+    if news.kind in {"revision", "drift"}:
+        number = news.revision
+        said |= {"revision": number, "mem_rev": revision_number(number)}
+    if news.kind == "drift":
+        said["recorded"] = news.recorded
+    if news.record is not None:
+        said["branch"] = news.record.is_branch
+    if news.error is not None:
+        said["code"] = news.error.code
+    return said

@@ -1,0 +1,297 @@
+"""What a person does with entries: by click, by key and without JavaScript; and when somebody else was faster."""
+
+from __future__ import annotations
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.serving import opened
+from tests.unit.server.page.test_hostile import MARKDOWN, QUOTES, SCRIPT
+
+FILE = "/page/files/neo/user"
+KEYS = {"Verify": "v", "Edit": "e", "Expire": "x"}
+
+
+def told(window):
+    """What the page says was done."""
+    return window.find(".note-done").text
+
+
+def focused_text(window):
+    return window.run("return document.activeElement.closest('article.entry')?.innerText ?? ''")
+
+
+def fields_of(server, words, target="user"):
+    """Body, category and tags of the one entry with these words."""
+    with opened(server.root) as workspace:
+        document = workspace.parse(workspace.store.peek(f"neo/{target}"))
+        (entry,) = [each for each in document.entries if words in each.body]
+        return entry.body, entry.category, entry.tags
+
+
+def do(window, action, words, *, by="click"):
+    """Verify, edit, expire or remove the entry with these words."""
+    with window.turning():
+        if by == "click":
+            window.click(window.button(action, window.entry(words)))
+        else:
+            while words not in focused_text(window):
+                window.press("j")
+            window.press(KEYS[action])
+
+
+def typed(window, **texts):
+    for name, text in texts.items():
+        window.write(window.find(f".entry-form [name='{name}']"), text)
+
+
+def send(window, name, status=200):
+    with window.turning(status):
+        window.click(window.button(name))
+
+
+@pytest.mark.parametrize("by", ["click", "key"])
+def test_verify_from_the_queue_and_take_it_back(window, server, by):
+    before = server.text()
+    window.open("/page/queue")
+    do(window, "Verify", "Prefers short answers.", by=by)
+    assert told(window).startswith("Verified in talk")
+    assert "Prefers short answers." not in window.text.replace(told(window), "")
+    # The next one has the focus, so that one key goes on.
+    assert "Book travel" in focused_text(window)
+    assert server.text() != before
+    window.shot(f"verified-by-{by}")
+    with window.turning():
+        if by == "click":
+            window.click(window.button("Undo"))
+        else:
+            window.press("u")
+    assert window.entry("Prefers short answers.")
+    assert server.text() == before
+
+
+def test_a_whole_queue_with_one_key(window, server):
+    window.open("/page/queue")
+    window.press("j")
+    for left in (2, 1, 0):
+        with window.turning():
+            window.press("v")
+        assert len(window.all("article.entry")) == left
+    assert "All clear" in window.text
+    assert [each for each in server.requests("POST") if not each.endswith(" 303")] == []
+    assert window.barriers() == []
+
+
+def test_what_was_done_covers_no_entry_that_has_the_focus(window):
+    window.look(320)
+    window.open(FILE)
+    do(window, "Verify", "Signs mail")
+    for key in "jjkkkkjj":
+        window.press(key)
+        top, told_to, high = window.run(
+            """
+            const [entry, told] = [document.activeElement, document.querySelector(".note-done")];
+            return [entry.getBoundingClientRect().top, told.getBoundingClientRect().bottom, innerHeight];
+            """
+        )
+        assert told_to <= top < high
+
+
+@pytest.mark.parametrize("by", ["click", "key"])
+def test_expire(window, server, by):
+    window.open(FILE)
+    do(window, "Expire", "Signs mail", by=by)
+    assert told(window).startswith("Changed in talk")
+    assert window.entry("Signs mail").find_element("css selector", ".state").text == "expired"
+    assert "expires" in fields_of(server, "Signs mail")[2]
+
+
+@pytest.mark.parametrize("by", ["click", "key"])
+def test_edit_from_the_queue(window, server, by):
+    window.open("/page/queue")
+    do(window, "Edit", "Signs mail", by=by)
+    window.shot("edit")
+    assert window.barriers() == []
+    typed(window, content='Signs mail with "one" name & <b>nothing</b>\nbut that.', domain="mail, office")
+    send(window, "Save")
+    assert told(window)
+    body, category, tags = fields_of(server, "Signs mail")
+    assert body == 'Signs mail with "one" name & <b>nothing</b>\nbut that.'
+    assert (category, tags["domain"]) == ("talk", ["mail", "office"])
+
+
+def test_add_move_and_remove(window, server):
+    window.open(FILE)
+    window.click(window.button("Add an entry"))
+    window.shot("add")
+    assert window.barriers() == []
+    typed(window, content="Speaks Dutch.")
+    window.find(".entry-form [name='category'] option[value='talk']").click()
+    send(window, "Add it")
+    assert told(window).startswith("Added to talk")
+    assert "Speaks Dutch." in focused_text(window)
+
+    do(window, "Edit", "Speaks Dutch.")
+    window.find(".entry-form [name='category'] option[value='rules']").click()
+    send(window, "Save")
+    assert told(window).startswith("Moved to rules")
+    assert fields_of(server, "Speaks Dutch.")[1] == "rules"
+
+    do(window, "Remove", "Speaks Dutch.")
+    assert told(window).startswith("Removed from rules")
+    assert "Speaks Dutch." not in server.text()
+
+
+# --- somebody else was faster ----------------------------------------------------------------------------------------
+
+
+def test_a_page_that_is_out_of_date_keeps_the_text_and_shows_what_changed(window, server):
+    window.open("/page/queue")
+    do(window, "Edit", "Signs mail")
+    typed(window, content="Signs mail with first names.")
+    with opened(server.root) as workspace:
+        workspace.replace("neo", "Signs mail", content="Signs mail with initials.")
+    send(window, "Save", 409)
+    assert "Somebody changed this entry." in window.text
+    assert window.find("tr.new mark").text
+    assert "Signs mail with initials." in server.text()
+    assert window.find("[name='content']").get_attribute("value") == "Signs mail with first names."
+    assert window.barriers() == []
+    window.shot("out-of-date")
+    window.look(320, "dark")
+    assert window.barriers() == []
+    assert window.run("return document.documentElement.scrollWidth") <= 320
+    window.shot("out-of-date-320-dark")
+    send(window, "Save on what is there now")
+    assert told(window)
+    assert fields_of(server, "Signs mail")[0] == "Signs mail with first names."
+
+
+def test_an_entry_that_is_gone_can_be_added_with_the_words_that_were_typed(window, server):
+    window.open(FILE)
+    do(window, "Edit", "Signs mail")
+    typed(window, content="Signs mail with first names.")
+    with opened(server.root) as workspace:
+        workspace.remove("neo", "Signs mail")
+    send(window, "Save", 409)
+    assert "The entry is gone." in window.text
+    assert window.find("[name='content']").get_attribute("value") == "Signs mail with first names."
+    window.shot("gone")
+    with window.turning():
+        window.click(window.find(".entry-form button"))
+    assert "Signs mail with first names." in server.text()
+
+
+def test_one_click_on_what_has_changed_says_so_and_can_be_repeated(window, server):
+    window.open("/page/queue")
+    with opened(server.root) as workspace:
+        workspace.replace("neo", "Signs mail", content="Signs mail with initials.")
+    with window.turning(409):
+        window.click(window.button("Expire", window.entry("Signs mail")))
+    assert "Signs mail with initials." in window.text
+    window.shot("out-of-date-click")
+    send(window, "Let it expire")
+    assert "expires" in fields_of(server, "Signs mail")[2]
+
+
+# --- leaving ---------------------------------------------------------------------------------------------------------
+
+
+def was_asked(window, way_out, status=200):
+    """Leave the page; whether the page wanted the browser to ask first. The driver answers for the person: yes."""
+    window.run("addEventListener('beforeunload', (event) => { sessionStorage.asked = event.defaultPrevented; })")
+    with window.turning(status):
+        window.click(way_out)
+    return window.run("return sessionStorage.asked") == "true"
+
+
+def test_who_typed_and_leaves_is_asked(window, server):
+    window.open(FILE)
+    do(window, "Edit", "Signs mail")
+    typed(window, content="Half a thought")
+    assert was_asked(window, window.find(".brand"))
+    assert server.requests("POST") == []
+
+
+def test_who_opened_another_choice_and_leaves_is_asked(window):
+    window.open(FILE)
+    do(window, "Edit", "Signs mail")
+    window.find(".entry-form [name='category'] option[value='rules']").click()
+    assert was_asked(window, window.find(".brand"))
+
+
+def test_who_typed_and_sends_another_form_is_asked(window):
+    window.open(FILE)
+    window.click(window.button("Add an entry"))
+    typed(window, content="Half a thought")
+    assert was_asked(window, window.button("Verify", window.entry("Signs mail")))
+
+
+def test_who_took_it_back_is_not_asked(window):
+    window.open(FILE)
+    do(window, "Edit", "Signs mail")
+    window.find("[name='content']").send_keys("x", Keys.BACK_SPACE)
+    assert not was_asked(window, window.find(".brand"))
+
+
+def test_who_goes_back_without_saving_is_not_asked(window):
+    window.open(FILE)
+    do(window, "Edit", "Signs mail")
+    typed(window, content="Half a thought")
+    assert not was_asked(window, window.button("Back, without saving"))
+
+
+def test_who_sends_is_not_asked(window):
+    window.open(FILE)
+    do(window, "Edit", "Signs mail")
+    typed(window, content="A whole thought.")
+    assert not was_asked(window, window.button("Save"))
+    assert told(window)
+
+
+def test_a_text_that_was_refused_is_asked_after_as_well(window):
+    window.open(FILE)
+    do(window, "Edit", "Signs mail")
+    typed(window, domain="No Slug")
+    send(window, "Save", 422)
+    assert was_asked(window, window.find(".brand"))
+
+
+# --- hostile, and without JavaScript ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", [f"{SCRIPT}\n{QUOTES}", f"{MARKDOWN}\n{{{{ 7 * 7 }}}}</textarea><script>alert(5)</script>"]
+)
+def test_hostile_words_are_kept_as_they_are_and_run_nothing(window, server, text):
+    window.open(FILE)
+    do(window, "Edit", "Signs mail")
+    first = text.splitlines()[0][:60]
+    typed(window, content=text, domain=first, new_category=first)
+    send(window, "Save", 422)
+    assert "the tag domain does not fit" in window.text
+    fields = {name: window.find(f"[name='{name}']") for name in ("content", "domain", "new_category")}
+    shown = {name: field.get_attribute("value") for name, field in fields.items()}
+    assert shown == {"content": text, "domain": first, "new_category": first}
+    fields["domain"].clear()
+    fields["new_category"].clear()
+    send(window, "Save")
+    scripts = window.run("return [...document.scripts].map((each) => each.src)")
+    assert [each for each in scripts if not each.startswith(f"{server.url}/static/")] == []
+    assert window.all("main img, main script, main iframe, main b[onclick]") == []
+    with opened(server.root) as workspace:
+        bodies = [each.body for each in workspace.parse(workspace.store.peek("neo/user")).entries]
+    assert text in bodies
+
+
+def test_everything_can_be_written_without_javascript(window, server):
+    with window.without_javascript():
+        window.open("/page/queue")
+        do(window, "Verify", "Prefers short answers.")
+        assert told(window).startswith("Verified in talk")
+        send(window, "Undo")
+        do(window, "Edit", "Signs mail")
+        typed(window, content="Signs mail with first names.")
+        send(window, "Save")
+        assert told(window)
+    assert "Signs mail with first names." in server.text()

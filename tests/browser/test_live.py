@@ -1,0 +1,117 @@
+"""The page tells when what it shows was changed meanwhile, and takes nothing away from whoever types."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.serving import opened
+from tests.browser.window import NARROW
+
+FILE = "/page/files/neo/user"
+
+
+def notice(window):
+    return window.find("#live").text
+
+
+def add(server, words, name="neo", **how):
+    with opened(server.root) as workspace:
+        workspace.add(name, words, category="talk", **how)
+
+
+def test_a_write_of_somebody_else_is_told_and_reload_shows_it(window, server):
+    window.open(FILE)
+    add(server, "Likes rivers.", actor="neo")
+    window.wait(lambda: "neo/user was changed by neo." in notice(window))
+    window.shot("live")
+    assert window.barriers() == []
+    window.look(NARROW, "dark")
+    window.shot("live-narrow-dark")
+    assert window.barriers() == []
+    assert "Likes rivers." not in window.text
+    with window.turning():
+        window.find("#live a").click()
+    assert "Likes rivers." in window.text
+    assert notice(window) == ""
+
+
+def test_an_outside_edit_is_told(window, server):
+    window.open(FILE)
+    file = server.root / "homes" / "neo" / "USER.md"
+    file.write_text(file.read_text(encoding="utf-8") + "\n## Talk\nBy hand.\n", encoding="utf-8")
+    window.wait(lambda: "neo/user was changed by other means." in notice(window))
+
+
+@pytest.mark.parametrize("address", [FILE, "/page/queue"])
+def test_what_changed_before_the_page_listens_is_told_too(window, server, address):
+    window.open(address)
+    with opened(server.root) as workspace:
+        workspace.remove("neo", "Signs mail")
+    window.wait(lambda: "neo/user was changed by person." in notice(window))
+
+
+def test_what_is_put_back_is_told_no_more(window, server):
+    file = server.root / "homes" / "neo" / "USER.md"
+    text = file.read_text(encoding="utf-8")
+    window.open(FILE)
+    file.write_text(text + "more\n", encoding="utf-8")
+    window.wait(lambda: notice(window))
+    file.write_text(text, encoding="utf-8")
+    window.wait(lambda: not notice(window))
+
+
+def test_a_change_elsewhere_is_not_told(window, server):
+    window.open(FILE)
+    add(server, "Elsewhere.", "boss")
+    add(server, "Here.")
+    window.wait(lambda: notice(window))
+    assert "boss" not in notice(window)
+
+
+def test_the_notice_takes_nothing_from_who_types_and_can_be_put_away(window, server):
+    window.open(FILE)
+    search = window.find("#find")
+    search.click()
+    search.send_keys("half a wo")
+    add(server, "One.")
+    window.wait(lambda: notice(window))
+    search.send_keys("rd")
+    assert window.focused.get_attribute("value") == "half a word"
+    window.find("#live button").click()
+    assert notice(window) == ""
+    assert search.get_attribute("value") == "half a word"
+
+
+def test_many_windows_side_by_side_leave_room_for_requests(window, server):
+    """A browser gives a server six connections; pages that listen must not take them all."""
+    window.open(FILE)
+    first = window.driver.current_window_handle
+    try:
+        for _ in range(8):
+            window.driver.switch_to.new_window("window")
+            window.open(FILE)
+        assert window.find("h1").text.startswith("neo")
+        add(server, "Likes rivers.")
+        window.wait(lambda: any(has_notice(window, each) for each in window.driver.window_handles))
+    finally:
+        for each in set(window.driver.window_handles) - {first}:
+            window.driver.switch_to.window(each)
+            window.driver.close()
+        window.driver.switch_to.window(first)
+
+
+def has_notice(window, handle):
+    window.driver.switch_to.window(handle)
+    return bool(notice(window))
+
+
+def test_the_page_of_a_server_that_ended_says_nothing_wrong(window_onto, tmp_path):
+    from tests.browser.serving import make_root, serving
+
+    with serving(make_root(tmp_path / "root")) as server:
+        window = window_onto(server)
+        window.open(FILE)
+        add(server, "One.")
+        window.wait(lambda: notice(window))
+        window.expect_end()
+    assert "neo" in window.find("h1").text

@@ -1,0 +1,97 @@
+"""catmem watch: what is new, as it happens."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from catmem.service.workspace import Workspace
+from tests.end_to_end.terminal import write_root
+from tests.unit.cli.test_audit import interruptible
+
+USER = "homes/neo/USER.md"
+
+
+@pytest.fixture
+def root(tmp_path):
+    write_root(tmp_path)
+    return tmp_path
+
+
+@contextmanager
+def watching(root, *arguments):
+    """The command, once it watches."""
+    process = interruptible([sys.executable, "-m", "catmem", "watch", "--root", str(root), *arguments])
+    try:
+        said = process.stderr.readline().decode()
+        assert said.startswith("Watching "), said
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def add(root, text, name="neo", **how):
+    workspace = Workspace.open(root, search=False)
+    workspace.add(name, text, category="rules", **how)
+    workspace.store.close()
+
+
+def test_it_tells_until_it_is_stopped(root):
+    with watching(root) as process:
+        add(root, "One.", "boss")
+        assert process.stdout.readline().decode().split("  ")[1:] == ["boss/user", "revision 1, put by person\n"]
+        add(root, "Late.", "boss", expected="0", on_stale="branch")
+        assert process.stdout.readline().decode().endswith("boss/user  branch 1a, put by person\n")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert (out, err, process.returncode) == (b"", b"", 0)
+
+
+def test_for_programs_a_line_is_an_event(root):
+    with watching(root, "--format", "jsonl", "-n", "2") as process:
+        (root / USER).write_text("By hand.\n", encoding="utf-8")
+        drift = json.loads(process.stdout.readline())
+        assert (drift["event"], drift["entity_id"], drift["recorded"]) == ("drift", "neo/user", False)
+        add(root, "One.", "boss")
+        assert json.loads(process.stdout.readline())["event"] == "revision"
+        assert process.wait(60) == 0
+
+
+def test_it_tells_what_a_profile_may_hear(root):
+    with watching(root, "--as", "neo", "--format", "jsonl", "-n", "1") as process:
+        add(root, "Hidden.", "boss")
+        add(root, "One.", target="memory", actor="boss")
+        event = {"event": "revision", "entity_id": "neo/memory", "revision": "1", "mem_rev": 1, "branch": False}
+        assert json.loads(process.stdout.readline()) == event
+
+
+def test_it_keeps_to_what_is_named(root):
+    with watching(root, "boss", "neo/memory", "-n", "1") as process:
+        add(root, "One.")
+        add(root, "One.", target="memory")
+        assert b"neo/memory  revision 1" in process.stdout.readline()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["nobody"], "unknown_name"), (["neo/x"], "unknown_target"), (["boss", "--as", "neo"], "unknown_name"), (["--as", "nobody"], "unknown_name")],
+)  # fmt: skip
+def test_what_cannot_be_watched_is_an_error(root, arguments, code):
+    command = [sys.executable, "-m", "catmem", "watch", "--root", str(root), "--format", "jsonl", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert result.returncode == 2
+    assert json.loads(result.stderr)["error"]["code"] == code
+
+
+def test_where_no_root_is_there_is_nothing_to_watch(tmp_path):
+    command = [sys.executable, "-m", "catmem", "watch", "--root", str(tmp_path), "--format", "jsonl"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert result.returncode == 2
+    assert json.loads(result.stderr)["error"]["hint"]

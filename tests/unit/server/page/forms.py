@@ -1,0 +1,94 @@
+"""Forms of a page, as a browser sends them."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+
+class Forms(HTMLParser):
+    """Every form of a page: ``action``, ``method``, ``fields`` with the values that it was shown with, ``buttons``."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.all: list[dict] = []
+        self._form: dict | None = None
+        self._textarea: str | None = None
+        self._select: str | None = None
+        self._in_button = False
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        if tag == "form":
+            self._form = {
+                "action": attributes.get("action"),
+                "method": attributes.get("method", "get"),
+                "fields": {},
+                "buttons": [],
+                "keys": [],
+                "choices": {},
+            }
+            self.all.append(self._form)
+        if self._form is None:
+            return
+        fields = self._form["fields"]
+        if tag == "input" and "name" in attributes:
+            if attributes.get("type") in {"checkbox", "radio"} and "checked" not in attributes:
+                return
+            fields[attributes["name"]] = attributes.get("value", "on")
+        elif tag == "textarea":
+            self._textarea = attributes["name"]
+            fields[self._textarea] = ""
+        elif tag == "select":
+            self._select = attributes["name"]
+        elif tag == "option" and self._select is not None:
+            value = attributes.get("value", "")
+            self._form["choices"].setdefault(self._select, []).append(value)
+            if "selected" in attributes or self._select not in fields:
+                fields[self._select] = value
+        elif tag == "button":
+            self._in_button = True
+            self._form["buttons"].append("")
+            self._form["keys"].append(attributes.get("data-key"))
+
+    def handle_endtag(self, tag):
+        if tag == "form":
+            self._form = None
+        elif tag == "textarea" and self._textarea is not None:
+            # The first newline of a textarea is not part of its value.
+            fields = self._form["fields"]
+            fields[self._textarea] = fields[self._textarea].removeprefix("\n")
+            self._textarea = None
+        elif tag == "select":
+            self._select = None
+        elif tag == "button":
+            self._in_button = False
+
+    def handle_data(self, data):
+        if self._textarea is not None:
+            self._form["fields"][self._textarea] += data
+        elif self._in_button:
+            self._form["buttons"][-1] += data
+
+    def named(self, button, **fields):
+        """The first form with a button of these words, and fields of these values."""
+        for form in self.all:
+            if button in form["buttons"] and fields.items() <= form["fields"].items():
+                return form
+        message = f"no form with the button {button!r} and {fields}: {[form['buttons'] for form in self.all]}"
+        raise AssertionError(message)
+
+
+def shown(client, address):
+    """The forms of a page."""
+    answer = client.get(address, headers={"Accept": "text/html"})
+    assert answer.status_code == 200, answer.text
+    return Forms(answer.text)
+
+
+def sent(client, form, *, follow=False, **fields):
+    """Send a form, with some of its fields changed, as a browser does: every line end as two characters."""
+    said = {**form["fields"], **fields}
+    said = {name: value.replace("\n", "\r\n") for name, value in said.items()}
+    return client.post(form["action"], data=said, follow_redirects=follow, headers={"Accept": "text/html"})

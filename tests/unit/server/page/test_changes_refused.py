@@ -1,0 +1,354 @@
+"""Forms that are refused: the reason in plain words, what changed and who did it, and the text that was typed kept."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from catmem.errors import StoreError
+from catmem.service.workspace import Workspace
+from catmem.store.memory import MemoryStore
+from tests.golden.case import put
+from tests.unit.server.page.changing import CONFIG, STORES, TEXT, revisions, root, served, text_of
+from tests.unit.server.page.forms import Forms, sent, shown
+from tests.unit.server.page.markup import Markup
+
+FILE = "/page/files/neo/user"
+TYPED = "Prefers long answers.\nReally: <b>é</b>"
+
+
+@pytest.fixture(params=STORES, ids=["files", "sqlite"])
+def workspace(request, tmp_path):
+    workspace = root(tmp_path / "root", request.param)
+    yield workspace
+    workspace.store.close()
+
+
+@pytest.fixture
+def client(workspace):
+    with served(workspace) as client:
+        yield client
+
+
+def entry(workspace, words):
+    return next(each for each in workspace.read("neo", "user").document.entries if words in each.body)
+
+
+def editing(client, workspace, words="short"):
+    """The form that edits an entry, with other words typed into it."""
+    form = shown(client, f"/page/edit/neo/user?entry={entry(workspace, words).id}").named("Save")
+    form["fields"]["content"] = TYPED
+    return form
+
+
+def verifying(client, workspace, words="short"):
+    return shown(client, FILE).named("Verify", entry=entry(workspace, words).id)
+
+
+def refused(answer, status=409):
+    """The page of a refused form: its markup, and its forms."""
+    assert answer.status_code == status, answer.headers
+    made = Markup(answer.text)
+    assert made.unbalanced == []
+    assert answer.headers["referrer-policy"] == "same-origin"
+    return made, Forms(answer.text)
+
+
+# --- the file changed ----------------------------------------------------------------------------------------------
+
+
+def test_another_entry_changed(client, workspace):
+    form = editing(client, workspace)
+    workspace.replace("neo", "calls", content="No calls before nine.", actor="boss")
+    made, forms = refused(sent(client, form))
+    assert "The entry is as you saw it, and the file around it changed" in made.text
+    assert "Changed in talk by boss" in made.text
+    assert "No calls before nine." in made.text
+    again = forms.named("Save on what is there now")
+    assert again["fields"]["content"] == TYPED
+    assert text_of(workspace).count("Prefers short") == 1
+    assert sent(client, again).status_code == 303
+    assert entry(workspace, "long").body == TYPED
+    assert revisions(workspace) == 3
+
+
+def test_the_same_entry_changed(client, workspace):
+    form = editing(client, workspace)
+    workspace.replace("neo", "short", content="Prefers quite short answers.")
+    made, forms = refused(sent(client, form))
+    assert "Somebody changed this entry" in made.text
+    assert "Prefers quite short answers." in made.text
+    assert sent(client, forms.named("Save on what is there now")).status_code == 303
+    assert "short" not in text_of(workspace)
+    assert entry(workspace, "long").body == TYPED
+
+
+def test_it_changed_again_while_the_person_looked(client, workspace):
+    form = editing(client, workspace)
+    for words in ("Prefers quite short answers.", "Prefers very short answers."):
+        workspace.replace("neo", "Prefers", content=words)
+        _, forms = refused(sent(client, form))
+        form = forms.named("Save on what is there now")
+    assert sent(client, form).status_code == 303
+    assert entry(workspace, "long").body == TYPED
+
+
+def test_the_entry_is_gone(client, workspace):
+    form = editing(client, workspace)
+    workspace.remove("neo", "short")
+    made, forms = refused(sent(client, form))
+    assert "The entry is gone" in made.text
+    assert "Removed from talk by person" in made.text
+    adding = forms.named("Add your text as a new entry")
+    assert adding["fields"]["content"] == TYPED
+    assert sent(client, adding).status_code == 303
+    assert entry(workspace, "long").body == TYPED
+
+
+def test_one_click_on_an_entry_that_changed(client, workspace):
+    form = verifying(client, workspace)
+    workspace.replace("neo", "short", content="Prefers quite short answers.")
+    made, forms = refused(sent(client, form))
+    assert "Prefers quite short answers." in made.text
+    assert sent(client, forms.named("Verify it")).status_code == 303
+    assert entry(workspace, "quite").tags["verified_date"] != "2020-01-01"
+
+
+def test_one_click_on_an_entry_that_is_gone(client, workspace):
+    form = verifying(client, workspace)
+    workspace.remove("neo", "short")
+    made, forms = refused(sent(client, form))
+    assert "The entry is gone" in made.text
+    assert "Verify it" not in str(forms.all)
+
+
+def test_an_addition_to_a_file_that_changed(client, workspace):
+    form = shown(client, FILE).named("Add it")
+    workspace.replace("neo", "calls", content="No calls before nine.")
+    made, forms = refused(sent(client, form, content=TYPED, category="talk"))
+    assert "The file is another one than you saw" in made.text
+    assert sent(client, forms.named("Add it")).status_code == 303
+    assert entry(workspace, "long").body == TYPED
+
+
+def test_two_windows_of_one_person(client, workspace):
+    first, second = editing(client, workspace), editing(client, workspace)
+    assert sent(client, first, content="Prefers tables.").status_code == 303
+    _, forms = refused(sent(client, second))
+    assert forms.named("Save on what is there now")["fields"]["content"] == TYPED
+    assert revisions(workspace) == 2
+
+
+def test_the_way_back_to_a_form_that_was_sent(client, workspace):
+    form = editing(client, workspace)
+    assert sent(client, form).status_code == 303
+    _, forms = refused(sent(client, form, content="On second thought: short."))
+    assert sent(client, forms.named("Save on what is there now")).status_code == 303
+    assert entry(workspace, "second thought")
+
+
+def test_a_person_who_writes_on_an_old_page_makes_a_branch_where_the_root_says_so(tmp_path):
+    workspace = root(tmp_path / "root", config=f"{CONFIG}on_stale: branch\n")
+    with served(workspace) as client:
+        form = editing(client, workspace)
+        workspace.replace("neo", "short", content="Prefers quite short answers.")
+        page = sent(client, form, follow=True)
+        assert "is kept beside the head as a branch" in Markup(page.text).text
+        assert "Undo" not in str(Forms(page.text).all)
+        assert [each["href"] for each in Markup(page.text).all("a") if "/branches/neo" in each["href"]] == [
+            "/page/branches/neo/user/2a"
+        ]
+    workspace.store.close()
+
+
+# --- it changed by other means -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path):
+    workspace = root(tmp_path / "root")
+    yield workspace
+    workspace.store.close()
+
+
+def by_hand(workspace, before, after):
+    path = workspace.root / "homes" / "neo" / "USER.md"
+    put(path, path.read_text(encoding="utf-8").replace(before, after))
+
+
+def test_an_edit_by_hand_is_shown_and_kept(files):
+    with served(files) as client:
+        form = editing(client, files)
+        by_hand(files, "before ten", "before nine")
+        made, forms = refused(sent(client, form))
+        assert "Never schedule calls before nine." in made.text
+        assert sent(client, forms.named("Save on what is there now")).status_code == 303
+    assert "before nine" in text_of(files)
+    assert entry(files, "long").body == TYPED
+
+
+def test_what_nobody_has_any_more_has_no_diff(tmp_path):
+    workspace = root(tmp_path / "root", text="")
+    put(tmp_path / "root" / "homes" / "neo" / "USER.md", TEXT)
+    with served(workspace) as client:
+        form = editing(client, workspace)
+        by_hand(workspace, "before ten", "before nine")
+        made, forms = refused(sent(client, form))
+        assert "The entry is as you saw it" in made.text
+        assert made.all("table") == []
+        assert sent(client, forms.named("Save on what is there now")).status_code == 303
+    assert "before nine" in text_of(workspace)
+    assert entry(workspace, "long").body == TYPED
+    workspace.store.close()
+
+
+def test_a_file_that_no_tool_can_read_is_left_alone(files):
+    with served(files) as client:
+        form = editing(client, files)
+        path = files.root / "homes" / "neo" / "USER.md"
+        path.write_bytes(b"\xff\xfe broken")
+        answer = sent(client, form)
+        assert answer.status_code == 409
+        assert "a copy of what was found is kept" in Markup(answer.text).text
+        assert "&lt;b&gt;é&lt;/b&gt;</textarea>" in answer.text
+    assert path.read_bytes() == b"\xff\xfe broken"
+
+
+# --- what is wrong with it -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "said"),
+    [
+        ({"content": " \n "}, 422, "no text to store"),
+        ({"content": "word " * 400}, 422, "1,200"),
+        ({"expires": "soon"}, 422, "expires"),
+        ({"domain": "Not A Slug"}, 422, "domain"),
+        ({"new_category": "§"}, 422, "not a category"),
+    ],
+)
+def test_what_cannot_be_written_is_told_with_the_form(client, workspace, fields, status, said):
+    form = editing(client, workspace)
+    made, forms = refused(sent(client, form, **fields), status)
+    assert said in made.text
+    again = forms.named("Save")["fields"]
+    assert {name: again[name] for name in fields} == fields
+    assert text_of(workspace) == TEXT
+    assert sent(client, forms.named("Save"), content=TYPED, expires="", domain="", new_category="").status_code == 303
+    assert entry(workspace, "long").body == TYPED
+
+
+def test_a_category_that_is_not_declared_in_a_closed_root(tmp_path):
+    config = CONFIG.replace("taxonomy: {", "taxonomy: {closed: true, ")
+    workspace = root(tmp_path / "root", config=config)
+    with served(workspace) as client:
+        form = editing(client, workspace)
+        assert "new_category" not in form["fields"]
+        assert form["choices"]["category"] == ["talk", "rules"]
+        made, forms = refused(sent(client, form, category="food"), 404)
+        assert "not declared in catmem.yaml" in made.text
+        assert forms.named("Save")["fields"]["content"] == TYPED
+    workspace.store.close()
+
+
+class FullDisk(MemoryStore):
+    """A store whose disk is full from some moment on."""
+
+    full = False
+
+    def commit(self, entity, expected, update, change):
+        if self.full:
+            raise StoreError("no space left on device", code="no_space", path="/disk")
+        return super().commit(entity, expected, update, change)
+
+
+def test_a_full_disk_keeps_what_was_typed(tmp_path):
+    store = FullDisk()
+    workspace = Workspace(root(tmp_path / "root", text="").config, store)
+    workspace.submit(workspace.envelope("neo", TEXT))
+    with served(workspace) as client:
+        form = editing(client, workspace)
+        store.full = True
+        made, forms = refused(sent(client, form), 503)
+        assert "no space left on device" in made.text
+        store.full = False
+        assert sent(client, forms.named("Save")).status_code == 303
+    assert entry(workspace, "long").body == TYPED
+
+
+def test_a_write_that_takes_too_long_goes_on_and_is_made_once(workspace, monkeypatch):
+    go_on = threading.Event()
+    submit = Workspace.submit
+
+    def slow(*args, **how):
+        go_on.wait(30)
+        return submit(*args, **how)
+
+    with served(workspace, timeout=3.0) as client:
+        form = editing(client, workspace)
+        monkeypatch.setattr(Workspace, "submit", slow)
+        made, forms = refused(sent(client, form), 503)
+        assert "this write took longer than a request may take here, and goes on" in made.text
+        go_on.set()
+        assert sent(client, forms.named("Save")).headers["location"].partition("did=")[2].startswith("neo/user@2")
+    assert revisions(workspace) == 2
+
+
+def test_an_error_that_nobody_foresaw_keeps_what_was_typed(client, workspace, monkeypatch):
+    form = editing(client, workspace)
+
+    def broken(*_, **__):
+        raise RuntimeError("a secret of the machine")
+
+    monkeypatch.setattr(Workspace, "submit", broken)
+    made, forms = refused(sent(client, form), 500)
+    assert "something went wrong in the server" in made.text
+    assert "secret" not in made.text
+    assert forms.named("Save")["fields"]["content"] == TYPED
+
+
+# --- hostile text --------------------------------------------------------------------------------------------------
+
+NASTY = "</textarea><script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "content",
+        "category",
+        "new_category",
+        "expires",
+        "domain",
+        "entity",
+        "expected",
+        "op_id",
+        "entry",
+        "where",
+        "next",
+        "back",
+        "csrf",
+        "confirm",
+        "other",
+    ],
+)
+def test_hostile_text_in_any_field_does_nothing(client, workspace, name):
+    for form in (editing(client, workspace), verifying(client, workspace), shown(client, FILE).named("Add it")):
+        workspace.add("neo", f"Note {revisions(workspace)}.", category="rules")
+        answer = sent(client, form, **{name: NASTY})
+        made = Markup(answer.text)
+        assert answer.status_code in {400, 403, 404, 409, 422}
+        assert made.unbalanced == []
+        assert made.all("img") == []
+        assert all(each["src"].startswith("/static/") for each in made.all("script"))
+        assert not [key for _, each in made.tags for key in each if key.startswith("on")]
+        assert "49" not in made.text
+
+
+def test_what_was_typed_comes_back_as_it_was(client, workspace):
+    form = editing(client, workspace)
+    workspace.add("neo", "More.", category="rules")
+    for typed in (NASTY, "\nA line before it, and after\n\n", "&lt;b&gt; &amp;", "a\tb\x07c"):
+        _, forms = refused(sent(client, form, content=typed))
+        assert forms.named("Save on what is there now")["fields"]["content"] == typed

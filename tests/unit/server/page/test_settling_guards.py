@@ -1,0 +1,118 @@
+"""What all forms that settle something have in common: who may send them, and that a refused one writes nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from catmem.server.page.csrf import COOKIE
+from catmem.server.tokens import new_token
+from tests.unit.server.page.changing import served
+from tests.unit.server.page.forms import Forms, sent, shown
+from tests.unit.server.page.markup import Markup
+
+FORMS = [
+    pytest.param("/page/branches/neo/user/3b", "Merge", id="merge"),
+    pytest.param("/page/branches/neo/user/3a", "Drop branch 3a", id="drop"),
+    pytest.param("/page/history/neo/user/2", "Restore revision 2", id="restore"),
+    pytest.param("/page/history/neo/memory/now", "Take it over", id="adopt"),
+    pytest.param("/page/history/neo/memory/now", "Put revision 1 back", id="put back"),
+    pytest.param("/page/seeds/pupil", "Seed pupil/user", id="seed"),
+]
+"""Pages of the root of conftest.py, and a button on each."""
+
+
+def everything(workspace):
+    """Every revision of the root, and what its files say."""
+    entities = [f"{name}/{target}" for name in workspace.profiles() for target in ("user", "memory")]
+    return [
+        (workspace.store.peek(entity), [each.revision for each in workspace.store.log(entity)]) for entity in entities
+    ]
+
+
+@pytest.fixture
+def guarded(workspace, tmp_path):
+    """A server with tokens: ada may write, eve may read, boss is an agent."""
+    path = tmp_path / "tokens" / "tokens.json"
+    tokens = {
+        "ada": new_token(workspace.config, path, "ada", person=True),
+        "eve": new_token(workspace.config, path, "eve", person=True, scope="read"),
+        "boss": new_token(workspace.config, path, "boss"),
+    }
+    with served(workspace, tokens=path) as client:
+        yield client, {name: {"Authorization": f"Bearer {text}"} for name, (_, text) in tokens.items()}
+
+
+def posted(client, form, headers):
+    headers = {"Accept": "text/html", **headers}
+    return client.post(form["action"], data=form["fields"], headers=headers, follow_redirects=False)
+
+
+@pytest.mark.parametrize(("page", "button"), FORMS)
+def test_it_writes_for_a_person_who_may(guarded, workspace, page, button):
+    client, headers = guarded
+    before = everything(workspace)
+    form = Forms(client.get(page, headers=headers["ada"]).text).named(button)
+    assert posted(client, form, headers["ada"]).status_code == 303
+    assert everything(workspace) != before
+
+
+@pytest.mark.parametrize(("page", "button"), FORMS)
+@pytest.mark.parametrize("who", ["eve", "boss", "nobody"])
+def test_it_writes_for_nobody_else(guarded, workspace, page, button, who):
+    client, headers = guarded
+    form = Forms(client.get(page, headers=headers["ada"]).text).named(button)
+    before = everything(workspace)
+    assert posted(client, form, headers.get(who, {})).status_code in {401, 403}
+    assert everything(workspace) == before
+
+
+@pytest.mark.parametrize(("page", "button"), FORMS)
+def test_who_may_only_read_sees_no_form(guarded, page, button):
+    client, headers = guarded
+    answer = client.get(page, headers=headers["eve"])
+    assert answer.status_code == 200
+    assert {form["action"] for form in Forms(answer.text).all if form["method"] == "post"} == {"/page/theme"}
+    assert button not in Markup(answer.text).text.replace("Put revision", "")
+
+
+@pytest.mark.parametrize(("page", "button"), FORMS)
+@pytest.mark.parametrize("csrf", ["", "0" * 40])
+def test_a_form_of_somebody_else_is_refused_and_can_be_sent_again(client, workspace, page, button, csrf):
+    form = shown(client, page).named(button)
+    before = everything(workspace)
+    answer = sent(client, form, csrf=csrf)
+    assert answer.status_code == 403
+    assert everything(workspace) == before
+    assert sent(client, Forms(answer.text).named(button)).status_code == 303
+    assert everything(workspace) != before
+
+
+@pytest.mark.parametrize(("page", "button"), FORMS)
+def test_a_form_of_another_browser_is_refused(client, workspace, page, button):
+    form = shown(client, page).named(button)
+    before = everything(workspace)
+    client.cookies.clear()
+    client.cookies.set(COOKIE, "A" * 43)
+    assert sent(client, form).status_code == 403
+    assert everything(workspace) == before
+
+
+@pytest.mark.parametrize(("page", "button"), FORMS)
+def test_a_form_from_another_site_is_refused(client, workspace, page, button):
+    form = shown(client, page).named(button)
+    before = everything(workspace)
+    assert posted(client, form, {"Origin": "https://elsewhere.example"}).status_code == 403
+    assert everything(workspace) == before
+
+
+@pytest.mark.parametrize(("page", "button"), FORMS)
+def test_a_page_that_is_shown_again_is_well_made(client, page, button):
+    answer = sent(client, shown(client, page).named(button), csrf="")
+    made = Markup(answer.text)
+    assert made.unbalanced == []
+    assert all(after - before <= 1 for before, after in zip(made.headings, made.headings[1:], strict=False))
+    ids = re.findall(r'\bid="([^"]+)"', answer.text)
+    assert len(ids) == len(set(ids))
+    assert re.search(r"\sstyle=|\son[a-z]+=", answer.text) is None

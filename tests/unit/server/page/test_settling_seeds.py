@@ -1,0 +1,200 @@
+"""Seeds on the page: what was shown is what is written, file by file; and what has changed meanwhile is shown anew."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from catmem.server.app import create_app
+from catmem.server.settings import Settings
+from catmem.service.workspace import Workspace
+from catmem.store.contract import Change
+from tests.unit.server.page.conftest import ADDRESS
+from tests.unit.server.page.forms import Forms, sent, shown
+from tests.unit.server.page.markup import Markup
+from tests.unit.service.seeds import NEO, TEXT, bodies, locked, seed, write_files
+
+ONE = "/page/seeds/neo"
+ALL = "/page/seeds/from/boss"
+
+
+def opened(folder, store="files"):
+    """The boss seeds neo and ann, who have nothing yet."""
+    write_files(folder, config=f"store: {store}\n")
+    workspace = Workspace.open(folder, search=False)
+    workspace.store.commit("boss/user", None, lambda _: TEXT.encode(), Change())
+    return workspace
+
+
+@pytest.fixture(params=["files", "sqlite:///memory.db"])
+def workspace(tmp_path, request):
+    workspace = opened(tmp_path, request.param)
+    yield workspace
+    workspace.store.close()
+
+
+@pytest.fixture
+def client(workspace):
+    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
+        yield client
+
+
+@pytest.fixture
+def in_conflict(workspace):
+    """neo and the boss changed the same entry."""
+    seed(workspace)
+    workspace.replace("neo", "Likes tea.", "Likes black tea.")
+    workspace.replace("boss", "Likes tea.", "Likes green tea.")
+
+
+def text_of(workspace, entity="neo/user"):
+    return workspace.store.peek(entity).decode()
+
+
+def told(answer):
+    return Markup(answer.text).text
+
+
+def without(form, name):
+    return {**form, "fields": {each: value for each, value in form["fields"].items() if each != name}}
+
+
+def test_one_profile_is_seeded_as_it_was_shown(client, workspace):
+    answer = sent(client, shown(client, ONE).named("Seed neo/user"))
+    assert answer.headers["location"] == f"{ONE}?did=neo/user@1"
+    assert (text_of(workspace), text_of(workspace, "ann/user")) == (NEO, "")
+    assert workspace.plan_seed("boss", ["neo"]).in_sync
+    assert "Seeded from boss/user" in told(client.get(answer.headers["location"]))
+
+
+def test_the_page_seeds_as_the_library_does(client, workspace, tmp_path):
+    sent(client, shown(client, ALL).named("Seed what is ticked"))
+    other = opened(tmp_path / "other")
+    seed(other)
+    for entity in ("neo/user", "ann/user"):
+        assert text_of(workspace, entity) == text_of(other, entity)
+        assert locked(workspace, entity) == locked(other, entity)
+    other.store.close()
+
+
+def test_all_that_a_profile_seeds_is_written_at_once_and_told(client):
+    answer = sent(client, shown(client, ALL).named("Seed what is ticked"))
+    assert answer.headers["location"] == f"{ALL}?did=ann/user@1+neo/user@1"
+    page = client.get(answer.headers["location"])
+    assert "ann/user, revision 1" in told(page)
+    assert "neo/user, revision 1" in told(page)
+
+
+def test_what_is_not_ticked_is_left_alone(client, workspace):
+    form = without(shown(client, ALL).named("Seed what is ticked"), "file-ann/user")
+    assert sent(client, form).headers["location"] == f"{ALL}?did=neo/user@1"
+    assert (text_of(workspace, "ann/user"), locked(workspace, "ann/user")) == ("", [])
+
+
+def test_without_any_file_nothing_is_done(client, workspace):
+    answer = sent(client, without(shown(client, ONE).named("Seed neo/user"), "file-neo/user"))
+    assert answer.status_code == 422
+    assert "no file is chosen" in told(answer)
+    assert text_of(workspace) == ""
+
+
+def test_a_second_click_writes_nothing(client, workspace):
+    form = shown(client, ONE).named("Seed neo/user")
+    assert [sent(client, form).status_code for _ in range(2)] == [303, 303]
+    assert len(list(workspace.store.log("neo/user"))) == 1
+
+
+def source_changed(workspace):
+    workspace.replace("boss", "Likes tea.", "Likes green tea.")
+
+
+def target_changed(workspace):
+    workspace.add("neo", "Likes green tea.", category="talk")
+
+
+@pytest.mark.parametrize("change", [source_changed, target_changed])
+def test_what_would_be_something_else_is_shown_anew_and_the_second_send_writes(client, workspace, change):
+    form = shown(client, ONE).named("Seed neo/user")
+    change(workspace)
+    before = text_of(workspace)
+    answer = sent(client, form)
+    assert answer.status_code == 409
+    assert (text_of(workspace), locked(workspace)) == (before, [])
+    assert "green tea" in told(answer)
+    assert sent(client, Forms(answer.text).named("Seed neo/user")).headers["location"] == ONE + "?did=neo/user@" + (
+        "2" if change is target_changed else "1"
+    )
+    assert "Vendor is Acme." in text_of(workspace)
+
+
+def test_one_of_two_files_that_changed_is_told_and_the_other_is_written(client, workspace):
+    form = shown(client, ALL).named("Seed what is ticked")
+    target_changed(workspace)
+    answer = sent(client, form)
+    assert answer.status_code == 409
+    assert "ann/user was seeded: revision 1" in told(answer)
+    assert locked(workspace) == []
+    assert sent(client, Forms(answer.text).named("Seed neo/user")).status_code == 303
+
+
+@pytest.mark.usefixtures("in_conflict")
+def test_a_conflict_stays_open_until_somebody_settles_it(client, workspace):
+    page = client.get(ONE)
+    assert "Settle 1 conflict" in told(page)
+    assert "change/seed" not in page.text
+    assert bodies(workspace)[0] == "Likes black tea."
+
+
+@pytest.mark.parametrize(
+    ("side", "button", "body"),
+    [
+        ("source", "Seed neo/user", "Likes green tea."),
+        ("target", "Settle it, and keep neo/user", "Likes black tea."),
+    ],
+)
+@pytest.mark.usefixtures("in_conflict")
+def test_a_conflict_is_settled_as_it_was_shown(client, workspace, side, button, body):
+    form = shown(client, f"{ONE}?resolve={side}").named(button)
+    assert sent(client, form).status_code == 303
+    assert bodies(workspace)[0] == body
+    assert workspace.plan_seed("boss", ["neo"]).in_sync
+
+
+@pytest.mark.usefixtures("in_conflict")
+def test_a_source_that_changed_since_the_conflict_was_settled_is_shown_anew(client, workspace):
+    form = shown(client, f"{ONE}?resolve=source").named("Seed neo/user")
+    workspace.replace("boss", "Likes green tea.", "Likes white tea.")
+    assert sent(client, form).status_code == 409
+    assert bodies(workspace)[0] == "Likes black tea."
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"source": "nobody"},
+        {"source": ""},
+        {"source": "neo", "only": ""},
+        {"only": "nobody"},
+        {"file-boss/user": "b2:0"},
+        {"file-../../etc/passwd": "b2:0"},
+        {"file-": "b2:0"},
+        {"file-neo/other": "b2:0"},
+        {"file-neo/user": "b2:0"},
+    ],
+)
+def test_a_form_that_no_page_shows_writes_nothing(client, workspace, fields):
+    answer = sent(client, shown(client, ONE).named("Seed neo/user"), **fields)
+    assert 400 <= answer.status_code < 500
+    assert list(workspace.store.entities()) == ["boss/user"]
+    assert len(list(workspace.store.log("boss/user"))) == 1
+
+
+def test_a_page_that_did_not_change_is_not_sent_again(client):
+    for address in (ONE, ALL):
+        first = client.get(address)
+        assert client.get(address, headers={"If-None-Match": first.headers["etag"]}).status_code == 304
+
+
+def test_what_seeds_nobody_has_no_page(client):
+    assert client.get("/page/seeds/from/neo").status_code == 404
+    assert client.get("/page/seeds/boss").status_code == 404

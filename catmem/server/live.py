@@ -111,19 +111,23 @@ class Live:
 
     async def _watched(self) -> None:
         """Start the watch, if it is not running, and wait for its first look. Raises ``ServerError`` 503."""
-        if self._app.state.stopping.is_set():
-            raise stopping()
+        self._refuse_stopping()
         if self._ending is not None:
             self._ending.cancel()
             self._ending = None
-        if self._begun is None:
+        if self._guard is None:
             self.watch.start()
-            self._begun = self._loop.run_in_executor(None, self.watch.wait_until_ready, _PATIENCE)
             self._guard = self._loop.create_task(self._until_stopping())
+        if self._begun is None or (self._begun.done() and not self._begun.result()):
+            self._begun = self._loop.run_in_executor(None, self.watch.wait_until_ready, _PATIENCE)
         if not await asyncio.shield(self._begun):
-            raise ServerError(
-                503, "the root is still being looked at", code="overloaded", hint="Try again.", headers=_LATER
-            )
+            said = "the root is still being looked at"
+            raise ServerError(503, said, code="overloaded", hint="Try again in a moment.", headers=_LATER)
+        self._refuse_stopping()  # those that were open then have been ended already
+
+    def _refuse_stopping(self) -> None:
+        if self._app.state.stopping.is_set():
+            raise stopping()
 
     def _end(self) -> None:
         """End the watch. What is known of the root stays known, so that it goes on from there."""
@@ -226,7 +230,8 @@ async def _events(request: Request) -> Response:
             return list(joined.missed)
         stands = {entity: known for entity, known in (seen or {}).items() if known is not None}
         found = [MISSED] if after is not None and len(stands) < len(seen or "?") else []
-        found += await in_thread(request, _standings, workspace, stands, caller.profile)
+        if stands:
+            found += await in_thread(request, _standings, workspace, stands, caller.profile)
         return [Event(joined.last, each) for each in found]
 
     def is_still(known: Caller) -> bool:

@@ -184,9 +184,9 @@ def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None =
 
 # --- what was told before ------------------------------------------------------------------------------------------
 
-_MOST_REMEMBERED = 128
-_LARGEST_REMEMBERED = 1 << 16
-"""Bytes of the files that an answer is made of: so all that are remembered take a few megabytes."""
+_MOST_BYTES = 4 << 20
+_LARGEST_REMEMBERED = 1 << 17
+"""Bytes of the files that answers are made of. An answer takes about five times as much."""
 
 
 def _remembered(
@@ -204,10 +204,18 @@ def _remembered(
         return before
     told = make()
     if size <= _LARGEST_REMEMBERED:
-        if len(known) >= _MOST_REMEMBERED:
-            known.clear()
-        known[asked] = (made_of, told)
+        known.pop(asked, None)
+        known[asked] = (made_of, told, size + _OVERHEAD)
+        left = sum(each[2] for each in list(known.values())) - _MOST_BYTES
+        for oldest in list(known) if left > 0 else ():
+            if left <= 0:
+                break
+            left -= known.pop(oldest, (None, None, 0))[2]
     return told
+
+
+_OVERHEAD = 32 << 10
+"""Bytes that are counted for each answer on top, so that there are no more than 128 of the smallest."""
 
 
 def _document(workspace: Workspace, data: bytes, path: Path) -> Document:

@@ -10,9 +10,9 @@ from catmem.errors import CatmemError, StoreError
 from catmem.service.watching.news import News
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from catmem.store.contract import Revision, Store
+    from catmem.store.contract import Revision, Snapshot, Store
 
 MOST = 256
 """Revisions of one entity that are told one by one; where more came at once, the newest stands for them."""
@@ -67,9 +67,8 @@ class Knowledge:
 
 
 def _compared(store: Store, entity: str, before: Known) -> tuple[Known, list[News]]:
-    tips = store.branches(entity)
-    now = store.read(entity)  # after the tips: what is recorded meanwhile is no drift for that, and is seen next time
-    newest = max((tip.sequence for tip in tips), default=0)
+    tips, now = _standing(store, entity)
+    newest = _newest(tips)
     outside = now.digest if now.revision is None else None
     news = [News("recovered", entity)] if before.trouble else []
     if before.sequence is None:
@@ -83,6 +82,19 @@ def _compared(store: Store, entity: str, before: Known) -> tuple[Known, list[New
     elif outside is None and before.outside is not None and not any(each.record for each in news):
         news.append(News("drift", entity, head, now.digest))
     return after, news
+
+
+def _standing(store: Store, entity: str) -> tuple[Sequence[Revision], Snapshot]:
+    """What is recorded of an entity, and how it is now; what is just being recorded is no change from outside."""
+    while True:
+        tips = store.branches(entity)
+        now = store.read(entity)
+        if now.revision is not None or _newest(store.branches(entity)) == _newest(tips):
+            return tips, now
+
+
+def _newest(tips: Sequence[Revision]) -> int:
+    return max((tip.sequence for tip in tips), default=0)
 
 
 def _recorded(store: Store, entity: str, before: int, newest: int) -> list[News]:

@@ -87,17 +87,21 @@ class Watch:
         try:
             everything = signals.everything()
             self._say(self._knowledge.recover())
-            self._look(workspace, everything)
+            self._look(workspace, everything, stopped)
+            if stopped.is_set():
+                return  # it was no whole look, and the next one is the first
             self._knowledge.begun = True
             ready.set()
             while not stopped.is_set():
-                self._look(workspace, signals.wait())
+                self._look(workspace, signals.wait(), stopped)
         finally:
             signals.close()
 
-    def _look(self, workspace: Workspace, entities: Collection[str]) -> None:
+    def _look(self, workspace: Workspace, entities: Collection[str], stopped: threading.Event) -> None:
+        """Look at some entities; those that are left when it is stopped are looked at when it starts again."""
         if entities:
-            self._say(self._knowledge.look(workspace.store, sorted(entities)))
+            left = (entity for entity in sorted(entities) if not stopped.is_set())
+            self._say(self._knowledge.look(workspace.store, left))
 
     def _say(self, news: Iterable[News]) -> None:
         found = list(news)

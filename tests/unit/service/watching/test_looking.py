@@ -129,6 +129,19 @@ def test_what_could_never_be_read_is_known_from_the_first_time_it_can(store):
     assert kinds(knowledge, store) == [("revision", "2")]
 
 
+def test_what_is_just_being_recorded_is_no_change_from_outside(knowledge, store, monkeypatch):
+    """Between a look at the history and one at the text, somebody writes: the text is that of no revision that is known."""
+    read = store.read
+
+    def read_early(entity):
+        monkeypatch.setattr(store, "read", read)
+        write(store, "Two.")
+        return Snapshot.of(b"Two.", None)
+
+    monkeypatch.setattr(store, "read", read_early)
+    assert kinds(knowledge, store) == [("revision", "2")]
+
+
 def test_a_revision_that_comes_during_the_look_is_told_once(knowledge, store, monkeypatch):
     write(store, "Two.")
     log = store.log

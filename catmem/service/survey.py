@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,6 @@ from catmem.service.fleet import load_each
 from catmem.store.contract import revision_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import date
 
     from catmem.model.document import Entry
@@ -80,7 +78,7 @@ def survey(workspace: Workspace, *, as_of: date | None = None) -> Survey:
     day = today() if as_of is None else as_of
     standings: list[Standing] = []
     unreadable: list[str] = []
-    with _anew(workspace) as now:
+    with workspace.anew() as now:
         profiles = {profile.name: profile for profile in load_each(now)[0]}
         for name in profile_names(now.config.profiles_dir):
             for target in TARGETS:
@@ -98,24 +96,11 @@ def damages(workspace: Workspace) -> int:
     A store that cannot look at itself is one. Reads every byte of the histories, which takes its time. Raises as
     ``survey`` does.
     """
-    with _anew(workspace) as now:
+    with workspace.anew() as now:
         try:
             return sum(fault.damage for fault in now.store.verify())
         except (CatmemError, OSError):
             return 1
-
-
-@contextmanager
-def _anew(workspace: Workspace) -> Iterator[Workspace]:
-    """The root with profiles of today, in a store of its own: writers do not wait for whoever looks."""
-    now = workspace.anew()
-    try:
-        yield now
-    finally:
-        # One that was given is for its giver to close, and one that could not be opened has nothing open.
-        with suppress(CatmemError):
-            if now.store is not workspace.store:
-                now.store.close()
 
 
 def _standing(workspace: Workspace, profile: Profile | None, target: str, as_of: date) -> Standing | None:

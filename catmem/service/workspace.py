@@ -7,6 +7,7 @@ for callers who need the opposite, a prompt that stays the same until they ask f
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from catmem.service.writing.operation import Operation, asked_by
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
     from catmem.model.document import Problem
@@ -108,12 +109,21 @@ class Workspace:
         root = find_root(folder) if search else None
         return cls(load_config(root or folder), store)
 
-    def anew(self) -> Workspace:
-        """The same root, with ``catmem.yaml`` as it is now. A store that was given stays; any other is opened again.
+    @contextmanager
+    def anew(self) -> Iterator[Workspace]:
+        """The same root with ``catmem.yaml`` and the profiles as they are now, in a store of its own.
 
-        For who runs for long and looks at all of a root. Raises ``ConfigError`` and ``UnreadableError``.
+        For who runs for long and looks at all of a root: writers do not wait for it. The store is closed in the end;
+        one that was given stays. Raises ``ConfigError`` and ``UnreadableError``.
         """
-        return Workspace(load_config(self.root), self._given)
+        now = Workspace(load_config(self.root), self._given)
+        try:
+            yield now
+        finally:
+            # One that could not be opened has nothing open.
+            with suppress(CatmemError):
+                if now.store is not self._given:
+                    now.store.close()
 
     @property
     def root(self) -> Path:

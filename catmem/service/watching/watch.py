@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, StoreError
@@ -12,7 +11,7 @@ from catmem.service.watching.looking import Knowledge
 from catmem.service.watching.signals import signals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from catmem.service.watching.news import News
     from catmem.service.workspace import Workspace
@@ -71,7 +70,7 @@ class Watch:
             before.join()
         while not stopped.is_set():
             try:
-                with _anew(self._workspace) as now:
+                with self._workspace.anew() as now:
                     self._follow(now, stopped, ready)
             except CatmemError as error:
                 self._say(self._knowledge.fail(error))
@@ -107,16 +106,3 @@ class Watch:
         found = list(news)
         if found:
             self._tell(found)
-
-
-@contextmanager
-def _anew(workspace: Workspace) -> Iterator[Workspace]:
-    """The root with a store of its own: writers do not wait for whoever looks."""
-    now = workspace.anew()
-    try:
-        yield now
-    finally:
-        # One that was given is for its giver to close, and one that could not be opened has nothing open.
-        with suppress(CatmemError):
-            if now.store is not workspace.store:
-                now.store.close()

@@ -61,3 +61,8 @@ def text_of(workspace, entity="neo/user"):
 def revisions(workspace, entity="neo/user"):
     """How many revisions a file has."""
     return len(list(workspace.store.log(entity)))
+
+
+def entry(workspace, words):
+    """The entry of neo that holds these words."""
+    return next(each for each in workspace.read("neo", "user").document.entries if words in each.body)

@@ -9,7 +9,7 @@ import pytest
 from catmem.digest import bytes_digest
 from catmem.service.clock import today
 from tests.golden.case import put
-from tests.unit.server.page.changing import CONFIG, STORES, TEXT, revisions, root, served, text_of
+from tests.unit.server.page.changing import CONFIG, STORES, TEXT, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -32,11 +32,6 @@ def workspace(request, tmp_path):
 def client(workspace):
     with served(workspace) as client:
         yield client
-
-
-def entry(workspace, words):
-    """The entry that holds these words."""
-    return next(each for each in workspace.read("neo", "user").document.entries if words in each.body)
 
 
 def answering(client, workspace, words, address=FILE):

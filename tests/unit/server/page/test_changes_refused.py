@@ -10,7 +10,7 @@ from catmem.errors import StoreError
 from catmem.service.workspace import Workspace
 from catmem.store.memory import MemoryStore
 from tests.golden.case import put
-from tests.unit.server.page.changing import CONFIG, STORES, TEXT, revisions, root, served, text_of
+from tests.unit.server.page.changing import CONFIG, STORES, TEXT, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -29,10 +29,6 @@ def workspace(request, tmp_path):
 def client(workspace):
     with served(workspace) as client:
         yield client
-
-
-def entry(workspace, words):
-    return next(each for each in workspace.read("neo", "user").document.entries if words in each.body)
 
 
 def editing(client, workspace, words="short"):

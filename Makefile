@@ -16,12 +16,13 @@ DEMO_MARK := $(DEMO)/.made-by-make-demo
 # A PYTHON that somebody named is taken at its word; else any Python that is new enough will do.
 PYTHONS := $(PYTHON) $(if $(filter file,$(origin PYTHON)),python3.14 python3.13 python3.12 python3.11)
 
-.PHONY: help demo test api hermes-test torture lint docs bench build clean
+.PHONY: help demo test browser-test api hermes-test torture lint docs bench build clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         an example root, and the prompt that one specialist gets from it"
-	@echo "make test         the test suite"
+	@echo "make test         the test suite, but for the browser"
+	@echo "make browser-test the page in a real Chromium, if there is one (a few minutes)"
 	@echo "make api          the HTTP API against its OpenAPI document, with many requests (a minute or two)"
 	@echo "make lint         ruff and mypy"
 	@echo "make torture      the long proofs of the store: crashes, races, failing disks (15 minutes)"
@@ -45,7 +46,10 @@ demo: $(VENV)/.installed
 	run catmem prompt trinity --explain
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --dist loadgroup
+	@$(BIN)/python -m pytest -n auto --ignore=tests/browser
+
+browser-test: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n auto -rs tests/browser
 
 api: $(VENV)/.dev
 	@CATMEM_API_EXAMPLES=300 $(BIN)/python -m pytest -q tests/unit/server/api/test_schemathesis.py

@@ -34,7 +34,7 @@ _FLAGS = (
     "--disable-sync",
     "--hide-scrollbars",
 )
-_STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+_STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _AXE_RUN = """
 const told = arguments[arguments.length - 1];
 axe.run(document, {runOnly: {type: "tag", values: arguments[0]}, resultTypes: ["violations"]}).then(
@@ -67,6 +67,8 @@ class Window:
         self._ends = False
         self._command("Network.clearBrowserCookies")
         self._command("Emulation.setScriptExecutionDisabled", value=False)
+        # Keys reach the page whatever else goes on on the machine.
+        self._command("Emulation.setFocusEmulationEnabled", enabled=True)
         self.look()
 
     def _command(self, name: str, **arguments: Any) -> None:
@@ -139,6 +141,7 @@ class Window:
 
     def open(self, address: str) -> None:
         self.driver.get(self.url + address)
+        self.wait(lambda: self.run("return document.readyState") == "complete")
 
     @contextmanager
     def turning(self, status: int = 200) -> Iterator[None]:
@@ -192,7 +195,7 @@ class Window:
         self._command("Emulation.setDeviceMetricsOverride", width=wide, height=900, deviceScaleFactor=1, mobile=False)
 
     def barriers(self) -> list[str]:
-        """What keeps people out of the page, by the rules of WCAG 2.2 AA that axe-core can check."""
+        """What keeps people out of the page, by what axe-core can check of WCAG 2.2 AA and good practice."""
         if not self.run("return 'axe' in window"):
             self.run(AXE.read_text(encoding="utf-8"))
         return self.driver.execute_async_script(_AXE_RUN, _STANDARDS)

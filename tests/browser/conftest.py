@@ -20,10 +20,8 @@ HERE = Path(__file__).parent
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
-            if MISSING and not os.environ.get("CI"):
-                item.add_marker(pytest.mark.skip(reason=WHY))
+        if HERE in item.path.parents and MISSING and not os.environ.get("CI"):
+            item.add_marker(pytest.mark.skip(reason=WHY))
 
 
 @pytest.fixture(scope="session")

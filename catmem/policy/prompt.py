@@ -209,9 +209,16 @@ class _Draft:
             self._leave_out(self.candidates, lambda: self.counter(self.text()), budget["total"], "total")
 
     def _leave_out(self, inside: Sequence[_Candidate], size: Callable[[], int], budget: int, name: str) -> None:
-        # Within one kind the last in the prompt leaves first. Halving finds how many must leave in few renderings.
-        leaving = [(_kind(candidate), -index, candidate) for index, candidate in enumerate(inside) if not candidate.out]
-        order = [candidate for _, _, candidate in sorted(leaving, key=lambda place: place[:2])]
+        staying = [candidate for candidate in inside if not candidate.out]
+        if not staying or size() <= budget:
+            return
+        # What cannot fit whatever else leaves goes before all others: it would only take them along. Within one kind
+        # the last in the prompt leaves first. Halving finds how many must leave in few renderings.
+        leaving = [
+            (self._fits(candidate, budget), _kind(candidate), -index, candidate)
+            for index, candidate in enumerate(staying)
+        ]
+        order = [candidate for *_, candidate in sorted(leaving, key=lambda place: place[:3])]
         reason = f"over the {name} budget of {budget:,}"
         fewest, most = 0, len(order)
         while fewest < most:
@@ -224,6 +231,10 @@ class _Draft:
                 fewest = middle + 1
         for index, candidate in enumerate(order):
             candidate.over_budget = reason if index < fewest else None
+
+    def _fits(self, candidate: _Candidate, budget: int) -> bool:
+        """Whether an entry alone, without anything around it, is within a budget."""
+        return candidate.blocked is not None or self.counter(candidate.body) <= budget
 
     def size(self, target: str) -> int:
         """What the text of one target counts; in the ``hermes`` style without its frame, as Hermes counts."""

@@ -195,6 +195,15 @@ def test_whole_entries_leave_in_the_documented_order(style, name):
     assert seen >= {0, 7}
 
 
+@pytest.mark.parametrize("name", ["user", "total"])
+def test_an_entry_that_can_never_fit_takes_no_other_along(name):
+    long = "x" * 500
+    prompt = make(f"## A\none\n§\n{long}\n\n## B\ntwo\n", settings={"budget": {name: 300}})
+    assert [row.reason for row in prompt.manifest.rows if row.status == "out"] == [f"over the {name} budget of 300"]
+    assert "one" in prompt.text
+    assert "two" in prompt.text
+
+
 def test_no_entry_leaves_that_need_not():
     whole = make(CROWD, settings={"expired": "note"})
     exact = make(CROWD, settings={"expired": "note", "budget": {"user": len(whole.text)}})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sysconfig
@@ -19,9 +20,14 @@ class Root:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.run("init", ".")
+
+    @classmethod
+    def made(cls, folder: Path) -> Root:
+        root = cls(folder)
+        root.run("init", ".")
         config = folder / "catmem.yaml"
         config.write_text(f"store: sqlite:///catmem.db\n{config.read_text()}")
+        return root
 
     def run(self, *words: str, status: int = 0) -> str:
         ended = subprocess.run([CATMEM, *words], cwd=self.folder, capture_output=True, text=True, check=False)
@@ -33,12 +39,17 @@ class Root:
             return connection.execute(statement).fetchall()
 
 
-@pytest.fixture
-def root(tmp_path):
-    made = Root(tmp_path)
+@pytest.fixture(scope="module")
+def two_facts(tmp_path_factory):
+    made = Root.made(tmp_path_factory.mktemp("root"))
     made.run("add", "The vendor is Acme.", "-p", "orchestrator", "-c", "workflow-rules")
     made.run("add", "Tea at four.", "-p", "orchestrator", "-c", "communication-style")
-    return made
+    return made.folder
+
+
+@pytest.fixture
+def root(two_facts, tmp_path):
+    return Root(shutil.copytree(two_facts, tmp_path / "root"))
 
 
 INSERT = (
@@ -131,14 +142,14 @@ def test_rows_that_are_no_entries_stop_writes_and_nothing_else(root):
 
 
 def test_a_database_that_is_not_there_yet_is_an_empty_memory(tmp_path):
-    root = Root(tmp_path)
+    root = Root.made(tmp_path)
     assert "empty" in root.run("prompt", "orchestrator")
     assert "no damage" in root.run("fsck")
     assert not (tmp_path / "catmem.db").exists()
 
 
 def test_a_server_that_is_not_there_is_told_without_the_password(tmp_path):
-    root = Root(tmp_path)
+    root = Root.made(tmp_path)
     config = tmp_path / "catmem.yaml"
     config.write_text(
         config.read_text().replace("sqlite:///catmem.db", "postgresql://somebody:secret@127.0.0.1:1/memory")

@@ -116,13 +116,16 @@ async def _asked(request: Request, endpoint: Endpoint) -> Asked:
 
 
 def _query(request: Request) -> list[tuple[str, str]]:
+    raw: bytes = request.scope["query_string"]
+    if not raw:
+        return []
     try:
         return parse_qsl(
-            request.url.query,
+            raw.decode(),
             keep_blank_values=True,
             errors="strict",
             max_num_fields=_MOST_PARAMETERS,
-            strict_parsing=bool(request.url.query),
+            strict_parsing=True,
         )
     except ValueError:
         raise bad_parameter("the query cannot be read", "Write it as NAME=VALUE, joined by &, in UTF-8.") from None

@@ -24,6 +24,7 @@ from catmem.server.limits import BodyLimit, Callers, RateLimit, TimeLimit, anyon
 from catmem.server.mending import Mender
 from catmem.server.running import Workers, in_thread, stopping
 from catmem.server.tokens import Tokens
+from catmem.service.fleet import load_each
 from catmem.service.overview import Overviews
 
 if TYPE_CHECKING:
@@ -137,9 +138,9 @@ async def _readyz(request: Request) -> Response:
 
 def _ask_store(workspace: Workspace) -> None:
     """Read the head of one entity, whether there is such an entity or not."""
-    names = sorted(workspace.profiles())
-    if names:
-        workspace.store.head(f"{names[0]}/user")
+    profiles, _ = load_each(workspace)  # one that is not right keeps nobody else from working
+    if profiles:
+        workspace.store.head(f"{profiles[0].name}/user")
 
 
 # --- errors --------------------------------------------------------------------------------------------------------

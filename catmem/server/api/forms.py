@@ -85,7 +85,11 @@ ANSWERS: dict[str, Schema] = {
             "state": {"enum": ["merges", "conflicts", "nothing new", "unreadable"]},
         },
     ),
-    "Branches": table("Branches, those of one entity newest first.", {"branches": every(part("Branch"))}),
+    "Branches": table(
+        "Branches, those of one entity newest first. unreadable: what of the root could not be looked at.",
+        {"branches": every(part("Branch"))},
+        {"unreadable": every(ANYTHING)},
+    ),
     "Prompt": table(
         "The prompt of a profile, its digest, and the role that envelopes of this profile name.",
         {"profile": TEXT, "text": TEXT, "digest": TEXT, "role_id": TEXT, "role_hash": TEXT},

@@ -180,6 +180,40 @@ def test_a_profile_that_cannot_be_read_hides_no_other(client, workspace):
     assert "neo 6 of 7" in text
 
 
+@pytest.mark.parametrize("text", ["foo: [\n", "tier: many\n"])
+@pytest.mark.parametrize(
+    ("path", "still"),
+    [
+        ("/page/queue", "Prefers short answers."),
+        ("/page/search?q=short+vault", "Prefers"),
+        ("/page/branches", "neo/user 3a"),
+        ("/page/access", "neo"),
+        ("/page/lint", "neo"),
+    ],
+)
+def test_a_profile_that_is_not_right_hides_no_other_on_any_page(client, workspace, path, still, text):
+    (workspace.root / "profiles" / "pupil.yaml").write_text(text, encoding="utf-8")
+    shown = page(client, path).text
+    assert still in shown
+    assert "pupil.yaml" in shown
+
+
+@pytest.mark.parametrize("path", ["/page/queue", "/page/search?q=short"])
+def test_a_file_that_cannot_be_read_hides_no_other(client, workspace, path):
+    (workspace.root / "homes" / "boss" / "USER.md").write_bytes(b"\xff")
+    shown = page(client, path).text
+    assert "Prefers" in shown
+    assert "not UTF-8" in shown
+
+
+@pytest.mark.parametrize("path", ["/page/queue?profile=pupil", "/page/search?q=short&profile=pupil"])
+def test_who_asks_for_a_profile_that_is_not_right_is_told_of_it_alone(client, workspace, path):
+    (workspace.root / "profiles" / "pupil.yaml").write_text("foo: [\n", encoding="utf-8")
+    answer = client.get(path)
+    assert answer.status_code == 503
+    assert "Prefers" not in answer.text
+
+
 def test_the_queue_tells_why_each_fact_is_due(client):
     text = page(client, "/page/queue").text
     assert "Prefers short answers." in text

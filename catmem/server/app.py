@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -20,7 +20,7 @@ from catmem.server.api.kept import AtHand, KeptAnswers
 from catmem.server.caller import KEY, Caller
 from catmem.server.errors import ServerError, answer_of, unforeseen
 from catmem.server.headers import OwnRequests, SecurityHeaders
-from catmem.server.limits import BodyLimit, Callers, RateLimit, TimeLimit, anyone
+from catmem.server.limits import BodyLimit, Callers, RateLimit, TimeLimit, Unfinished, anyone
 from catmem.server.mending import Mender
 from catmem.server.running import Workers, in_thread, stopping
 from catmem.server.tokens import Tokens
@@ -58,6 +58,7 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
             Middleware(RateLimit, settings=settings, identify=anyone if tokens is None else tokens.identify),
             Middleware(TimeLimit, settings=settings),
             Middleware(Callers),
+            Middleware(Unfinished),
             Middleware(AtHand, workspace=workspace, answers=kept),
         ],
         exception_handlers={CatmemError: _told, HTTPException: _told},
@@ -173,6 +174,8 @@ class Failures:
             if status or not scope["app"].state.stopping.is_set():
                 raise
             await error_response(Request(scope), stopping())(scope, receive, sent)
+        except ClientDisconnect:
+            pass  # nobody is there to be answered; the log has a line with status 0
         except Exception as error:
             if status:
                 raise  # half an answer is out: the connection is closed

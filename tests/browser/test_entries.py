@@ -67,6 +67,11 @@ def test_verify_from_the_queue_and_take_it_back(window, server, by):
         else:
             window.press("u")
     assert window.entry("Prefers short answers.")
+    assert told(window).startswith("Took back: verified in talk")
+    assert server.text() == before
+    window.press("u")
+    window.wait(lambda: "There is nothing to undo on this page." in window.find("#keys-told").text)
+    assert window.button("Redo")
     assert server.text() == before
 
 
@@ -101,7 +106,7 @@ def test_what_was_done_covers_no_entry_that_has_the_focus(window):
 def test_expire(window, server, by):
     window.open(FILE)
     do(window, "Expire", "Signs mail", by=by)
-    assert told(window).startswith("Changed in talk")
+    assert told(window).startswith("Expired in talk")
     assert window.entry("Signs mail").find_element("css selector", ".state").text == "expired"
     assert "expires" in fields_of(server, "Signs mail")[2]
 

@@ -55,6 +55,8 @@ def environment() -> Environment:
     made.globals |= {"static": static_address, "bar_of": shown.bar_of}
     # What a page for somebody who may write has besides; no other page has a form that writes.
     made.globals |= {"csrf": "", "back": "/", "done": None}
+    # The files that a page shows, each with the digest of what it shows of it: it tells when one changes.
+    made.globals |= {"watched": ()}
     return made
 
 

@@ -88,6 +88,15 @@ def reference(entry_id: str) -> str:
     return f"e-{re.sub(r'[^0-9a-z]', '', entry_id.lower())[-16:]}"
 
 
+_BEGINNING = 80
+
+
+def beginning(body: str, most: int = _BEGINNING) -> str:
+    """The first line of a body, cut off behind ``most`` characters."""
+    line = body.strip().partition("\n")[0]
+    return line if len(line) <= most else f"{line[:most].rstrip()}…"
+
+
 class Bar(NamedTuple):
     """How full something is. ``filled`` is a width, at most ``100%``; ``level`` is ``calm``, ``near`` or ``over``."""
 

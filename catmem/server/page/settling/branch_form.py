@@ -128,6 +128,7 @@ def branch_page(
             "otherwise": otherwise,
             "said": said is not None,
             "left": _left_over(given, decisions),
+            "watched": [(found.entity, plan.digest)],
         },
     )
 
@@ -148,6 +149,7 @@ def _unread(asked: Branch, error: DriftError, refusal: Refusal | None) -> Page:
             "base": (now.revision or now.digest) if is_open else None,
             "error": error,
             "refusal": refusal,
+            "watched": [(entity, now.digest)],
         },
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.policy.access import visible_categories
 from catmem.server.errors import ServerError
 from catmem.server.page.addresses import own_address
 from catmem.server.page.changes.draft import Draft
@@ -18,16 +19,26 @@ if TYPE_CHECKING:
     from catmem.server.page.reading import Asked
     from catmem.server.page.refused import Refusal
     from catmem.server.page.writing import Sent
+    from catmem.service.listing import SeenFile
     from catmem.service.workspace import Workspace
 
 EDIT, ADD = "/page/change/edit", "/page/change/add"
 """Where the forms go."""
 
 
-class Choices(NamedTuple):
-    """What a form offers: categories with their titles, whether there may be new ones, and known domains."""
+class Choice(NamedTuple):
+    """A category that an entry can go to. ``seen``: the profile of the file reads it there."""
 
-    categories: list[tuple[str, str]]
+    slug: str
+    title: str
+    seen: bool
+
+
+class Choices(NamedTuple):
+    """What a form of a file of ``owner`` offers: categories, whether there may be new ones, and known domains."""
+
+    owner: str
+    categories: list[Choice]
     may_be_new: bool
     domains: list[str]
 
@@ -48,7 +59,7 @@ def edit_form(asked: Asked) -> Page:
     return Page(
         "edit.html",
         {
-            **_of_file(asked.workspace, entity, file.document),
+            **_of_file(asked.workspace, entity, file),
             "base": file.revision or file.digest,
             "entry": entry,
             "where": entry.category,
@@ -72,7 +83,7 @@ def edit_again(sent: Sent, refusal: Refusal) -> Page:
     return Page(
         "add.html" if is_gone else "edit.html",
         {
-            **_of_file(sent.workspace, entity, file.document),
+            **_of_file(sent.workspace, entity, file),
             "base": refusal.expected,
             "entry": entry,
             "where": sent.get("where") if entry is None else entry.category,
@@ -92,7 +103,7 @@ def add_again(sent: Sent, refusal: Refusal) -> Page:
     return Page(
         "add.html",
         {
-            **_of_file(sent.workspace, entity, file.document),
+            **_of_file(sent.workspace, entity, file),
             "base": refusal.expected,
             "draft": Draft.sent(sent.fields),
             "op_id": refusal.op_id,
@@ -101,8 +112,9 @@ def add_again(sent: Sent, refusal: Refusal) -> Page:
     )
 
 
-def choices(workspace: Workspace, document: Document) -> Choices:
+def choices(workspace: Workspace, entity: str, document: Document) -> Choices:
     """The categories that an entry of this file can go to, as far as they are known, and the domains."""
+    owner, _, target = entity.partition("/")
     taxonomy = workspace.config.taxonomy
     there = [section.category for section in document.sections]
     slugs = dict.fromkeys([*taxonomy.categories, *there])
@@ -113,13 +125,22 @@ def choices(workspace: Workspace, document: Document) -> Choices:
         without = [("", "Without a category")]
         # What is offered first is what most want: where a file has entries and no sections, it is meant to have none.
         categories = [*without, *categories] if document.entries else [*categories, *without]
+    profile, slugs_of = workspace.profile(owner), [slug or UNCATEGORIZED for slug, _ in categories]
+    seen = visible_categories(document, slugs_of, target, profile, taxonomy)
+    offered = [Choice(slug, title, (slug or UNCATEGORIZED) in seen) for slug, title in categories]
     domains = {*workspace.config.domains, *(each.domain for each in taxonomy.categories.values() if each.domain)}
-    return Choices(categories, not (taxonomy.closed or taxonomy.card_titles), sorted(domains))
+    return Choices(owner, offered, not (taxonomy.closed or taxonomy.card_titles), sorted(domains))
 
 
-def _of_file(workspace: Workspace, entity: str, document: Document) -> dict[str, object]:
+def _of_file(workspace: Workspace, entity: str, file: SeenFile) -> dict[str, object]:
     owner, _, target = entity.partition("/")
-    return {"entity": entity, "name": owner, "target": target, "choices": choices(workspace, document)}
+    return {
+        "entity": entity,
+        "name": owner,
+        "target": target,
+        "choices": choices(workspace, entity, file.document),
+        "watched": [(entity, file.digest)],
+    }
 
 
 def _found(document: Document, named: str, where: str | None) -> Entry | None:

@@ -91,7 +91,7 @@ def whole_file(asked: Asked) -> Page:
             "recorded": file.warning is None and workspace.store.head(entity) is not None,
             # A file whose history cannot be read cannot be written to either.
             "base": None if file.warning else file.revision or file.digest,
-            "choices": choices(workspace, document),
+            "choices": choices(workspace, entity, document),
             "draft": Draft(category=wanted or ""),
         },
     )

@@ -41,6 +41,7 @@ def history(asked: Asked) -> Page:
     workspace = asked.workspace
     entity = _entity(asked)
     first = (asked.number("page") - 1) * _SIZE
+    digest, newest = bytes_digest(workspace.store.peek(entity)), workspace.store.head(entity)
     # One more than is shown: the change of size is told against the revision before.
     found = list(islice(workspace.store.log(entity), first, first + _SIZE + 1))
     sizes = {each.revision: each.size for each in found}
@@ -53,7 +54,8 @@ def history(asked: Asked) -> Page:
             "told": [Told(each, did(each), _change(each, sizes)) for each in found[:_SIZE]],
             "page": asked.number("page"),
             "more": len(found) > _SIZE,
-            "outside": first == 0 and _changed_outside(workspace, entity),
+            "outside": first == 0 and newest is not None and newest.digest != digest,
+            "watched": [(entity, digest)],
         },
     )
 
@@ -97,6 +99,7 @@ def revision_page(
             "way_back": WayBack(base, diff_of(_text(now.data), _text(after))) if is_other else None,
             "outside": base if record is None and now.revision is None else None,
             "refusal": refusal,
+            "watched": [(entity, now.digest)],
         },
     )
 
@@ -131,9 +134,3 @@ def _before(workspace: Workspace, entity: str, record: Revision | None) -> str:
 def _change(revision: Revision, sizes: Mapping[str, int]) -> int | None:
     before = sizes.get(revision.parents[0]) if revision.parents else 0
     return None if before is None else revision.size - before
-
-
-def _changed_outside(workspace: Workspace, entity: str) -> bool:
-    """Whether the file is no longer what the newest revision says."""
-    newest = workspace.store.head(entity)
-    return newest is not None and newest.digest != bytes_digest(workspace.store.peek(entity))

@@ -38,6 +38,7 @@ def profile_prompt(asked: Asked) -> Page:
         "profile.html",
         {
             "profile": profile,
+            "watched": [(f"{profile.name}/{target}", documents[target].digest) for target in TARGETS],
             "text": prompt.text[:_TEXT],
             "size": len(prompt.text),
             "more": max(0, len(prompt.text) - _TEXT),

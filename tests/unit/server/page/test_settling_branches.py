@@ -103,11 +103,23 @@ def test_a_branch_that_merges_by_itself_is_one_button_below_its_diff(client, wor
     assert "likes charts" in text_of(workspace)
 
 
-def test_what_was_done_is_told_and_can_be_undone(client, workspace):
-    before = text_of(workspace)
-    forms = Forms(client.get(merge(client, "theirs").headers["location"]).text)
-    assert sent(client, forms.named("Undo")).status_code == 303
-    assert text_of(workspace) == before
+def test_what_was_done_is_told_and_has_no_undo_which_would_not_open_the_branch_again(client):
+    page = client.get(merge(client, "theirs").headers["location"]).text
+    assert "Merged 2a" in Markup(page).text
+    assert "Undo" not in str(Forms(page).all)
+    links = [each["href"] for each in Markup(page).all("a")]
+    assert {"/page/history/neo/user", "/page/history/neo/user/2a"} <= set(links)
+
+
+def test_a_merge_cannot_be_undone_by_a_form_of_another_page_either(client, workspace):
+    before = shown(client, "/page/branches").named("As the system")
+    form = settle(shown(client, PAGE), "theirs")[0]
+    merge(client, "theirs")
+    merged = text_of(workspace)
+    fields = {**form["fields"], "expected": "3", "op_id": "other"}
+    answer = sent(client, {**before, "action": "/page/change/undo", "fields": fields})
+    assert answer.status_code == 400
+    assert text_of(workspace) == merged
 
 
 def test_a_double_click_is_one_merge(client, workspace):

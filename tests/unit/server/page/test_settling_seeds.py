@@ -83,6 +83,8 @@ def test_all_that_a_profile_seeds_is_written_at_once_and_told(client):
     page = client.get(answer.headers["location"])
     assert "ann/user, revision 1" in told(page)
     assert "neo/user, revision 1" in told(page)
+    assert "Undo" not in str(Forms(page.text).all)  # it would leave the record of seeds as it is
+    assert "no later seed brings back" in told(page)
 
 
 def test_what_is_not_ticked_is_left_alone(client, workspace):

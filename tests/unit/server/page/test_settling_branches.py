@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from catmem.server.app import create_app
+from catmem.server.page.settling.branch_form import MOST
 from catmem.server.settings import Settings
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
@@ -299,3 +300,44 @@ def test_hostile_text_in_the_fields_comes_back_as_text(client):
     tags = [tag for tag, attributes in Markup(answer.text).tags if tag == "script" and "src" not in attributes]
     assert tags == []
     assert text in settle(Forms(answer.text), "own")[0]["fields"].values()
+
+
+def test_words_that_nobody_touched_stay_what_the_branch_says(tmp_path):
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    workspace = Workspace.open(tmp_path, search=False)
+    for said, seen in (("now", None), ("here", "1"), ("there\rand then", "1")):
+        text = f"## Talk\none two three four five six seven {said}\n"
+        workspace.store.commit("neo/user", seen, lambda _, text=text: text.encode(), Change(on_stale="branch"))
+    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
+        assert merge(client, "own").status_code == 303
+    assert text_of(workspace) == "## Talk\none two three four five six seven there\rand then\n"
+    workspace.store.close()
+
+
+# --- many conflicts of long entries ---------------------------------------------------------------------------------
+
+LONG = "Запись о бумаге " * 60
+
+
+def test_a_form_of_many_long_conflicts_can_be_sent(tmp_path):
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    workspace = Workspace.open(tmp_path, search=False)
+    for said, seen in (("base", None), ("head", "1"), ("branch", "1")):
+        text = "## Talk\n" + "\n§\n".join(f"{number} {said} {LONG}" for number in range(MOST)) + "\n"
+        workspace.store.commit("neo/user", seen, lambda _, text=text: text.encode(), Change(on_stale="branch"))
+    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
+        form = shown(client, PAGE).named("Merge")
+        keys = [name.removeprefix("words-") for name in form["fields"] if name.startswith("words-")]
+        assert len(keys) == MOST
+        assert form["fields"][f"words-{keys[0]}"].startswith("0 branch")
+        assert form["fields"][f"words-{keys[-1]}"] == ""
+        chosen = {f"choice-{key}": "theirs" for key in keys[:-1]}
+        chosen |= {f"choice-{keys[-1]}": "own", f"words-{keys[-1]}": "Words of my own."}
+        looked_at = sent(client, {**form, "action": f"{PAGE}/preview"}, **chosen)
+        assert looked_at.status_code == 200
+        again = Forms(looked_at.text).named("Merge")
+        assert again["fields"][f"words-{keys[-1]}"] == "Words of my own."
+        assert sent(client, again).status_code == 303
+    bodies = [each.body for each in workspace.parse(text_of(workspace)).entries]
+    assert bodies == [*(f"{number} branch {LONG}".strip() for number in range(MOST - 1)), "Words of my own."]
+    workspace.store.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.errors import CatmemError
 from catmem.model.pairing import pair_entries
 from catmem.policy.access import visible_categories
 from catmem.policy.staleness import DATED_BY, read_date
@@ -43,10 +44,10 @@ def became(workspace: Workspace, record: Revision, before: str) -> Became | None
 
     ``before`` is the revision before it. Raises what reading the store raises.
     """
-    actions: Sequence[Mapping[str, Any]] = record.note.get("actions", ())
-    if not 0 < len(actions) <= _STEPS or (len(actions) > 1 and actions[0].get("action") != "move"):
+    last = _only_action(record)
+    if last is None:
         return None
-    first, last = actions[0], actions[-1]
+    first: Mapping[str, Any] = record.note["actions"][0]
     store = workspace.store
     after = workspace.parse(store.read(record.entity, record.revision).data)
     old = workspace.parse(store.read(record.entity, before).data)
@@ -57,6 +58,41 @@ def became(workspace: Workspace, record: Revision, before: str) -> Became | None
         return None
     is_new = first.get("action") == "add"
     return Became(None if is_new else _found(old, first) or _partner(old, after, entry), entry, after)
+
+
+def words_of(workspace: Workspace, records: Sequence[Revision], most: int) -> dict[str, str]:
+    """The words of the one entry that each revision was on, by its name; of ``most`` bytes of texts, the first ones.
+
+    What cannot be read any more has no words here: its own page says why.
+    """
+    found: dict[str, str] = {}
+    documents: dict[str, Document] = {}
+    for record in records:
+        action = _only_action(record)
+        if action is None:
+            continue
+        # What was removed stands in the text before it.
+        text = (record.parents or ("0",))[0] if action.get("action") == "remove" else record.revision
+        if text not in documents:
+            most -= record.size
+            if most < 0:
+                break
+            try:
+                documents[text] = workspace.parse(workspace.store.read(record.entity, text).data)
+            except CatmemError:
+                continue
+        entry = _found(documents[text], action)
+        if entry is not None:
+            found[record.revision] = entry.body
+    return found
+
+
+def _only_action(record: Revision) -> Mapping[str, Any] | None:
+    """The last operation of a revision that was on one entry."""
+    actions: Sequence[Mapping[str, Any]] = record.note.get("actions", ())
+    if not 0 < len(actions) <= _STEPS or (len(actions) > 1 and actions[0].get("action") != "move"):
+        return None
+    return actions[-1]
 
 
 def verb(one: Became, record: Revision) -> str | None:

@@ -28,6 +28,7 @@ _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _LONGEST_COMPARED = 2_000
 """Characters of a line in which the words that changed are looked for."""
 _ALIKE = 0.4
+_DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")
 
 
 def body_html(text: str) -> Markup:
@@ -67,6 +68,18 @@ def basis(value: str) -> str:
 def day(value: date | None) -> str:
     """``21 Nov 2026``; nothing for no day."""
     return "" if value is None else f"{value.day} {value:%b} {value.year}"
+
+
+def days(text: str) -> str:
+    """A sentence with its dates as ``day`` has them."""
+    return _DATE.sub(_as_day, text)
+
+
+def _as_day(found: re.Match[str]) -> str:
+    try:
+        return day(date.fromisoformat(found[0]))
+    except ValueError:
+        return found[0]
 
 
 def moment(timestamp: str) -> str:

@@ -217,8 +217,8 @@ def test_who_asks_for_a_profile_that_is_not_right_is_told_of_it_alone(client, wo
 def test_the_queue_tells_why_each_fact_is_due(client):
     text = page(client, "/page/queue").text
     assert "Prefers short answers." in text
-    assert "verified 2020-01-01" in text
-    assert "Expired talk 2020-02-01" in text
+    assert "verified 1 Jan 2020" in text
+    assert "expired talk 1 Feb 2020" in text
     assert "Never schedule" not in text
 
 
@@ -236,7 +236,7 @@ def test_a_prompt_is_shown_with_its_budget_and_what_stayed_out(client, workspace
     assert [text for tag, text in made.texts if tag == "pre"] == [workspace.prompt("neo").text]
     assert f"Prompt, total {len(workspace.prompt('neo').text)} of 400 characters" in made.text
     assert "1 entry of its files is in categories that neo does not read" in made.text
-    assert "expired 2020-02-01" in made.text
+    assert "expired 1 Feb 2020" in made.text
     assert "withheld instruction-override" in made.text
 
 
@@ -266,9 +266,9 @@ def test_a_link_to_an_entry_leads_to_the_page_that_holds_it(client, workspace):
 
 def test_a_history_tells_what_each_revision_did(client):
     text = page(client, "/page/history/neo/user").text
-    assert "Verified in talk person" in text
-    assert "Changed in talk person" in text
-    assert "3a Changed in talk branch from 2" in text
+    assert "Verified in talk: Never schedule calls before ten. person" in text
+    assert "Changed in talk: Never schedule calls before half past ten. person" in text
+    assert "3a Changed in talk: Never schedule calls before nine o'clock. branch from 2" in text
     assert "The file was changed by other means" not in text
     assert "The file was changed by other means" in page(client, "/page/history/neo/memory").text
 

@@ -151,7 +151,7 @@ def test_a_conflict_stays_open_until_somebody_settles_it(client, workspace):
     ("side", "button", "body"),
     [
         ("source", "Seed neo/user", "Likes green tea."),
-        ("target", "Settle it, and keep neo/user", "Likes black tea."),
+        ("target", "Keep the words of neo/user: those of boss are not offered again", "Likes black tea."),
     ],
 )
 @pytest.mark.usefixtures("in_conflict")

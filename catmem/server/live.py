@@ -132,6 +132,13 @@ class Live:
         for reader in self._readers:
             reader.end()
 
+    def begin_anew(self) -> None:
+        """Watch the root by the configuration that it has now; what is known of it stays known."""
+        self.watch.workspace = self._app.state.workspace
+        if self.watch.is_running:
+            self.watch.stop()
+            self.watch.start()
+
     def close(self) -> None:
         """End the watch, and wait for that. For any thread, once the server is stopping."""
         self.watch.stop()
@@ -154,6 +161,7 @@ class Live:
 
     async def told(self, reader: Reader, events: Sequence[Event]) -> Sequence[tuple[Event, dict[str, Any]]]:
         """What a reader hears of some events, by the rights that it has now."""
+        await self._app.state.configuration.catch_up()
         workspace, profile = self._app.state.workspace, reader.caller.profile
         if profile is None:
             said = [(event, told(workspace, event.news, None)) for event in events]

@@ -125,6 +125,12 @@ class Workspace:
                 if now.store is not self._given:
                     now.store.close()
 
+    def with_config(self, config: Config) -> Workspace:
+        """The same root by another configuration, in a store of its own unless one was given; it counts on."""
+        now = Workspace(config, self._given)
+        object.__setattr__(now, "counts", self.counts)
+        return now
+
     @property
     def root(self) -> Path:
         """The folder of the root."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from catmem.server.api.serving import Made
-    from catmem.service.workspace import Workspace
 
 _MOST_BYTES = 16 << 20
 _LARGEST = 4 << 20
@@ -146,17 +145,16 @@ class KeptAnswers:
 class AtHand:
     """Sends an answer again that is at hand and still stands; every other request goes on."""
 
-    def __init__(self, app: ASGIApp, workspace: Workspace, answers: KeptAnswers) -> None:
-        """``app`` makes answers, and ``respond`` puts them into ``answers``."""
+    def __init__(self, app: ASGIApp) -> None:
+        """``app`` makes answers, and ``respond`` puts them into ``kept`` of the application's state."""
         self._app = app
-        self._workspace = workspace
-        self._answers = answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         question = question_of(scope) if scope["type"] == "http" else None
-        kept = None if question is None else self._answers.find(question)
-        if kept is None or not holds(self._workspace, kept.ground):
+        state = scope["app"].state if question is not None else None
+        kept = None if state is None else state.kept.find(question)
+        if state is None or kept is None or not holds(state.workspace, kept.ground):
             await self._app(scope, receive, send)
             return
         tag, known = kept.made.tag, header(scope, b"if-none-match")

@@ -119,7 +119,12 @@ def _made(request: Request, view: View, asked: Asked, visit: Visit | None) -> tu
 def in_html(request: Request, page: Page, here: str) -> bytes:
     """A page as UTF-8, for a person; ``here`` is the address that it stands for."""
     workspace: Workspace = request.app.state.workspace
-    own = {"here": here, "root_name": workspace.root.name, "theme": theme_of(request)}
+    own = {
+        "here": here,
+        "root_name": workspace.root.name,
+        "theme": theme_of(request),
+        "not_in_force": request.app.state.configuration.trouble,
+    }
     said = {**page.context, **own, "operation_id": naming(workspace)}
     return rendered(page.template, said)
 

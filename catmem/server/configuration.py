@@ -18,6 +18,7 @@ from catmem.policy.config import CONFIG_NAME, load_config
 from catmem.server.api.kept import KeptAnswers
 from catmem.server.limits import OWN_LOOK, is_open
 from catmem.service.overview import Overviews
+from catmem.service.workspace import with_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +127,7 @@ def _look(before: Workspace) -> Workspace | CatmemError | None:
         _refuse_other_start(before.config, config)
         if config == before.config:
             return None
-        now = before.with_config(config)
+        now = with_config(before, config)
         now.store  # noqa: B018 - two threads would open two
     except CatmemError as error:
         return error

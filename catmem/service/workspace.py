@@ -125,12 +125,6 @@ class Workspace:
                 if now.store is not self._given:
                     now.store.close()
 
-    def with_config(self, config: Config) -> Workspace:
-        """The same root by another configuration, in a store of its own unless one was given; it counts on."""
-        now = Workspace(config, self._given)
-        object.__setattr__(now, "counts", self.counts)
-        return now
-
     @property
     def root(self) -> Path:
         """The folder of the root."""
@@ -625,6 +619,13 @@ class Workspace:
         from catmem.service.seeding.applying import apply_seed
 
         return apply_seed(self, plan, on_drift=on_drift)
+
+
+def with_config(workspace: Workspace, config: Config) -> Workspace:
+    """The same root by another configuration, in a store of its own unless one was given; it counts on."""
+    now = Workspace(config, workspace._given)  # noqa: SLF001 - of this module
+    object.__setattr__(now, "counts", workspace.counts)
+    return now
 
 
 def _tried_out(writer: Writer, attempt: Attempt, expected: str | int | None) -> Written:

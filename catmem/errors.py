@@ -170,7 +170,7 @@ class NoMatchError(EditError):
 class AmbiguousError(EditError):
     """Several entries hold the text that was asked for; ``candidates`` are their bodies, in file order.
 
-    ``places`` say of each its ``line``, ``category`` and ``id``.
+    ``places`` say of each its ``category`` and ``id``, and to a person its ``line``.
     """
 
     code = "ambiguous"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option
-from catmem.cli.output import columns, counted, emit, emit_json, printable, say
+from catmem.cli.output import columns, counted, emit, emit_json, print_error, printable, say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.errors import CatmemError
     from catmem.service.merging.branches import Branch
 
 _HOUR = 3_600
@@ -29,11 +33,26 @@ def command(entity: str | None, root_folder: str | None, *, as_json: bool) -> No
     is not in the file until 'catmem merge' brings the two together. ENTITY is PROFILE/user or PROFILE/memory; PROFILE
     alone means PROFILE/user.
     """
+    from catmem.service.merging.branches import branches_of_all
+
     workspace = open_with_store(root_folder)
-    found = workspace.branches(entity)
+    found: Sequence[Branch]
+    unreadable: Sequence[CatmemError] = ()
+    if entity is None:
+        found, unreadable = branches_of_all(workspace)
+    else:
+        found = workspace.branches(entity)
     if as_json:
         emit_json({"branches": [branch.to_dict() for branch in found]})
-        return
+    else:
+        _show(found)
+    for error in unreadable:
+        print_error(error, as_json=as_json)
+    if unreadable:
+        sys.exit(max(error.exit_status for error in unreadable))
+
+
+def _show(found: Sequence[Branch]) -> None:
     now = datetime.now(UTC)
     emit(columns([_row(branch, now) for branch in found]))
     if found:

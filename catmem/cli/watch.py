@@ -114,7 +114,8 @@ def _words(news: News, said: dict[str, Any]) -> str:
             by = f", {said['op']} by {said['agent_id']}" if "agent_id" in said else ""
             return f"{name} {said['revision']}{by}"
         case "drift" if news.recorded:
-            return f"is revision {said['revision']} again"
+            none = said["revision"] == "0"
+            return "is gone or empty, as before any revision" if none else f"is revision {said['revision']} again"
         case "drift":
             return f"changed by other means since revision {said['revision']}"
         case "trouble":

@@ -6,24 +6,27 @@ import asyncio
 import logging
 import time
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from catmem.errors import CatmemError
 from catmem.server.api.kept import AtHand, KeptAnswers
 from catmem.server.caller import KEY, Caller
+from catmem.server.configuration import Configuration, Configured
 from catmem.server.errors import ServerError, answer_of, unforeseen
 from catmem.server.headers import OwnRequests, SecurityHeaders
-from catmem.server.limits import BodyLimit, Callers, RateLimit, TimeLimit, anyone
+from catmem.server.limits import BodyLimit, Callers, RateLimit, TimeLimit, Unfinished, anyone
 from catmem.server.mending import Mender
 from catmem.server.running import Workers, in_thread, stopping
 from catmem.server.tokens import Tokens
+from catmem.service.fleet import load_each
 from catmem.service.overview import Overviews
 
 if TYPE_CHECKING:
@@ -46,7 +49,6 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
     Raises ``ConfigError`` and ``UnreadableError`` for a file of tokens that cannot be used.
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
-    kept = KeptAnswers()
     app = Starlette(
         routes=[*_own_routes(), *(_routes_of_parts(settings) if routes is None else routes)],
         middleware=[
@@ -57,7 +59,9 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
             Middleware(RateLimit, settings=settings, identify=anyone if tokens is None else tokens.identify),
             Middleware(TimeLimit, settings=settings),
             Middleware(Callers),
-            Middleware(AtHand, workspace=workspace, answers=kept),
+            Middleware(Unfinished),
+            Middleware(Configured),
+            Middleware(AtHand),
         ],
         exception_handlers={CatmemError: _told, HTTPException: _told},
         lifespan=_lifespan,
@@ -65,12 +69,13 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
     app.state.workspace = workspace
     app.state.settings = settings
     app.state.identify = anyone if tokens is None else tokens.identify
-    app.state.kept = kept
+    app.state.kept = KeptAnswers()
     app.state.workers = Workers()
     app.state.mender = Mender(workspace, app.state.workers.pool)
     app.state.stopping = asyncio.Event()
     if settings.page:
         app.state.overviews = Overviews(workspace)
+    app.state.configuration = Configuration(app, partial(_prepare, app))
     return app
 
 
@@ -102,6 +107,7 @@ def _close(app: Starlette) -> None:
     meter = getattr(app.state, "meter", None)
     if meter is not None:  # somebody asked for metrics
         meter.close()
+    app.state.configuration.close()
 
 
 def _routes_of_parts(settings: Settings) -> list[BaseRoute]:
@@ -131,15 +137,19 @@ async def _healthz(request: Request) -> Response:
 async def _readyz(request: Request) -> Response:
     """The store answers too, and takes writes as far as is known: 503 with the code of its error else."""
     request.app.state.mender.refuse_doubt()
+    configuration: Configuration = request.app.state.configuration
+    await configuration.catch_up()
+    if configuration.trouble is not None:
+        raise configuration.trouble.with_traceback(None)
     await in_thread(request, _ask_store, request.app.state.workspace)
     return JSONResponse({"status": "ready"})
 
 
 def _ask_store(workspace: Workspace) -> None:
     """Read the head of one entity, whether there is such an entity or not."""
-    names = sorted(workspace.profiles())
-    if names:
-        workspace.store.head(f"{names[0]}/user")
+    profiles, _ = load_each(workspace)  # one that is not right keeps nobody else from working
+    if profiles:
+        workspace.store.head(f"{profiles[0].name}/user")
 
 
 # --- errors --------------------------------------------------------------------------------------------------------
@@ -172,6 +182,8 @@ class Failures:
             if status or not scope["app"].state.stopping.is_set():
                 raise
             await error_response(Request(scope), stopping())(scope, receive, sent)
+        except ClientDisconnect:
+            pass  # nobody is there to be answered; the log has a line with status 0
         except Exception as error:
             if status:
                 raise  # half an answer is out: the connection is closed

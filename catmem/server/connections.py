@@ -1,7 +1,8 @@
 """One connection: what uvicorn does with it, and an end for clients that only hold it open.
 
 uvicorn waits for the header of a request, and for a client to read its answer, as long as it takes. Here both have
-``patience`` seconds, and where all places are taken the one that was waited for longest goes.
+``patience`` seconds, and where all places are taken the one that was waited for longest goes: for a header, or for the
+rest of a body.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Connection(H11Protocol):
     patience = 10.0
     most = _MOST
     waiting: dict[Connection, None]
-    """The connections of the server on which no request is under way, the one that was begun first at the front."""
+    """The connections of the server on which no whole request is under way, the one that was waited for longest at the
+    front: for its next request, or for the body of this one."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a request, in the place of another connection if there is no free one."""
@@ -51,18 +53,28 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came. As long as that is no whole header, the time for it runs on."""
+        """Take in what came. As long as that is no whole header, the time for it runs on.
+
+        For a body the time runs elsewhere (``limits.BodyLimit``); until it is whole, its place may go to another.
+        """
+        before = self.cycle
         super().data_received(data)
         if self._is_idle():
             self._wait_for_header()
-        else:
+        elif not self.cycle.more_body:
             self._stop_waiting()
+        elif self.cycle is not before:
+            self._wait_for_body()
 
     def on_response_complete(self) -> None:
         """Wait for the next request; how long, uvicorn knows, until its first byte comes."""
         super().on_response_complete()
-        if self._is_idle() and not self.transport.is_closing():
-            self.waiting[self] = None
+        if self.transport.is_closing():
+            return
+        if self._is_idle():
+            self.waiting.setdefault(self)
+        elif self.cycle.more_body:
+            self._wait_for_body()  # of a request that came before it could be answered
 
     def pause_writing(self) -> None:
         """Give the client its time to read what it asked for."""
@@ -88,6 +100,11 @@ class Connection(H11Protocol):
         if self._header_timer is None:
             self._header_timer = self.loop.call_later(self.patience, self._give_up)
         self.waiting.setdefault(self)
+
+    def _wait_for_body(self) -> None:
+        """Wait anew, at the end of the row: a whole header has come."""
+        self._stop_waiting()
+        self.waiting[self] = None
 
     def _stop_waiting(self) -> None:
         self.waiting.pop(self, None)

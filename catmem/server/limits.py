@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING
 
 from catmem.server.caller import KEY, PERSON, Caller, no_token
+from catmem.server.connections import places
 from catmem.server.errors import ServerError
 from catmem.server.headers import header
 from catmem.server.running import DEADLINE
@@ -49,14 +50,16 @@ class BodyLimit:
         self._patience = settings.patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. Raises ``ServerError``: 413 ``too_large``, 408 ``slow_body``, 400 ``bad_length``."""
+        """Answer a request. Raises ``ServerError``: 413 ``too_large``, 408 ``slow_body``, 400 ``two_lengths``."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        length = header(scope, b"content-length")
-        if scope.get("method") == "GET" and length is None and header(scope, b"transfer-encoding") is None:
+        length, in_parts = header(scope, b"content-length"), header(scope, b"transfer-encoding") is not None
+        if scope.get("method") == "GET" and length is None and not in_parts:
             await self._app(scope, receive, send)  # without a body
             return
+        if length is not None and in_parts:
+            raise _two_lengths()
         if length is not None and _number(length) > self._most:
             await self._refuse(scope, receive)
         loop = asyncio.get_running_loop()
@@ -113,10 +116,67 @@ def _number(length: bytes) -> int:
     return int(length) if len(length) <= len("9" * 18) else 10**18
 
 
+def _two_lengths() -> ServerError:
+    """A proxy may have taken the other one for the end of the body: what comes next is nobody's request for sure."""
+    return ServerError(
+        400,
+        "the body has a length and comes in parts as well",
+        code="two_lengths",
+        hint="Nothing was done. Send 'Content-Length' or 'Transfer-Encoding', and not both.",
+        headers=_CLOSE,
+    )
+
+
 def _slow() -> ServerError:
     return ServerError(
         408, "the body did not come in time", code="slow_body", hint="Nothing was done. Send it again.", headers=_CLOSE
     )
+
+
+class Unfinished:
+    """So many requests of one caller whose bodies have not come whole, so that it cannot hold the places of others."""
+
+    def __init__(self, app: ASGIApp, each: int | None = None) -> None:
+        """``each`` is how many one caller may have; a quarter of all places, if it is not given."""
+        self._app = app
+        self._each = places() // 4 if each is None else each
+        self._counts: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request. Raises ``ServerError``: 429 ``too_many``."""
+        caller = scope.get(KEY)
+        if not isinstance(caller, Caller):
+            await self._app(scope, receive, send)
+            return
+        name, is_waited_for = _name_of(caller), False
+
+        def come() -> None:
+            nonlocal is_waited_for
+            if is_waited_for:
+                is_waited_for = False
+                self._counts[name] -= 1
+                if not self._counts[name]:
+                    del self._counts[name]
+
+        whole = False
+
+        async def received() -> Message:
+            nonlocal is_waited_for, whole
+            if not whole and not is_waited_for:
+                if self._counts[name] >= self._each:
+                    raise _too_many("too many requests have been begun whose bodies do not come", 1.0)
+                is_waited_for = True
+                self._counts[name] += 1
+            message = await receive()
+            if message["type"] != "http.request" or not message.get("more_body", False):
+                whole = True
+                come()
+            return message
+
+        try:
+            await self._app(scope, received, send)
+        finally:
+            come()
 
 
 class RateLimit:
@@ -139,20 +199,28 @@ class RateLimit:
             caller = self._identify(scope)
             scope[KEY] = caller
             if caller is not None:
-                wait = self._callers.take(f"{caller.label or caller.agent}")
+                wait = self._callers.take(_name_of(caller))
             elif is_open(scope["path"]):
                 wait = self._callers.take(_address_of(scope))
             else:
                 wait = self._strangers.take(_address_of(scope))
             if wait:
-                raise ServerError(
-                    429,
-                    "too many requests at once",
-                    code="too_many",
-                    hint="Nothing was done. Wait as long as the header Retry-After says, in seconds.",
-                    headers={"Retry-After": str(int(wait) + 1)},
-                )
+                raise _too_many("too many requests at once", wait)
         await self._app(scope, receive, send)
+
+
+def _name_of(caller: Caller) -> str:
+    return f"{caller.label or caller.agent}"
+
+
+def _too_many(said: str, wait: float) -> ServerError:
+    return ServerError(
+        429,
+        said,
+        code="too_many",
+        hint="Nothing was done. Wait as long as the header Retry-After says, in seconds.",
+        headers={"Retry-After": str(int(wait) + 1)},
+    )
 
 
 class Buckets:

@@ -7,8 +7,7 @@ goes from page to page does not have it begin again and again.
 from __future__ import annotations
 
 import asyncio
-import secrets
-from collections import Counter, deque
+from collections import Counter
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,11 @@ from catmem.server.connections import places
 from catmem.server.errors import ServerError
 from catmem.server.headers import refuse_cross_site
 from catmem.server.openapi import EVENTS_PATH
+from catmem.server.past import Event, Past
 from catmem.server.running import in_thread, stopping
-from catmem.server.streaming import HEADERS, TYPE, Event, EventStream, Joined, Reader, Source
-from catmem.service.watching.news import MISSED, heard_name, standing, told
+from catmem.server.streaming import HEADERS, TYPE, EventStream, Joined, Reader, Source
+from catmem.server.telling import Teller
+from catmem.service.watching.news import MISSED, heard_name, rights_of, standing, told
 from catmem.service.watching.watch import Watch
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 
 EACH = 64
 """Streams that one caller may have open."""
-KEPT = 1024
-"""Events that are kept for who comes back."""
 LINGER = 5.0
 """Seconds for which the watch goes on after the last stream."""
 _MOST_NAMED = 128
@@ -58,17 +57,15 @@ class Live:
     def __init__(self, app: Starlette, *, each: int = EACH, most: int | None = None, linger: float = LINGER) -> None:
         """``each`` is how many streams one caller may have, ``most`` how many there are in all."""
         self._app = app
-        self._workspace: Workspace = app.state.workspace
         self._each = each
         self._most = places() // 2 if most is None else most
         self._linger = linger
         self._counts: Counter[str] = Counter()
         self._readers: set[Reader] = set()
-        self._kept: deque[Event] = deque(maxlen=KEPT)
-        self._forgotten = secrets.token_hex(8)
-        """The id of the last event that is kept no longer, or of the beginning."""
+        self.past = Past()
+        self.teller = Teller()
         self._loop = asyncio.get_running_loop()
-        self.watch = Watch(self._workspace, self._tell)
+        self.watch = Watch(app.state.workspace, self._tell)
         self._begun: asyncio.Future[bool] | None = None
         self._ending: asyncio.TimerHandle | None = None
         self._guard: asyncio.Task[None] | None = None
@@ -91,7 +88,8 @@ class Live:
         self._counts[name] += 1
         try:
             await self._watched()
-            joined = Joined(self._last(), self._since(after))
+            owner = reader.caller.profile if reader.bounded else None
+            joined = Joined(self.past.last, [] if after is None else self.past.since(after, owner))
             self._readers.add(reader)
             yield joined
         finally:
@@ -99,15 +97,6 @@ class Live:
             self._counts[name] -= 1
             if not self._counts.total():
                 self._ending = self._loop.call_later(self._linger, self._end)
-
-    def _last(self) -> str:
-        return self._kept[-1].id if self._kept else self._forgotten
-
-    def _since(self, after: str | None) -> Sequence[Event] | None:
-        if after is None:
-            return []
-        ids = [self._forgotten, *(each.id for each in self._kept)]
-        return list(self._kept)[ids.index(after) :] if after in ids else None
 
     async def _watched(self) -> None:
         """Start the watch, if it is not running, and wait for its first look. Raises ``ServerError`` 503."""
@@ -143,10 +132,18 @@ class Live:
         for reader in self._readers:
             reader.end()
 
+    def begin_anew(self) -> None:
+        """Watch the root by the configuration that it has now; what is known of it stays known."""
+        self.watch.workspace = self._app.state.workspace
+        if self.watch.is_running:
+            self.watch.stop()
+            self.watch.start()
+
     def close(self) -> None:
         """End the watch, and wait for that. For any thread, once the server is stopping."""
         self.watch.stop()
         self.watch.join()
+        self.teller.close()
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
@@ -158,32 +155,22 @@ class Live:
             self.watch.stop()  # the loop has ended, and all streams with it
 
     def _deliver(self, news: Sequence[News]) -> None:
-        events = [Event(secrets.token_hex(8), each) for each in news]
-        for event in events:
-            if len(self._kept) == KEPT:
-                self._forgotten = self._kept[0].id
-            self._kept.append(event)
+        events = [self.past.add(each) for each in news]
         for reader in self._readers:
             reader.give(events)
 
     async def told(self, reader: Reader, events: Sequence[Event]) -> Sequence[tuple[Event, dict[str, Any]]]:
         """What a reader hears of some events, by the rights that it has now."""
-        profile = reader.caller.profile
-        if profile is None or not events:
-            return _told(self._workspace, events, None)
-        deadline = self._loop.time() + self._app.state.settings.timeout
-        tell = partial(_told, self._workspace, events, profile)
-        found: Sequence[tuple[Event, dict[str, Any]]]
-        found = await self._app.state.workers.call(tell, deadline=deadline, writes=False)
-        return found
-
-
-def _told(workspace: Workspace, events: Sequence[Event], actor: str | None) -> Sequence[tuple[Event, dict[str, Any]]]:
-    try:
-        said = [(event, told(workspace, event.news, actor)) for event in events]
-    except CatmemError:
-        return []  # nobody knows what a profile may hear that cannot be read
-    return [(event, each) for event, each in said if each is not None]
+        await self._app.state.configuration.catch_up()
+        workspace, profile = self._app.state.workspace, reader.caller.profile
+        if profile is None:
+            said = [(event, told(workspace, event.news, None)) for event in events]
+            return [(event, each) for event, each in said if each is not None]
+        if not events:
+            return []
+        heard = await self.teller.told(workspace, profile, events)
+        reader.bounded = heard.bounded
+        return heard.said
 
 
 def live_of(app: Starlette) -> Live:
@@ -222,6 +209,7 @@ async def _events(request: Request) -> Response:
     if request.method == "HEAD":
         return Response(None, 200, HEADERS)
     reader = Reader(caller, None if seen is None else frozenset(seen))
+    reader.bounded = await in_thread(request, _is_bounded, workspace, caller.profile)
     live, after = live_of(request.app), request.headers.get("last-event-id") or None
 
     async def first(joined: Joined) -> list[Event]:
@@ -240,7 +228,7 @@ async def _events(request: Request) -> Response:
         except CatmemError:
             return False  # the tokens cannot be read
 
-    return EventStream(reader, Source(partial(live.joined, after=after), first, live.told, is_still))
+    return EventStream(reader, Source(partial(live.joined, after=after), first, live.told, is_still, live.past.id_of))
 
 
 def _seen(workspace: Workspace, text: str | None, actor: str | None) -> dict[str, str | None] | None:
@@ -255,6 +243,13 @@ def _seen(workspace: Workspace, text: str | None, actor: str | None) -> dict[str
         said = f"Give {_MOST_NAMED} at most, with commas between: PROFILE/user, or PROFILE/user@REVISION."
         raise bad_parameter("entity_id is no list of entities", said)
     return {heard_name(workspace, name, actor): seen if mark else None for name, mark, seen in parts}
+
+
+def _is_bounded(workspace: Workspace, actor: str | None) -> bool:
+    try:
+        return actor is not None and not rights_of(workspace, actor).unbounded
+    except CatmemError:
+        return True  # it hears nothing until it is right
 
 
 def _standings(workspace: Workspace, seen: Mapping[str, str], actor: str | None) -> list[News]:

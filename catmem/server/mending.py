@@ -31,7 +31,7 @@ class Mender:
 
     def __init__(self, workspace: Workspace, threads: Executor) -> None:
         """``threads`` is where it looks over the store."""
-        self._workspace = workspace
+        self.workspace = workspace
         self._threads = threads
         self._lock = threading.Lock()
         self._next = 0.0
@@ -63,7 +63,7 @@ class Mender:
 
     def _look(self) -> None:
         doubt = self._doubt
-        store = self._workspace.store
+        store = self.workspace.store
         try:
             damages = [fault for fault in store.verify() if fault.damage]
             if damages:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.responses import Response
 
 from catmem.server.headers import plain
+from catmem.service.watching.news import is_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from catmem.server.caller import Caller
+    from catmem.server.past import Event
     from catmem.service.watching.news import News
 
 LOG = logging.getLogger("catmem.server")
@@ -40,13 +42,6 @@ HEADERS = {"Content-Type": f"{TYPE}; charset=utf-8", "Cache-Control": "no-store"
 """The last one asks a proxy not to gather what comes."""
 
 
-class Event(NamedTuple):
-    """Some news, and by which id it is known to who comes back. An id says nothing: not even how many there were."""
-
-    id: str
-    news: News
-
-
 class Reader:
     """Who reads a stream: what it hears of, and what it has still to be told."""
 
@@ -54,6 +49,8 @@ class Reader:
         """``entities`` are the only ones that it wants to hear of; ``None`` for all that it may."""
         self.caller = caller
         self.entities = entities
+        self.bounded = False
+        """Whether it hears of its own files only, as far as is known. What is left out for that is not decided here."""
         self._most = most
         self._waiting: deque[Event] = deque()
         self._some = asyncio.Event()
@@ -63,6 +60,10 @@ class Reader:
     def give(self, events: Sequence[Event]) -> None:
         """Have it told of these; if that is more than may wait, it is not told anything any more."""
         wanted = [each for each in events if self._wants(each.news)]
+        if len(self._waiting) + len(wanted) > self._most and self.bounded:
+            # What others do must not end its stream: it would hear of that.
+            wanted = [each for each in (*self._waiting, *wanted) if is_of(each.news, self.caller.profile or "")]
+            self._waiting.clear()
         if len(self._waiting) + len(wanted) > self._most:
             self.end()
         elif wanted and not self.over.done():
@@ -78,10 +79,10 @@ class Reader:
         if not self.over.done():
             self.over.set_result(None)
 
-    async def next(self) -> list[Event]:
-        """What waits, once something does; nothing after a while."""
+    async def next(self, until: float) -> list[Event]:
+        """What waits, once something does; nothing where that is not so ``until`` a time of the loop's clock."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(HEARTBEAT):
+            async with asyncio.timeout_at(until):
                 await self._some.wait()
         self._some.clear()
         found = list(self._waiting)
@@ -90,12 +91,12 @@ class Reader:
 
 
 class Joined(NamedTuple):
-    """A stream's place among the others: the id of the event before it, and those that it missed.
+    """A stream's place among the others: the number of the event before it, and those that it missed.
 
     ``missed`` is ``None`` where nobody knows any more what it has missed.
     """
 
-    last: str
+    last: int
     missed: Sequence[Event] | None
 
 
@@ -103,13 +104,14 @@ class Source(NamedTuple):
     """Where a stream has its events from.
 
     ``join`` gives it a place, as long as it lasts. ``first`` says what it begins with, ``tell`` what its reader hears
-    of some events, and ``is_still`` whether it is still who it was.
+    of some events, ``is_still`` whether it is still who it was, and ``id_of`` the id of an event by its number.
     """
 
     join: Callable[[Reader], AbstractAsyncContextManager[Joined]]
     first: Callable[[Joined], Awaitable[Sequence[Event]]]
     tell: Callable[[Reader, Sequence[Event]], Awaitable[Sequence[tuple[Event, dict[str, Any]]]]]
     is_still: Callable[[Caller], bool]
+    id_of: Callable[[int], str]
 
 
 class EventStream(Response):
@@ -142,24 +144,27 @@ class EventStream(Response):
         # For a reader that is stuck this waits for the end of its patience (``connections``), and holds nothing of it.
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _send_all(self, last: str, first: Sequence[Event], send: Send) -> None:
-        reader, caller = self._reader, self._reader.caller
-        await _sent(send, f"retry: {AGAIN}\nid: {last}\n\n")
+    async def _send_all(self, last: int, first: Sequence[Event], send: Send) -> None:
+        reader, caller, id_of = self._reader, self._reader.caller, self._source.id_of
+        clock = asyncio.get_running_loop().time
+        await _sent(send, f"retry: {AGAIN}\nid: {id_of(last)}\n\n")
+        quiet_until = clock() + HEARTBEAT
         events = list(first)
         while True:
             if not self._source.is_still(caller):
                 return
             told = await self._source.tell(reader, events)
-            if told:
-                await _sent(send, "".join(_framed(event, said) for event, said in told))
-            events = await reader.next()
-            if not events:
-                await _sent(send, ":\n\n")
+            # Of what it does not hear, it does not hear by the time of a comment either.
+            text = "".join(_framed(id_of(event.number), event.news.kind, said) for event, said in told)
+            if text or clock() >= quiet_until:
+                await _sent(send, text or ":\n\n")
+                quiet_until = clock() + HEARTBEAT
+            events = await reader.next(quiet_until)
 
 
-def _framed(event: Event, said: dict[str, Any]) -> str:
+def _framed(name: str, kind: str, said: dict[str, Any]) -> str:
     """An event on the wire. JSON in ASCII has no end of a line in it."""
-    return f"id: {event.id}\nevent: {event.news.kind}\ndata: {json.dumps(said)}\n\n"
+    return f"id: {name}\nevent: {kind}\ndata: {json.dumps(said)}\n\n"
 
 
 async def _sent(send: Send, text: str) -> None:

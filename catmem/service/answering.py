@@ -129,10 +129,23 @@ def log_answer(workspace: Workspace, name: str, actor: str | None, limit: int) -
 
 
 def branches_answer(workspace: Workspace, name: str | None, actor: str | None) -> dict[str, Any]:
-    """The branches of an entity, or of all, that are not merged yet: for a person and a profile of tier 1."""
+    """The branches of an entity, or of all, that are not merged yet: for a person and a profile of tier 1.
+
+    ``unreadable`` is there where profiles or histories could not be looked at; an agent gets the codes alone.
+    """
+    from catmem.service.merging.branches import branches_of_all
+
     if actor is not None:
         refuse_bounded(workspace, actor, "look at branches")
-    return {"branches": [each.to_dict() for each in workspace.branches(name)]}
+    if name is not None:
+        return {"branches": [each.to_dict() for each in workspace.branches(name)]}
+    found = branches_of_all(workspace)
+    said: dict[str, Any] = {"branches": [each.to_dict() for each in found.branches]}
+    if found.unreadable:
+        said["unreadable"] = [
+            {"code": error.code} if actor is not None else error.to_dict() for error in found.unreadable
+        ]
+    return said
 
 
 def prompt_answer(

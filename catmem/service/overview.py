@@ -45,7 +45,8 @@ class Measure(NamedTuple):
 
     ``entries`` are those of its files, ``seen`` those that it may see. ``due`` counts facts by state: stale, expired,
     unverified for long, dated in the future. ``left_out`` are entries in sight that the prompt does not show as they
-    stand. ``uses`` are budgets of the prompt and limits of files, in characters.
+    stand, ``withheld`` those of them that look like an attack. ``uses`` are budgets of the prompt and limits of files,
+    in characters.
     """
 
     entries: int
@@ -53,6 +54,7 @@ class Measure(NamedTuple):
     due: Mapping[str, int]
     prompt: int
     left_out: int
+    withheld: int
     uses: tuple[Use, ...]
     facts: tuple[tuple[tuple[str, str], str], ...]
     """The facts that are due: entity and id of each, and its state."""
@@ -81,7 +83,7 @@ class Seeded(NamedTuple):
     @property
     def in_step(self) -> bool:
         """Whether there is nothing to do."""
-        return self.known and not (self.arriving or self.conflicts or self.problems)
+        return not (self.arriving or self.conflicts or self.problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,11 @@ class Overview:
     def out_of_step(self) -> int:
         """How many profiles have something to get from their source, or a conflict with it."""
         return sum(line.seeded is not None and not line.seeded.in_step for line in self.lines)
+
+    @property
+    def never_seeded(self) -> int:
+        """How many profiles name a source and were never seeded."""
+        return sum(line.seeded is not None and not line.seeded.known for line in self.lines)
 
     @property
     def outside(self) -> tuple[str, ...]:
@@ -352,7 +359,7 @@ class Overviews:
             refused = [each.error for each in plan.refused if each.target.partition("/")[0] == name]
             arriving = sum(each.count(*_ARRIVING) for each in files)
             conflicts = sum(len(each.conflicts) for each in files)
-            known = not arriving or any(each.is_known for each in files)
+            known = any(each.is_known for each in files)
             found.append((name, Seeded(source, arriving, conflicts, known, tuple(refused))))
         return found
 
@@ -393,6 +400,7 @@ def _measured(workspace: Workspace, now: _Now, day: date) -> Measure:
         due=due,
         prompt=len(prompt.text),
         left_out=sum(row.status != "in" for row in manifest.rows),
+        withheld=sum(row.status == "blocked" for row in manifest.rows),
         uses=tuple(uses),
         facts=tuple(known),
         ids={

@@ -621,6 +621,13 @@ class Workspace:
         return apply_seed(self, plan, on_drift=on_drift)
 
 
+def with_config(workspace: Workspace, config: Config) -> Workspace:
+    """The same root by another configuration, in a store of its own unless one was given; it counts on."""
+    now = Workspace(config, workspace._given)  # noqa: SLF001 - of this module
+    object.__setattr__(now, "counts", workspace.counts)
+    return now
+
+
 def _tried_out(writer: Writer, attempt: Attempt, expected: str | int | None) -> Written:
     """What a write would do, also where a rollout would let it pass on an older revision."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser.serving import opened
+from tests.browser.serving import make_root, opened, serving
 from tests.unit.server.page.test_hostile import MARKDOWN, QUOTES, SCRIPT
 
 FILE = "/page/files/neo/user"
@@ -67,6 +67,11 @@ def test_verify_from_the_queue_and_take_it_back(window, server, by):
         else:
             window.press("u")
     assert window.entry("Prefers short answers.")
+    assert told(window).startswith("Took back: verified in talk")
+    assert server.text() == before
+    window.press("u")
+    window.wait(lambda: "There is nothing to undo on this page." in window.find("#keys-told").text)
+    assert window.button("Redo")
     assert server.text() == before
 
 
@@ -101,7 +106,7 @@ def test_what_was_done_covers_no_entry_that_has_the_focus(window):
 def test_expire(window, server, by):
     window.open(FILE)
     do(window, "Expire", "Signs mail", by=by)
-    assert told(window).startswith("Changed in talk")
+    assert told(window).startswith("Expired in talk")
     assert window.entry("Signs mail").find_element("css selector", ".state").text == "expired"
     assert "expires" in fields_of(server, "Signs mail")[2]
 
@@ -140,6 +145,53 @@ def test_add_move_and_remove(window, server):
     do(window, "Remove", "Speaks Dutch.")
     assert told(window).startswith("Removed from rules")
     assert "Speaks Dutch." not in server.text()
+
+
+@pytest.fixture
+def closed(tmp_path):
+    """A server for a root where every category has to be declared."""
+    folder = make_root(tmp_path / "root")
+    config = folder / "catmem.yaml"
+    config.write_text(config.read_text("utf-8").replace("taxonomy: {", "taxonomy: {closed: true, "), "utf-8")
+    with serving(folder) as server:
+        yield server
+
+
+UNTOUCHED = {
+    "a section that nobody declared": "## Odd\nMine.\n\n## Talk\nA.\n",
+    "before the first section": "Mine.\n\n## Talk\nA.\n",
+    "a month": "## Talk\n[expires: 2026-12] Mine.\n",
+    "no such day": "## Talk\n[expires: 2027-02-30] Mine.\n",
+    "two days": "## Talk\n[expires: [2027-12-31, 2028-01-01]] Mine.\n",
+    "a day": "## Talk\n[expires: 2027-12-31] Mine.\n",
+    "a domain of two lines": '## Talk\n[domain: "legal\\nfinance"] Mine.\n',
+    "a NUL": '## Talk\n[domain: "a\\u0000b"] Mine.\n',
+    "bare carriage returns": "## Talk\r\nMine.\rTwo.\r\r\nThree.\r\n",
+}
+
+
+@pytest.mark.parametrize("said", UNTOUCHED.values(), ids=UNTOUCHED)
+def test_what_nobody_touches_stays_as_it_is(closed, window_onto, said):
+    server, window = closed, window_onto(closed)
+    (server.root / "homes" / "neo" / "USER.md").write_bytes(said.encode())
+    window.open(FILE)
+    do(window, "Edit", "Mine.")
+    send(window, "Save")
+    assert told(window).startswith("Nothing had to be written")
+    assert server.text() == said
+
+    do(window, "Edit", "Mine.")
+    window.shot(f"untouched-{list(UNTOUCHED.values()).index(said)}")
+    assert window.barriers() == []
+    assert not was_asked(window, window.find(".brand"))
+
+    window.open(FILE)
+    before = fields_of(server, "Mine.")[1:]
+    do(window, "Edit", "Mine.")
+    typed(window, content="Ours.")
+    send(window, "Save")
+    assert told(window)
+    assert fields_of(server, "Ours.")[1:] == before
 
 
 # --- somebody else was faster ----------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def test_an_outside_edit_is_told(window, server):
     window.wait(lambda: "neo/user was changed by other means." in notice(window))
 
 
-@pytest.mark.parametrize("address", [FILE, "/page/queue"])
+@pytest.mark.parametrize("address", [FILE, "/page/queue", "/page/profiles/neo", "/page/history/neo/user"])
 def test_what_changed_before_the_page_listens_is_told_too(window, server, address):
     window.open(address)
     with opened(server.root) as workspace:

@@ -32,7 +32,7 @@ def test_the_queue_of_one_state(calm):
     calm.find("select[name='state'] option[value='expired']").click()
     with calm.turning():
         calm.click(calm.button("Show"))
-    assert [each.text.splitlines()[0] for each in calm.all("article.entry header")] == ["Expired"]
+    assert [each.text.splitlines()[0] for each in calm.all("article.entry header")] == ["expired"]
 
 
 def test_search_finds_what_a_profile_sees(calm):

@@ -234,3 +234,12 @@ def test_log_draws_branches_beside_the_file(user):
 def test_the_newest_branch_is_no_change_from_outside(user):
     assert run_json("log", "neo")["unrecorded"] is None
     assert run_json("diff", "neo")["to"] == "3"
+
+
+def test_a_profile_that_is_not_right_hides_no_branch_of_another(user, tmp_path):
+    (tmp_path / "profiles" / "aside.yaml").write_text("foo: [\n", encoding="utf-8")
+    shown = run("branches", status=2)
+    assert shown.stdout.count("neo/user") == 2
+    assert "error[yaml_syntax]" in shown.stderr
+    assert run("branches", "neo").stdout == shown.stdout
+    assert [each["revision"] for each in run_json("branches", status=2)["branches"]] == ["3b", "3a"]

@@ -290,8 +290,13 @@ def test_a_configuration_that_breaks_meanwhile_is_told_and_lived_through(root):
         put(root / "profiles" / "boss.yaml", "tier: x\n")
         status, told = server.ask("GET", "/prompt/boss", Accept="application/json")
         assert (status, told["path"]) == (503, str(root / "profiles" / "boss.yaml"))
-        assert server.ask("GET", "/readyz")[0] == 503
+        assert server.ask("GET", "/readyz")[0] == 200  # the others go on
         put(root / "profiles" / "boss.yaml", good)
+        good = (root / "catmem.yaml").read_text()
+        put(root / "catmem.yaml", "stale_afte: 1d\n")
+        assert server.ask("GET", "/readyz")[0] == 503
+        assert server.ask("GET", "/mem/head?entity_id=boss/user")[0] == 200
+        put(root / "catmem.yaml", good)
         assert server.ask("GET", "/readyz")[0] == 200
         server.stop()
 

@@ -85,7 +85,11 @@ ANSWERS: dict[str, Schema] = {
             "state": {"enum": ["merges", "conflicts", "nothing new", "unreadable"]},
         },
     ),
-    "Branches": table("Branches, those of one entity newest first.", {"branches": every(part("Branch"))}),
+    "Branches": table(
+        "Branches, those of one entity newest first. unreadable: what of the root could not be looked at.",
+        {"branches": every(part("Branch"))},
+        {"unreadable": every(ANYTHING)},
+    ),
     "Prompt": table(
         "The prompt of a profile, its digest, and the role that envelopes of this profile name.",
         {"profile": TEXT, "text": TEXT, "digest": TEXT, "role_id": TEXT, "role_hash": TEXT},
@@ -139,7 +143,7 @@ ANSWERS: dict[str, Schema] = {
 }  # fmt: skip
 
 _PLAIN_FIELDS = {
-    "entity_id": "What is written: PROFILE/user or PROFILE/memory.",
+    "entity_id": "What is written: PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.",
     "content": "Operations, or the JSON form of a document, or a whole text, as in an envelope.",
     "prev_rev": "The revision that it is made on. If-Match can say it too; one of the two has to.",
     "op_id": "A name of the writer's own for this write, the same in a retry. Idempotency-Key can say it too.",
@@ -155,6 +159,7 @@ def taken() -> dict[str, Schema]:
     forms = {name: _led(form) for name, form in forms.items()}
     fields = forms["Envelope"]["properties"]
     plain = {name: {**fields[name], "description": _PLAIN_FIELDS[name]} for name in FIELDS}
+    plain["entity_id"] |= ENTITY
     needed = {name: plain[name] for name in FIELDS[:2]}
     optional = {name: plain[name] for name in FIELDS[2:]}
     return {

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response
@@ -19,18 +21,19 @@ from catmem.server.headers import header
 from catmem.service.ground import Ground, holds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from catmem.server.api.serving import Made
-    from catmem.service.workspace import Workspace
 
 _MOST_BYTES = 16 << 20
-_LARGEST = 2 << 20
-"""Bytes of an answer. A larger one is made each time."""
-_OVERHEAD = 2048
-"""Bytes that an answer takes beside its body, or a little less."""
+_LARGEST = 4 << 20
+"""Bytes that one answer may take. A larger one is made each time."""
+_WIDEST = 4
+"""Bytes of a character, at most."""
+_MOST = 2048
+"""Answers that are kept, however small they are."""
+_OVERHEAD = 4096
+"""Bytes that an answer takes beside what is counted: messages, headers, places in tables."""
 
 
 class Question(NamedTuple):
@@ -43,6 +46,11 @@ class Question(NamedTuple):
     query: bytes
     profile: str | None
     as_json: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        return len(self.path) * _WIDEST + len(self.query)
 
 
 def question_of(scope: Scope) -> Question | None:
@@ -68,6 +76,8 @@ class Kept:
     start: Message
     body: Message
     unchanged: Message
+    size: int
+    """Bytes that it takes, with all that is kept for it."""
 
     @classmethod
     def of(cls, ground: Ground, data: Mapping[str, Any], made: Made) -> Kept:
@@ -84,12 +94,21 @@ class Kept:
                 "status": 304,
                 "headers": Response(None, 304, made.headers).raw_headers,
             },
+            len(made.body) + _size_of(data) + sum(len(each.raw or b"") for each in ground.sources) + _OVERHEAD,
         )
 
-    @property
-    def size(self) -> int:
-        """Bytes that it takes."""
-        return len(self.made.body) + _OVERHEAD
+
+def _size_of(data: object) -> int:
+    """Bytes that JSON-ready data takes. What is in it twice is counted twice, so it may be less."""
+    size, left = 0, [data]
+    while left:
+        each = left.pop()
+        size += getsizeof(each)
+        if isinstance(each, Mapping):
+            left += each.values()  # the keys are those of every answer
+        elif isinstance(each, list | tuple):
+            left += each
+    return size
 
 
 class KeptAnswers:
@@ -112,31 +131,30 @@ class KeptAnswers:
 
     def keep(self, question: Question, kept: Kept) -> None:
         """Have an answer at hand in the place of the one before."""
-        if kept.size > _LARGEST:
+        if question.size + kept.size > _LARGEST:
             return
         with self._lock:
             before = self._known.pop(question, None)
             self._known[question] = kept
-            self.size += kept.size - (0 if before is None else before.size)
-            while self.size > _MOST_BYTES:
-                _, gone = self._known.popitem(last=False)
-                self.size -= gone.size
+            self.size += kept.size + question.size - (0 if before is None else before.size + question.size)
+            while self.size > _MOST_BYTES or len(self._known) > _MOST:
+                asked, gone = self._known.popitem(last=False)
+                self.size -= gone.size + asked.size
 
 
 class AtHand:
     """Sends an answer again that is at hand and still stands; every other request goes on."""
 
-    def __init__(self, app: ASGIApp, workspace: Workspace, answers: KeptAnswers) -> None:
-        """``app`` makes answers, and ``respond`` puts them into ``answers``."""
+    def __init__(self, app: ASGIApp) -> None:
+        """``app`` makes answers, and ``respond`` puts them into ``kept`` of the application's state."""
         self._app = app
-        self._workspace = workspace
-        self._answers = answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         question = question_of(scope) if scope["type"] == "http" else None
-        kept = None if question is None else self._answers.find(question)
-        if kept is None or not holds(self._workspace, kept.ground):
+        state = scope["app"].state if question is not None else None
+        kept = None if state is None else state.kept.find(question)
+        if state is None or kept is None or not holds(state.workspace, kept.ground):
             await self._app(scope, receive, send)
             return
         tag, known = kept.made.tag, header(scope, b"if-none-match")

@@ -71,19 +71,21 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
         raise ServerError(403, "this token is good for /metrics only", code="scope", hint="Nothing was done.")
     asked = await _asked(request, endpoint)
     state, question = request.app.state, question_of(request.scope)
-    before = None if question is None else state.kept.find(question)
+    # Both of one configuration, whatever becomes of it meanwhile.
+    workspace, answers = state.workspace, state.kept
+    before = None if question is None else answers.find(question)
     as_json = wants_json(header(request.scope, b"accept"))
     try:
         # Threads that only wait for each other would take longer than one.
-        call = in_turn if endpoint.body == WRITE and has_one_writer(state.workspace.config) else in_thread
-        made, kept = await call(request, _made, endpoint, state.workspace, caller, asked, as_json, before)
+        call = in_turn if endpoint.body == WRITE and has_one_writer(workspace.config) else in_thread
+        made, kept = await call(request, _made, endpoint, workspace, caller, asked, as_json, before)
     except CatmemError as error:
         status = _status(endpoint, asked, error)
         if status is None:
             raise
         return JSONResponse(answer_of(error, bounded=not caller.is_person)[1], status, _NO_STORE)
     if question is not None and kept is not None:
-        state.kept.keep(question, kept)
+        answers.keep(question, kept)
     if made.tag is not None and not endpoint.writes and is_known(request.headers.get("if-none-match"), made.tag):
         return Response(None, 304, made.headers)
     return Response(made.body, made.status, made.headers, made.kind)

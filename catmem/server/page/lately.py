@@ -1,45 +1,59 @@
-"""What was just done, as the store tells it: an address only names the revision."""
+"""What was just done, as the store tells it: an address only names the revision, and whether Undo made it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from catmem.errors import CatmemError
-from catmem.server.page.told import did
+from catmem.server.page.outcome import became, remarks, verb
+from catmem.server.page.shown import beginning
+from catmem.server.page.told import can_be_undone, closed, did
 from catmem.service.history import entity_of
-from catmem.service.showing import findings_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision
+
+    Find: TypeAlias = Callable[[str], Revision | None]
 
 
 class Lately(NamedTuple):
     """A revision, and what it did in words. ``record`` is ``None`` where nothing had to be done.
 
     ``before`` is the revision that Undo goes back to, ``None`` where it cannot: something came after it, it stands
-    beside the head, or the file says what it said before. ``about`` is the beginning of the entry that it was on, empty
-    where there are several; ``withheld`` are the rules for which prompts withhold that. ``others`` were written by the
-    same form.
+    beside the head, the file says what it said before, or it is no change that can be taken back whole. ``undone``:
+    Undo made it, and doing that again is Redo. ``about`` is the beginning of the entry that it was on, empty where
+    there are several; ``remarks`` are what to know of that entry. ``closed`` are the branches that it closed.
+    ``others`` were written by the same form.
     """
 
     record: Revision | None
     did: str = ""
     before: str | None = None
+    undone: bool = False
     about: str = ""
-    withheld: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
     others: tuple[Lately, ...] = ()
+
+    @property
+    def is_seed(self) -> bool:
+        """Whether a seed wrote it."""
+        return self.record is not None and self.record.op == "seed"
 
 
 NOTHING_TO_DO = "nothing"
 """What ``did`` says in a query where all was as it should be already."""
 
-_LENGTH = 80
-_STEPS = 2
-"""Operations that a form makes on one entry: it is moved, and reworded."""
+MARK = "~"
+"""Stands before ``undo`` or ``redo`` in the name of a revision that one of them made."""
 
 MOST = 20
 """Revisions that one form is told to have written."""
+
+_NOTHING = "0"
 
 
 def done_lately(workspace: Workspace, named: str | None) -> Lately | None:
@@ -53,41 +67,82 @@ def done_lately(workspace: Workspace, named: str | None) -> Lately | None:
 
 
 def _told(workspace: Workspace, named: str) -> Lately | None:
-    entity, _, revision = named.partition("@")
+    entity, _, name = named.partition("@")
+    revision, _, by = name.partition(MARK)
     try:
         entity = entity_of(workspace, entity)
-        head, log = workspace.store.head(entity), workspace.store.log(entity)
-        record = next((each for each in log if each.revision == revision), None)
+        head, find = workspace.store.head(entity), _finder(workspace.store.log(entity))
+        record = find(revision)
         if record is None:
             return None
-        before = (record.parents or ("0",))[0]
-        was = next((each for each in log if each.revision == before), None)  # parents come later
+        before = _before(record)
+        was = find(before)
+        subject = _subject(find, record, by)
     except CatmemError:
         return None  # the page itself tells what cannot be read
     is_head = head is not None and head.revision == revision
     is_same = was is not None and was.digest == record.digest
-    about, withheld = _about(workspace, record, before)
-    return Lately(record, did(record), before if is_head and not is_same else None, about, withheld)
+    said, about, noted = _about(workspace, subject or record)
+    if subject is not None:
+        said, noted = f"{'Took back' if by == 'undo' else 'Did again'}: {said[:1].lower()}{said[1:]}", ()
+    return Lately(
+        record,
+        said,
+        before if is_head and not is_same and can_be_undone(record) else None,
+        subject is not None and by == "undo",
+        about,
+        noted,
+        closed(record),
+    )
 
 
-def _about(workspace: Workspace, record: Revision, before: str) -> tuple[str, tuple[str, ...]]:
-    """The beginning of the one entry that a revision was on, and why prompts withhold it."""
-    actions = record.note.get("actions", ())
-    if not 0 < len(actions) <= _STEPS:
-        return "", ()
-    last = actions[-1]
-    is_gone = last.get("action") == "remove"
+def _finder(log: Iterator[Revision]) -> Find:
+    """Looks revisions up by name, the newer one first; parents come later in a log, so it is read no further."""
+    known: dict[str, Revision] = {}
+
+    def find(name: str) -> Revision | None:
+        if name == _NOTHING:
+            return None
+        while name not in known:
+            each = next(log, None)
+            if each is None:
+                return None
+            known[each.revision] = each
+        return known[name]
+
+    return find
+
+
+def _before(record: Revision) -> str:
+    return record.parents[0] if record.parents else _NOTHING
+
+
+def _taken_back(find: Find, record: Revision | None) -> Revision | None:
+    """The revision before this one, if this one brought back what was there before that."""
+    below = None if record is None or record.op != "restore" else find(_before(record))
+    return below if below is not None and record and record.note.get("restored") == _before(below) else None
+
+
+def _subject(find: Find, record: Revision, by: str) -> Revision | None:
+    """What was taken back, or done again; ``None`` for a revision that neither Undo nor Redo can have made."""
+    if by not in {"undo", "redo"}:
+        return None
+    found = _taken_back(find, record)
+    if by == "redo":
+        found = _taken_back(find, found)
+    # Taken back, done again, taken back once more: it is still about what was done at first.
+    while found is not None and (first := _taken_back(find, _taken_back(find, found))) is not None:
+        found = first
+    return found
+
+
+def _about(workspace: Workspace, record: Revision) -> tuple[str, str, tuple[str, ...]]:
+    """What a revision did in words, the beginning of the one entry that it was on, and what to know of that."""
+    said = did(record)
     try:
-        document = workspace.parse(workspace.store.read(record.entity, before if is_gone else record.revision).data)
+        one = became(workspace, record, _before(record))
+        if one is None:
+            return said, "", ()
+        return verb(one, record) or said, beginning(one.body), remarks(workspace, record.entity, one)
     except CatmemError:
-        return "", ()  # bytes that no tool can read any more
-    entry = next((each for each in document.entries if each.id == last.get("id")), None)
-    if entry is None or (len(actions) > 1 and actions[0].get("action") != "move"):
-        return "", ()
-    withheld = () if is_gone else tuple(sorted({each.rule for each in findings_in([entry.body])}))
-    return _beginning(entry.body), withheld
-
-
-def _beginning(body: str) -> str:
-    line = body.strip().partition("\n")[0]
-    return line if len(line) <= _LENGTH else f"{line[:_LENGTH].rstrip()}…"
+        return said, "", ()  # bytes that no tool can read any more

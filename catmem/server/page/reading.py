@@ -119,7 +119,12 @@ def _made(request: Request, view: View, asked: Asked, visit: Visit | None) -> tu
 def in_html(request: Request, page: Page, here: str) -> bytes:
     """A page as UTF-8, for a person; ``here`` is the address that it stands for."""
     workspace: Workspace = request.app.state.workspace
-    own = {"here": here, "root_name": workspace.root.name, "theme": theme_of(request)}
+    own = {
+        "here": here,
+        "root_name": workspace.root.name,
+        "theme": theme_of(request),
+        "not_in_force": request.app.state.configuration.trouble,
+    }
     said = {**page.context, **own, "operation_id": naming(workspace)}
     return rendered(page.template, said)
 
@@ -130,9 +135,10 @@ def error_page(request: Request, error: Exception) -> Response:
 
     plain = error_response(request, error)
     try:
-        root_name = request.app.state.workspace.root.name if caller_of(request).is_person else ""
+        is_person = caller_of(request).is_person
     except CatmemError:
-        root_name = ""
+        is_person = None
+    root_name = request.app.state.workspace.root.name if is_person else ""
     context = {
         "here": request.url.path,
         "root_name": root_name,
@@ -140,6 +146,8 @@ def error_page(request: Request, error: Exception) -> Response:
         "error": json.loads(bytes(plain.body)),
         "status": plain.status_code,
         "heading": _HEADINGS.get(plain.status_code, "This cannot be shown"),
+        # Every link of the page would lead the token of an agent to this page again.
+        "stranger": is_person is False,
     }
     headers = {name: value for name, value in plain.headers.items() if name not in _OF_THE_BODY}
     return Response(rendered("error.html", context), plain.status_code, {**headers, **OWN_REFERRER}, "text/html")

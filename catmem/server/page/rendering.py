@@ -44,6 +44,7 @@ def environment() -> Environment:
         "changed_from": shown.changed_from,
         "count": shown.counted,
         "day": shown.day,
+        "days": shown.days,
         "field": _field,
         "moment": shown.moment,
         "number": shown.number,
@@ -55,6 +56,8 @@ def environment() -> Environment:
     made.globals |= {"static": static_address, "bar_of": shown.bar_of}
     # What a page for somebody who may write has besides; no other page has a form that writes.
     made.globals |= {"csrf": "", "back": "/", "done": None}
+    # The files that a page shows, each with the digest of what it shows of it: it tells when one changes.
+    made.globals |= {"watched": (), "stranger": False, "not_in_force": None}
     return made
 
 

@@ -28,6 +28,7 @@ _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _LONGEST_COMPARED = 2_000
 """Characters of a line in which the words that changed are looked for."""
 _ALIKE = 0.4
+_DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")
 
 
 def body_html(text: str) -> Markup:
@@ -69,6 +70,18 @@ def day(value: date | None) -> str:
     return "" if value is None else f"{value.day} {value:%b} {value.year}"
 
 
+def days(text: str) -> str:
+    """A sentence with its dates as ``day`` has them."""
+    return _DATE.sub(_as_day, text)
+
+
+def _as_day(found: re.Match[str]) -> str:
+    try:
+        return day(date.fromisoformat(found[0]))
+    except ValueError:
+        return found[0]
+
+
 def moment(timestamp: str) -> str:
     """``21 Nov 2026, 14:05 UTC``; what is no moment stays as it is."""
     try:
@@ -86,6 +99,15 @@ def part(value: str) -> str:
 def reference(entry_id: str) -> str:
     """The id of an entry's place on a page."""
     return f"e-{re.sub(r'[^0-9a-z]', '', entry_id.lower())[-16:]}"
+
+
+_BEGINNING = 80
+
+
+def beginning(body: str, most: int = _BEGINNING) -> str:
+    """The first line of a body, cut off behind ``most`` characters."""
+    line = body.strip().partition("\n")[0]
+    return line if len(line) <= most else f"{line[:most].rstrip()}…"
 
 
 class Bar(NamedTuple):

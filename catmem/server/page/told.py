@@ -27,6 +27,21 @@ def did(revision: Revision) -> str:
     return said
 
 
+def can_be_undone(revision: Revision) -> bool:
+    """Whether going back to what was there before takes back all that a revision did.
+
+    A merge also closed a branch, and a seed is on record elsewhere: a text that is put back undoes neither.
+    """
+    if revision.is_branch or len(revision.parents) > 1 or closed(revision):
+        return False
+    return revision.op == "restore" or "actions" in revision.note
+
+
+def closed(revision: Revision) -> tuple[str, ...]:
+    """The branches that a revision merged or dropped."""
+    return tuple(str(each) for name in ("merged", "dropped") for each in revision.note.get(name, ()))
+
+
 _WORDS = {"put": "Written", "verify": "Verified", "merge": "Merged", "lint": "Mended by lint", "fmt": "Formatted"}
 _MOST = 3
 _DONE = {

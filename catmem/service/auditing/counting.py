@@ -61,12 +61,12 @@ class LogCounts:
 
     ``counts`` never go down, also not when the log forgets its oldest lines: how far it was read and what was counted
     until then is kept in the root (``kept_counts``), so a new process goes on from there. ``damaged`` lines could not
-    be read. ``names`` are those of the last look.
+    be read. ``names`` are those of the last look, by ``workspace``.
     """
 
     def __init__(self, workspace: Workspace) -> None:
         """Nothing is read yet."""
-        self._workspace = workspace
+        self.workspace = workspace
         self._log = audit_log(workspace)
         self._reader = AuditReader(self._log)
         self._lock = threading.Lock()
@@ -82,7 +82,7 @@ class LogCounts:
         on after it.
         """
         with self._lock:
-            self.names = Names.of(self._workspace)
+            self.names = Names.of(self.workspace)
             try:
                 if not self._begun:
                     self._resume()

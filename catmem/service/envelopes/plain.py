@@ -31,6 +31,7 @@ FIELDS = ("entity_id", "content", "prev_rev", "op_id", "alert")
 _OF_ENVELOPES = frozenset({"agent_id", "role_id", "role_hash", "timestamp", "mem_rev", "parents", "mem_hash"})
 _REVISION = re.compile(r"[0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8}")
 _ENTITY = re.compile(r"([a-z0-9][a-z0-9_-]{0,63})/(user|memory)")
+_PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _HINT = "Nothing was written. A plain write has entity_id and content, and says what it is made on."
 
 
@@ -58,6 +59,9 @@ def plain_envelope(
     ``ForbiddenError``, ``UnknownNameError``, and ``StaleError`` where the text of ``base`` is no longer there.
     """
     named = fields.get("entity_id")
+    if isinstance(named, str) and _PROFILE.fullmatch(named):
+        named = f"{named}/user"
+        fields = {**fields, "entity_id": named}
     agent = PERSON if sender is None else sender.agent
     with gate.checks(workspace, named if isinstance(named, str) else "?", op="put", agent=agent):
         _check(fields)
@@ -104,7 +108,9 @@ def _check_values(fields: Mapping[str, Any]) -> None:
     entity = fields["entity_id"]
     if not isinstance(entity, str) or not _ENTITY.fullmatch(entity):
         raise EnvelopeError(
-            f"{shown(entity)} is no entity", key="entity_id", hint="Write PROFILE/user or PROFILE/memory."
+            f"{shown(entity)} is no entity",
+            key="entity_id",
+            hint="Write PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.",
         )
     if not isinstance(fields["content"], str | dict | list):
         raise EnvelopeError(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from catmem.errors import DriftError, EditError
+from catmem.errors import CatmemError, DriftError, EditError
 from catmem.model.merge import merge
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
-from catmem.service.history import all_entities, entity_of
+from catmem.service.fleet import load_each
+from catmem.service.history import entity_of
 from catmem.service.merging.past import Past
+from catmem.service.no_root import refuse_no_root
+from catmem.service.stores import FILE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,10 +65,34 @@ def branches(workspace: Workspace, entity: str | None = None) -> list[Branch]:
     """The branches of an entity, or of all, that nothing follows; of each entity the newest first.
 
     They are for a person: what they say is not cut to what a profile sees. Raises ``UnknownNameError``, and
-    ``ConfigError`` where no root is.
+    ``ConfigError`` where no root is; of all, what is wrong with the first profile or history that cannot be read.
     """
-    names = all_entities(workspace) if entity is None else [entity_of(workspace, entity)]
-    return [branch for name in names for branch in _of_entity(workspace, name)]
+    if entity is not None:
+        return _of_entity(workspace, entity_of(workspace, entity))
+    found = branches_of_all(workspace)
+    for error in found.unreadable:
+        raise error
+    return found.branches
+
+
+class Branches(NamedTuple):
+    """The branches of all entities. ``unreadable`` are the profiles and histories that could not be looked at."""
+
+    branches: list[Branch]
+    unreadable: tuple[CatmemError, ...]
+
+
+def branches_of_all(workspace: Workspace) -> Branches:
+    """The same as ``branches``, where what cannot be read is told and hides no other. Raises ``ConfigError``."""
+    refuse_no_root(workspace.config)
+    profiles, unreadable = load_each(workspace)
+    found: list[Branch] = []
+    for entity in (f"{profile.name}/{target}" for profile in profiles for target in FILE_NAMES):
+        try:
+            found += _of_entity(workspace, entity)
+        except CatmemError as error:
+            unreadable.append(error)
+    return Branches(found, tuple(unreadable))
 
 
 def _of_entity(workspace: Workspace, entity: str) -> list[Branch]:

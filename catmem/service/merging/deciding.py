@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from catmem.errors import ConfigError
 from catmem.model.conflict import Conflict, Side
 from catmem.model.version import Version
+from catmem.policy.profile import profile_names
 from catmem.policy.schema import shown, suggestion
 from catmem.service.writing.writer import PERSON
 from catmem.store.contract import EXTERNAL
@@ -84,7 +85,7 @@ def by_rank(found: Disagreement, rank: dict[str, int]) -> Side | None:
 
 
 def _refuse_unknown(workspace: Workspace, past: Past, names: Sequence[str]) -> None:
-    known = {*workspace.profiles(), PERSON, EXTERNAL}
+    known = {*profile_names(workspace.config.profiles_dir), PERSON, EXTERNAL}
     if set(names) <= known:
         return
     known |= {revision.agent for revision in past.log()}

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, NoMatchError, StaleError, UnreadableError
-from catmem.policy.profile import ORCHESTRATOR_TIER
+from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names
 from catmem.policy.prompt import TARGETS
 from catmem.service.clock import today
+from catmem.service.fleet import load_each
 from catmem.service.history import restore
 from catmem.service.reviewing.due import Due, DueState, answered_elsewhere, due_facts
 from catmem.service.reviewing.operations import Answering, expiring, keeping, removing, rewording
@@ -76,7 +77,10 @@ def copies_of_seed(workspace: Workspace) -> Mapping[tuple[str, str], frozenset[s
 
 @dataclass(slots=True)
 class Review:
-    """A round of questions. ``Review.open`` makes one; ``unreadable`` are the files that could not be looked at."""
+    """A round of questions. ``Review.open`` makes one.
+
+    ``unreadable`` is what is wrong with the profiles and files that could not be looked at.
+    """
 
     workspace: Workspace
     as_of: date
@@ -103,18 +107,19 @@ class Review:
     ) -> Review:
         """Go on with the round of a root, or begin one; ``restart`` forgets what was passed over.
 
-        ``profiles`` are all by default, those of tier 1 first; ``category`` and ``states`` keep some facts only. Raises
-        ``ConfigError`` and ``UnknownNameError``.
+        ``profiles`` are all by default, those of tier 1 first, and one that is not right is among the ``unreadable``;
+        ``category`` and ``states`` keep some facts only. Raises ``ConfigError`` and ``UnknownNameError``.
         """
-        if workspace.config.path is None and not workspace.profiles():
+        if workspace.config.path is None and not profile_names(workspace.config.profiles_dir):
             raise ConfigError(
                 "no catmem.yaml was found here or above, and no profiles",
                 code="no_root",
                 path=workspace.root,
                 hint="Go to the root or name it with --root; 'catmem init' makes one.",
             )
-        named = [workspace.profile(name) for name in dict.fromkeys(profiles)]
-        chosen = named or [workspace.profile(name) for name in workspace.profiles()]
+        chosen, unreadable = [workspace.profile(name) for name in dict.fromkeys(profiles)], list[CatmemError]()
+        if not chosen:
+            chosen, unreadable = load_each(workspace)
         aliases = workspace.config.taxonomy.aliases
         slug = None if category is None else slugify(category)
         review = cls(
@@ -124,6 +129,7 @@ class Review:
             None if slug is None else aliases.get(slug, slug),
             frozenset(states),
             Round.read(workspace.root),
+            unreadable,
             _copies=copies_of_seed(workspace),
         )
         if restart:
@@ -221,7 +227,8 @@ class Review:
     def is_whole(self) -> bool:
         """Whether it asks about all facts of the root."""
         names = {profile.name for profile in self.profiles}
-        return self.category is None and not self.states and names == set(self.workspace.profiles())
+        every = set(profile_names(self.workspace.config.profiles_dir))
+        return self.category is None and not self.states and names == every
 
     # --- answers ----------------------------------------------------------------------------------------------------
 

@@ -50,19 +50,32 @@ def told(workspace: Workspace, news: News, actor: str | None) -> dict[str, Any] 
 
     Raises ``CatmemError`` where the profile is gone or not right: then nobody knows what it may hear.
     """
-    if actor is None:
-        return _whole(news)
-    rights = Rights(workspace.profile(actor), "user", workspace.config.taxonomy)
-    if news.entity is not None and not rights.unbounded and news.entity.partition("/")[0] != actor:
+    return _whole(news) if actor is None else told_by(rights_of(workspace, actor), news, actor)
+
+
+def rights_of(workspace: Workspace, actor: str) -> Rights:
+    """The rights by which a profile hears. Raises ``CatmemError`` where it is gone or not right."""
+    return Rights(workspace.profile(actor), "user", workspace.config.taxonomy)
+
+
+def told_by(rights: Rights, news: News, actor: str) -> dict[str, Any] | None:
+    """As ``told``, for a profile that has these rights."""
+    if not (rights.unbounded or is_of(news, actor)):
         return None
     said = _discreet(news)
     record = news.record
-    if record is None:
+    if record is None or not (rights.unbounded or record.note.get("actor") == actor):
         return said
-    is_own = record.note.get("actor") == actor
-    if not (rights.unbounded or is_own):
-        return None if record.is_branch else said
     return {**said, "agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
+
+
+def is_of(news: News, name: str) -> bool:
+    """Whether a profile hears of some news that hears of its own files, and of the whole root, only."""
+    if news.entity is None:
+        return True
+    record = news.record
+    own = record is None or not record.is_branch or record.note.get("actor") == name
+    return own and news.entity.partition("/")[0] == name
 
 
 def standing(workspace: Workspace, entity: str, seen: str, actor: str | None) -> News | None:

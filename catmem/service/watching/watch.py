@@ -32,7 +32,7 @@ class Watch:
 
     def __init__(self, workspace: Workspace, tell: Callable[[Sequence[News]], None]) -> None:
         """Nothing is looked at yet."""
-        self._workspace = workspace
+        self.workspace = workspace
         self._tell = tell
         self._knowledge = Knowledge()
         self._thread: threading.Thread | None = None
@@ -70,13 +70,13 @@ class Watch:
             before.join()
         while not stopped.is_set():
             try:
-                with self._workspace.anew() as now:
+                with self.workspace.anew() as now:
                     self._follow(now, stopped, ready)
             except CatmemError as error:
                 self._say(self._knowledge.fail(error))
             except Exception as error:
                 LOG.exception("the root cannot be watched")
-                failed = StoreError(f"the root cannot be watched: {error}", code="io", path=self._workspace.root)
+                failed = StoreError(f"the root cannot be watched: {error}", code="io", path=self.workspace.root)
                 self._say(self._knowledge.fail(failed))
             ready.set()
             stopped.wait(AGAIN)

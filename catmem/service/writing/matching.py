@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import AmbiguousError, EditError, NoMatchError
 from catmem.policy.schema import shown
@@ -88,14 +88,22 @@ def entries_holding(wanted: str, among: Sequence[Entry]) -> list[Entry]:
 def ambiguous(
     document: Document, wanted: str, found: Sequence[Entry], entity: str, *, to_agent: bool
 ) -> AmbiguousError:
-    """The error for a text that several entries hold, with what tells them apart."""
+    """The error for a text that several entries hold, with what tells them apart.
+
+    An agent is given no lines: their numbers tell how much stands before them that it does not see.
+    """
     named = found[:_NAMED]
-    places = ", ".join(f"line {document.line(entry.start)} ({entry.category})" for entry in named)
+    places: list[dict[str, Any]] = [{"category": entry.category, "id": entry.id} for entry in named]
+    if to_agent:
+        said = ", ".join(f"{place['id']} ({place['category']})" for place in places)
+    else:
+        places = [{"line": document.line(entry.start), **place} for entry, place in zip(named, places, strict=True)]
+        said = ", ".join(f"line {place['line']} ({place['category']})" for place in places)
     more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
     return AmbiguousError(
-        f"{len(found)} entries of {entity} hold {shown(wanted)}: {places}{more}",
+        f"{len(found)} entries of {entity} hold {shown(wanted)}: {said}{more}",
         [preview(entry, to_agent=to_agent, length=_CANDIDATE) for entry in named],
-        places=[{"line": document.line(entry.start), "category": entry.category, "id": entry.id} for entry in named],
+        places=places,
         hint="Give a longer piece of the text, the category, or the id of the entry.",
     )
 

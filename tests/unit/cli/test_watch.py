@@ -95,3 +95,10 @@ def test_where_no_root_is_there_is_nothing_to_watch(tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert result.returncode == 2
     assert json.loads(result.stderr)["error"]["hint"]
+
+
+def test_a_file_that_no_history_has_and_that_is_removed_is_gone(root):
+    with watching(root, "-n", "1") as process:
+        (root / USER).unlink()
+        line = process.stdout.readline().decode()
+    assert line.endswith("neo/user  is gone or empty, as before any revision\n")

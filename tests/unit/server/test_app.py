@@ -115,6 +115,11 @@ def test_healthz_and_readyz_say_that_it_works(client):
     assert here.get("/readyz").json() == {"status": "ready"}
 
 
+def test_a_profile_that_is_not_right_keeps_nobody_else_from_working(client, workspace):
+    (workspace.root / "profiles" / "aside.yaml").write_text("foo: [\n", encoding="utf-8")
+    assert client().get("/readyz").json() == {"status": "ready"}
+
+
 def test_readyz_tells_of_a_store_that_fails_and_healthz_does_not(client, workspace, monkeypatch):
     def fails(entity):
         raise StoreError("the disk is gone", code="io")

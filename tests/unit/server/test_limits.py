@@ -9,8 +9,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from catmem.server.app import create_app
+from catmem.server.caller import KEY, Caller
 from catmem.server.errors import ServerError
-from catmem.server.limits import BodyLimit, Buckets
+from catmem.server.limits import BodyLimit, Buckets, Unfinished
 from catmem.server.settings import Settings
 from catmem.server.tokens import new_token
 from tests.roots import make_root
@@ -107,6 +108,66 @@ def test_after_the_body_it_waits_as_long_as_it_takes_for_the_client_to_go():
 
     anyio.run(BodyLimit(app, Settings(patience=0.01)), {"type": "http", "headers": []}, receive, None)
     assert [message["type"] for message in seen] == ["http.request", "http.disconnect"]
+
+
+def test_a_length_beside_parts_is_refused_and_the_connection_ends(client):
+    answer = client().post("/said", content=b"x", headers={"content-length": "1", "transfer-encoding": "chunked"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "two_lengths")
+    assert answer.headers["connection"] == "close"
+
+
+async def reading(scope, receive, send):
+    """Reads the whole body."""
+    while (await receive()).get("more_body", False):
+        pass
+
+
+class Bodies:
+    """Requests of callers, each with a body that ends when it is told to."""
+
+    def __init__(self, group, each):
+        self.group = group
+        self.app = Unfinished(reading, each)
+        self.refused = []
+
+    def begin(self, name):
+        """What ends the body of a new request."""
+        came = anyio.Event()
+        self.group.start_soon(self.request, name, came)
+        return came.set
+
+    async def request(self, name, came):
+        parts = iter([True, False])
+
+        async def receive():
+            more = next(parts)
+            if not more:
+                await came.wait()
+            return {"type": "http.request", "body": b"x", "more_body": more}
+
+        try:
+            await self.app({"type": "http", KEY: Caller(name, name, label=name)}, receive, None)
+        except ServerError as error:
+            self.refused.append((name, error.status, error.code))
+
+
+def test_a_caller_may_have_so_many_bodies_on_the_way_and_keeps_nobody_else_from_sending():
+    async def play():
+        async with anyio.create_task_group() as group:
+            bodies = Bodies(group, 2)
+            ends = [bodies.begin(name) for name in ("neo", "neo", "neo", "trinity")]
+            await anyio.wait_all_tasks_blocked()
+            assert bodies.refused == [("neo", 429, "too_many")]
+            ends[0]()
+            await anyio.wait_all_tasks_blocked()
+            ends.append(bodies.begin("neo"))  # one has come, so there may be another
+            await anyio.wait_all_tasks_blocked()
+            assert len(bodies.refused) == 1
+            for end in ends:
+                end()
+        assert not bodies.app._counts
+
+    anyio.run(play)
 
 
 class Clock:

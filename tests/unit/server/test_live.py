@@ -10,10 +10,12 @@ import threading
 import pytest
 
 from catmem.errors import StoreError
-from catmem.server import live
+from catmem.server import live, past
+from catmem.server.caller import Caller
 from catmem.server.live import Live
+from catmem.server.past import Event
 from catmem.server.settings import Settings
-from catmem.server.streaming import Event, Reader
+from catmem.server.streaming import Reader
 from catmem.server.tokens import new_token, remove_tokens
 from catmem.service.watching.news import News
 from catmem.service.workspace import Workspace
@@ -198,7 +200,78 @@ def test_nothing_that_is_hidden_comes_through(guarded, workspace, tokens):
     heard = json.dumps([event.data for event in events])
     assert not any(word in heard for word in (CANARY, "pay", "boss", "sha256"))
     assert len({event.id for event in events}) == 7
-    assert all(len(event.id) == 16 and int(event.id, 16) for event in events)
+    assert all(len(event.id) == 48 and int(event.id, 16) for event in events)
+
+
+def test_an_id_is_never_the_same_so_it_tells_of_nobody(guarded, workspace, tokens):
+    given = token(workspace, tokens, "neo")
+    ids = [guarded.open(token=given).id for _ in range(3)]
+    add(workspace, name="boss")
+    ids += [guarded.open(token=given).id for _ in range(3)]
+    assert len(set(ids)) == len(ids)
+    assert {len(each) for each in ids} == {48}
+
+
+def test_a_bounded_profile_misses_nothing_by_what_others_do(workspace, tokens, monkeypatch):
+    """Whoever hears of all has missed more than is kept."""
+    monkeypatch.setattr(past, "KEPT", 2)
+    given = {name: token(workspace, tokens, name) for name in ("boss", "neo")}
+    with running(workspace, Settings(rate=0, tokens=tokens)) as server:
+        neo, boss = server.open(token=given["neo"]), server.open(token=given["boss"])
+        add(workspace)
+        for number in range(4):
+            add(workspace, f"Number {number}.", "boss")
+        while boss.next().data["revision"] != "4":
+            pass
+        again = server.open(token=given["neo"], **{"Last-Event-ID": neo.id})
+        assert again.next().data["entity_id"] == "neo/user"
+        late = server.open(token=given["boss"], **{"Last-Event-ID": neo.id})
+        assert late.next().kind == "missed"
+
+
+def test_what_others_do_does_not_end_the_stream_of_a_bounded_profile(server):
+    def play():
+        reader = Reader(Caller("neo", "neo"), most=3)
+        reader.bounded = True
+        reader.give([Event(1, News("revision", "boss/user", "1"))] * 10)
+        reader.give([Event(2, News("revision", "neo/user", "1"))] * 3)
+        assert not reader.over.done()
+        reader.give([Event(2, News("revision", "neo/user", "1"))])
+        return reader.over.done()
+
+    assert server.on_loop(play)
+
+
+def test_what_others_do_puts_off_no_comment(guarded, workspace, tokens, monkeypatch):
+    monkeypatch.setattr("catmem.server.streaming.HEARTBEAT", 0.2)
+    neo = guarded.open(token=token(workspace, tokens, "neo"))
+    over = threading.Event()
+    readers = guarded.app.state.live._readers
+
+    def disturb():
+        foreign = [Event(1, News("revision", "boss/user", "1"))]
+        while not over.wait(0.02):
+            guarded.on_loop(lambda: [reader.give(foreign) for reader in readers])
+
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    try:
+        assert [neo.answer.readline() for _ in range(4)] == [b":\n", b"\n"] * 2
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_all_streams_are_told_at_once_and_take_no_thread_from_requests(workspace, tokens):
+    given = [token(workspace, tokens, name) for name in ("neo", "boss")]
+    with running(workspace, Settings(rate=0, tokens=tokens)) as server:
+        streams = [server.open(token=each) for each in given for _ in range(40)]
+        server.app.state.workers._most = 0  # no request is answered any more
+        live = server.app.state.live
+        before = live.teller.turns
+        server.on_loop(lambda: live._deliver([News("revision", "neo/user", "1")]))
+        assert {stream.next().data["entity_id"] for stream in streams} == {"neo/user"}
+        assert live.teller.turns - before <= 2
 
 
 @pytest.mark.parametrize(
@@ -300,7 +373,7 @@ def test_who_comes_back_later_than_anybody_knows_is_told_to_read_anew(server, wo
 
 
 def test_more_than_is_kept_is_missed(workspace, monkeypatch):
-    monkeypatch.setattr(live, "KEPT", 3)
+    monkeypatch.setattr(past, "KEPT", 3)
     begun(workspace)
     with running(workspace, Settings(rate=0)) as server:
         first, stream = server.open(), server.open()
@@ -381,7 +454,7 @@ def test_two_hundred_readers_are_told_by_one_watch_and_one_that_does_not_read_is
             while not (joined := server.on_loop(lambda: readers - others)):
                 pass
             (slow,) = joined
-            many = [Event("0", News("trouble", None, error=StoreError("x" * 4096)))] * 200
+            many = [Event(1, News("trouble", None, error=StoreError("x" * 4096)))] * 200
             while server.on_loop(lambda: slow in readers or len(readers) > len(others)):
                 server.on_loop(lambda: slow.give(many))
             add(workspace, name="boss")
@@ -393,10 +466,10 @@ def test_what_waits_for_a_reader_is_bounded(server):
 
     def play():
         reader = Reader(None, frozenset({"neo/user"}), most=3)
-        reader.give([Event("a", News("revision", "boss/user", "1"))] * 10)  # it does not want these
-        reader.give([Event("a", news)] * 3)
+        reader.give([Event(1, News("revision", "boss/user", "1"))] * 10)  # it does not want these
+        reader.give([Event(1, news)] * 3)
         assert not reader.over.done()
-        reader.give([Event("a", news)])
+        reader.give([Event(1, news)])
         assert reader.over.done()
         return len(reader._waiting)
 

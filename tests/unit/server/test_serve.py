@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import socket
 import sys
 from contextlib import suppress
 
@@ -15,9 +17,11 @@ import catmem.cli.serve
 from catmem.errors import ConfigError
 from catmem.server.connections import connections
 from catmem.server.serving import listen, url_of
+from catmem.server.settings import Settings
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put
+from tests.streams import running
 
 
 @pytest.fixture
@@ -154,9 +158,11 @@ LARGE = 32 << 20
 
 
 async def answering(scope, receive, send):
-    """Answers with what it is asked for: /large, or a few bytes."""
+    """Answers with what it is asked for: /large, or a few bytes. Reads the body first, but for /unread."""
     if scope["type"] != "http":
         return
+    while scope["path"] != "/unread" and (await receive()).get("more_body", False):
+        pass
     size = LARGE if scope["path"] == "/large" else 2
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", str(size).encode())]})
     await send({"type": "http.response.body", "body": b"x" * size})
@@ -168,7 +174,17 @@ class Server:
     def __init__(self, patience, most=None):
         kind = connections(patience)
         kind.most = most or kind.most
-        config = uvicorn.Config(answering, http=kind, ws="none", lifespan="off", log_config=None, access_log=False)
+        self.heard = 0
+
+        async def app(scope, receive, send):
+            async def counted():
+                message = await receive()
+                self.heard += len(message.get("body", b""))
+                return message
+
+            await answering(scope, counted, send)
+
+        config = uvicorn.Config(app, http=kind, ws="none", lifespan="off", log_config=None, access_log=False)
         self.server = uvicorn.Server(config)
         self.server.config.load()
         self.writers = []
@@ -269,6 +285,52 @@ def test_where_all_places_are_taken_the_one_that_waited_longest_goes():
     asyncio.run(play())
 
 
+HALF = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [HALF, HALF.replace(b"POST /", b"POST /unread"), REQUEST + HALF],
+    ids=["half a body", "half a body that nobody reads", "half a second body"],
+)
+def test_bodies_that_do_not_come_take_no_place_from_who_comes_later(sent):
+    async def play():
+        async with Server(60, most=4) as server:
+            slow = [await server.connect() for _ in range(12)]
+            for _, writer in slow:
+                writer.write(sent)
+            reader, writer = await server.connect()
+            for _ in range(3):
+                writer.write(REQUEST)
+                assert (await answer(reader))[0] == 200
+            assert len(server.server.server_state.connections) <= 5
+
+    asyncio.run(play())
+
+
+def test_of_those_that_send_a_body_the_oldest_goes_and_the_newest_is_read():
+    async def play():
+        async with Server(60, most=4) as server:
+            bodies = []
+            for number in range(1, 5):
+                reader, writer = await server.connect()
+                writer.write(HALF)
+                bodies.append((reader, writer))
+                await until(lambda number=number: server.heard == 4 * number)
+            bodies[0][1].write(b"y")  # a byte now and then does not make it younger
+            await until(lambda: server.heard == 17)
+            reader, writer = await server.connect()
+            writer.write(REQUEST)
+            assert (await answer(reader))[0] == 200
+            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+                await bodies[0][0].readexactly(1)
+            for reader, writer in bodies[1:]:
+                writer.write(b" more")
+                assert (await answer(reader))[0] == 200
+
+    asyncio.run(play())
+
+
 @pytest.mark.parametrize(
     "sent",
     [
@@ -293,3 +355,20 @@ def test_what_is_no_request_is_refused_and_the_next_client_served(sent):
             assert (await answer(reader))[0] == 200
 
     asyncio.run(play())
+
+
+TYPE = b"\r\nContent-Type: application/json\r\n"
+
+
+def test_a_body_that_is_broken_off_is_a_line_in_the_log_and_no_error(root, caplog):
+    caplog.set_level(logging.INFO)
+    workspace = Workspace.open(root, search=False)
+    with running(workspace, Settings()) as server:
+        with socket.create_connection(server.address) as client:
+            client.sendall(HALF.replace(b"/", b"/mem/write", 1).replace(b"\r\n", TYPE, 1))
+        while not (said := [each for each in caplog.records if each.name == "catmem.server"]):
+            pass
+    assert [(each.levelname, each.exc_info) for each in said] == [("INFO", None)]
+    assert "POST /mem/write 0 " in said[0].getMessage()
+    assert not [each for each in caplog.records if each.levelno > logging.INFO]
+    workspace.store.close()

@@ -1,10 +1,16 @@
-"""An entry as a form has it, and what has to be done to make it so."""
+"""An entry as a form has it, and what has to be done to make it so.
+
+A field that nobody touched changes nothing. Browsers send back something else than what a file holds: a field of one
+line has no line ends, and a text has one kind of them. So ``Draft.of`` is an entry as a browser sends it back, and only
+what differs from that was changed.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from catmem.policy.staleness import read_date
 from catmem.service.reviewing.operations import corrections, day_of, keeping
 from catmem.service.writing.operation import Operation
 from catmem.text import unify_newlines
@@ -16,6 +22,8 @@ if TYPE_CHECKING:
     from catmem.model.document import Entry, TagValue
 
 Tags: TypeAlias = dict[str, "str | list[str] | None"]
+
+_FIELDS = ("content", "expires", "domain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +48,26 @@ class Draft:
 
     @classmethod
     def of(cls, entry: Entry) -> Draft:
-        """An entry as it is."""
+        """An entry as it is, with every text as the field of a form gives it back."""
         tags = entry.tags
         return cls(
             content=in_field(entry.body),
             category=entry.category,
-            expires=_one(tags.get("expires")),
-            domain=_listed(tags.get("domain")),
+            expires=_in_line(_listed(tags.get("expires"))),
+            domain=_in_line(_listed(tags.get("domain"))),
         )
+
+    def on(self, was: Draft, now: Draft) -> Draft:
+        """The same changes on ``now``, where the person saw ``was``: what they left alone is as it is now."""
+        texts = {name: getattr(now, name) for name in _FIELDS if getattr(self, name) == getattr(was, name)}
+        if not self.new_category.strip() and self.category == was.category:
+            texts["category"] = now.category
+        return replace(self, **texts)
+
+    @property
+    def has_date_field(self) -> bool:
+        """Whether a date field can show ``expires``; browsers leave one empty that is given anything else."""
+        return not self.expires or read_date(self.expires) is not None
 
     @property
     def goes_to(self) -> str:
@@ -69,7 +89,7 @@ def operations_for(entry: Entry, draft: Draft, as_of: date) -> list[Operation]:
     was = Draft.of(entry)
     content = None if draft.content == was.content else draft.content
     tags: Tags = {}
-    if draft.expires.strip() != was.expires:
+    if draft.expires.strip() != was.expires.strip():
         tags["expires"] = draft.expires.strip() or None
     if _domain(draft.domain) != _domain(was.domain):
         tags["domain"] = _domain(draft.domain)
@@ -91,11 +111,12 @@ def operations_for(entry: Entry, draft: Draft, as_of: date) -> list[Operation]:
 
 def in_field(text: str) -> str:
     """A text as the field of a form gives it back: one kind of line end, and no NUL."""
-    return unify_newlines(text).replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return unify_newlines(text).replace("\r", "\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
-def _one(value: TagValue | None) -> str:
-    return value if isinstance(value, str) else ""
+def _in_line(text: str) -> str:
+    """The same of a field of one line, which has no line ends."""
+    return in_field(text).replace("\n", "")
 
 
 def _listed(value: TagValue | None) -> str:

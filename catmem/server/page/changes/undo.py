@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from catmem.server.page.writing import Did, Sent, done
+from dataclasses import replace
+
+from catmem.server.page.told import can_be_undone
+from catmem.server.page.writing import Did, Sent, bad_form, done
 from catmem.service.history import restore
 from catmem.store.memory import unknown_revision
 
@@ -13,5 +16,8 @@ def undo(sent: Sent) -> Did:
     record = next((each for each in sent.workspace.store.log(entity) if each.revision == revision), None)
     if record is None:
         raise unknown_revision(entity, revision[:20])
+    if not can_be_undone(record):
+        raise bad_form(f"revision {revision} did more than change the text, so a text alone does not take it back")
     before = (record.parents or ("0",))[0]
-    return done(sent, restore(sent.workspace, entity, before, expected=revision, op_id=sent.op_id))
+    did = done(sent, restore(sent.workspace, entity, before, expected=revision, op_id=sent.op_id))
+    return replace(did, by="redo" if sent.get("again") == "true" else "undo")

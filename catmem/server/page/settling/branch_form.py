@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote_plus
 
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, EditError
+from catmem.server.page.changes.draft import in_field
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import Diff, diff_of, paged
 from catmem.service.history import entity_of
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 _SIZE = 40
 MOST = 200
 """Conflicts that a form has at most."""
+_ROOM = 600_000
+"""Bytes, as a form is sent, that text fields begin with at most. A browser sends them all, whatever was chosen, and a
+request may have a mebibyte: so the other fields begin empty, and the rest of it is for what a person writes."""
 
 _ORDER: tuple[Outcome, ...] = ("branch", "both", "same", "head")
 """What a merge changes stands before what it leaves."""
@@ -62,7 +67,8 @@ class Choice(NamedTuple):
 class Decision:
     """A conflict with what was chosen of it. ``words`` are those of the text field, ``kept`` the tags that they get.
 
-    ``typed``: the person wrote them for a conflict in this place that said something else.
+    ``begins``: they are those of a side, to begin with. ``typed``: the person wrote them for a conflict in this place
+    that said something else.
     """
 
     found: Disagreement
@@ -71,6 +77,7 @@ class Decision:
     words: str
     kept: tuple[str, ...]
     has_words: bool
+    begins: bool
     typed: bool
 
     @property
@@ -105,7 +112,7 @@ def branch_page(
             found = beside(workspace, asked.entity, asked.branch)
     except DriftError as error:
         return _unread(asked, error, refusal)
-    decisions = [_decision(each, given) for each in plan.conflicts[:MOST]]
+    decisions = _decisions(plan.conflicts[:MOST], given)
     undecided = sum(each.is_open for each in decisions)
     owner, _, target = found.entity.partition("/")
     others = [pair for pair in found.pairs if pair.outcome != "conflict"]
@@ -128,6 +135,7 @@ def branch_page(
             "otherwise": otherwise,
             "said": said is not None,
             "left": _left_over(given, decisions),
+            "watched": [(found.entity, plan.digest)],
         },
     )
 
@@ -148,6 +156,7 @@ def _unread(asked: Branch, error: DriftError, refusal: Refusal | None) -> Page:
             "base": (now.revision or now.digest) if is_open else None,
             "error": error,
             "refusal": refusal,
+            "watched": [(entity, now.digest)],
         },
     )
 
@@ -164,9 +173,12 @@ def asking(said: Mapping[str, str]) -> Ask:
     """
 
     def ask(found: Disagreement) -> Answer:
-        key = key_of(found.conflict)
-        choice = said.get(f"choice-{key}")
-        return None if choice is None else answer_to(found.conflict, choice, said.get(f"words-{key}", ""))
+        conflict, key = found.conflict, key_of(found.conflict)
+        choice, words = said.get(f"choice-{key}"), said.get(f"words-{key}", "")
+        start = conflict.theirs or conflict.ours
+        if start is not None and words == in_field(start.body):
+            words = start.body  # nobody touched it
+        return None if choice is None else answer_to(conflict, choice, words)
 
     return ask
 
@@ -192,6 +204,23 @@ def _preview(asked: Branch, said: Mapping[str, str], *, is_refused: bool) -> Pre
     return Preview(diff_of(plan.before, plan.after), plan.warnings, result_digest(plan))
 
 
+def _decisions(found: Sequence[Disagreement], said: Mapping[str, str]) -> list[Decision]:
+    """Each conflict, with the words of its branch to begin with as long as there is room for them in one form."""
+    decisions = [_decision(each, said) for each in found]
+    room = _ROOM - sum(_size(each.words) for each in decisions if each.has_words and not each.begins)
+    for place, decision in enumerate(decisions):
+        if decision.begins:
+            room -= _size(decision.words)
+            if room < 0:
+                decisions[place] = replace(decision, words="", begins=False)
+    return decisions
+
+
+def _size(words: str) -> int:
+    """How many bytes a text is in a form that is sent: a line end is two characters, and one byte can be three."""
+    return len(quote_plus(words.replace("\n", "\r\n")))
+
+
 def _decision(found: Disagreement, said: Mapping[str, str]) -> Decision:
     conflict, key = found.conflict, key_of(found.conflict)
     chosen = said.get(f"choice-{key}")
@@ -209,6 +238,7 @@ def _decision(found: Disagreement, said: Mapping[str, str]) -> Decision:
         words=words if words is not None else "" if start is None else start.body,
         kept=tuple(in_words(conflict, "words").tags) if own else (),
         has_words=own,
+        begins=own and words is None,
         typed=typed and own,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from catmem.digest import bytes_digest
 from catmem.errors import UnknownNameError
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import DIFF_LINES, diff_of
@@ -103,6 +104,10 @@ def seed_page(asked: Seeds, refusal: Refusal | None = None, result: SeedResult |
             "states": STATES,
             "refusal": refusal,
             "result": result,
+            "watched": [
+                *((each.target, bytes_digest(each.before.encode())) for each in found[:_MOST]),
+                *((entity, read.digest) for entity, read in plan.basis.read.items()),
+            ],
         },
         status=200 if result is None else 409,
     )

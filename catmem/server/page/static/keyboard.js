@@ -84,7 +84,7 @@ document.addEventListener("keydown", (event) => {
   if (list.open || !switched.checked || isTyping(event.target)) return;
   const key = event.shiftKey ? event.key : event.key.toLowerCase(); // Caps Lock changes nothing
   if (key === "j" || key === "k") step(key === "j" ? 1 : -1);
-  else if (key === "/") document.getElementById("find").focus();
+  else if (key === "/") document.getElementById("find")?.focus();
   else if (key === "?") open();
   else if (Object.hasOwn(ACTIONS, key)) {
     if (!event.repeat) act(key);

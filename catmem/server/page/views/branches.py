@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from catmem.server.page.reading import Page
 from catmem.server.page.settling.branch_form import Branch, branch_page
+from catmem.service.merging.branches import branches_of_all
 
 if TYPE_CHECKING:
     from catmem.server.page.reading import Asked
@@ -20,7 +21,8 @@ OUTLOOKS = {
 
 def all_branches(asked: Asked) -> Page:
     """The branches of all files that are not merged yet."""
-    return Page("branches.html", {"branches": asked.workspace.branches(), "outlooks": OUTLOOKS})
+    found = branches_of_all(asked.workspace)
+    return Page("branches.html", {**found._asdict(), "outlooks": OUTLOOKS})
 
 
 def one_branch(asked: Asked) -> Page:

@@ -72,6 +72,7 @@ def whole_file(asked: Asked) -> Page:
     some = paged(entries, page, _SIZE)
     follows, problems = _follows(workspace, entity, some.rows)
     limit, size = limit_of(profile, target, workspace.config), size_of(document.text)
+    draft = Draft(category=wanted or "")
     return Page(
         "file.html",
         {
@@ -91,8 +92,8 @@ def whole_file(asked: Asked) -> Page:
             "recorded": file.warning is None and workspace.store.head(entity) is not None,
             # A file whose history cannot be read cannot be written to either.
             "base": None if file.warning else file.revision or file.digest,
-            "choices": choices(workspace, document),
-            "draft": Draft(category=wanted or ""),
+            "choices": choices(workspace, entity, document, draft),
+            "draft": draft,
         },
     )
 

@@ -6,8 +6,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
+from catmem.server.page.outcome import words_of
 from catmem.server.page.reading import Page
-from catmem.server.page.shown import diff_of
+from catmem.server.page.shown import beginning, diff_of
 from catmem.server.page.told import did
 from catmem.service.history import entity_of
 from catmem.store.memory import unknown_revision
@@ -22,17 +23,27 @@ if TYPE_CHECKING:
     from catmem.store.contract import Revision
 
 _SIZE = 50
+_WORDS = 60
+"""Characters of an entry beside what was done with it."""
+_MOST_READ = 1_000_000
+"""Bytes of old texts that are read for those words."""
 NOTHING = "0"
 """The revision of a file that was never written."""
+CHOSEN = "compare"
+"""The address of the revision that the query names."""
 NOW = "now"
 """The address of what is there and in no revision yet."""
 
 
 class Told(NamedTuple):
-    """A revision with what it did, in few words, and how many bytes it added (``None``: nobody can tell)."""
+    """A revision with what it did, in few words, and how many bytes it added (``None``: nobody can tell).
+
+    ``about`` is the beginning of the entry that it was on, empty where there are several.
+    """
 
     revision: Revision
     did: str
+    about: str
     change: int | None
 
 
@@ -41,19 +52,25 @@ def history(asked: Asked) -> Page:
     workspace = asked.workspace
     entity = _entity(asked)
     first = (asked.number("page") - 1) * _SIZE
+    digest, newest = bytes_digest(workspace.store.peek(entity)), workspace.store.head(entity)
     # One more than is shown: the change of size is told against the revision before.
     found = list(islice(workspace.store.log(entity), first, first + _SIZE + 1))
     sizes = {each.revision: each.size for each in found}
+    words = words_of(workspace, found[:_SIZE], _MOST_READ)
     return Page(
         "history.html",
         {
             "entity": entity,
             "name": entity.partition("/")[0],
             "target": entity.partition("/")[2],
-            "told": [Told(each, did(each), _change(each, sizes)) for each in found[:_SIZE]],
+            "told": [
+                Told(each, did(each), beginning(words.get(each.revision, ""), _WORDS), _change(each, sizes))
+                for each in found[:_SIZE]
+            ],
             "page": asked.number("page"),
             "more": len(found) > _SIZE,
-            "outside": first == 0 and _changed_outside(workspace, entity),
+            "outside": first == 0 and newest is not None and newest.digest != digest,
+            "watched": [(entity, digest)],
         },
     )
 
@@ -66,8 +83,14 @@ class WayBack(NamedTuple):
 
 
 def revision(asked: Asked) -> Page:
-    """What a revision changed; with ``since`` in the query, what changed from that one to it."""
-    return revision_page(asked.workspace, _entity(asked), asked.path["revision"], asked.query.get("since"))
+    """What a revision changed; with ``since`` in the query, what changed from that one to it.
+
+    Of two that a person chose, the query names both.
+    """
+    name = asked.path["revision"]
+    if name == CHOSEN:
+        name = asked.query.get("to", NOW)
+    return revision_page(asked.workspace, _entity(asked), name, asked.query.get("since"))
 
 
 def revision_page(
@@ -97,6 +120,7 @@ def revision_page(
             "way_back": WayBack(base, diff_of(_text(now.data), _text(after))) if is_other else None,
             "outside": base if record is None and now.revision is None else None,
             "refusal": refusal,
+            "watched": [(entity, now.digest)],
         },
     )
 
@@ -131,9 +155,3 @@ def _before(workspace: Workspace, entity: str, record: Revision | None) -> str:
 def _change(revision: Revision, sizes: Mapping[str, int]) -> int | None:
     before = sizes.get(revision.parents[0]) if revision.parents else 0
     return None if before is None else revision.size - before
-
-
-def _changed_outside(workspace: Workspace, entity: str) -> bool:
-    """Whether the file is no longer what the newest revision says."""
-    newest = workspace.store.head(entity)
-    return newest is not None and newest.digest != bytes_digest(workspace.store.peek(entity))

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.policy.lint.diagnostic import SEVERITIES
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import paged
+from catmem.service.fleet import load_each
 from catmem.service.linting.lint import Linter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from catmem.model.document import Entry
     from catmem.policy.lint.diagnostic import Diagnostic
     from catmem.server.page.reading import Asked
 
@@ -19,12 +23,23 @@ _SIZE = 100
 SEVERITY = {"error": "Errors", "warning": "Warnings", "hint": "Hints"}
 
 
+class About(NamedTuple):
+    """A finding, and the id of the entry that it is in, if it is in one."""
+
+    finding: Diagnostic
+    entry: str | None
+
+
 class LintedFile(NamedTuple):
-    """A file with what was found in it; ``entity`` is what it is to the page, if it is a memory file of a profile."""
+    """A file with what was found in it, and the page that shows it, if there is one; ``None`` for settings of the root.
+
+    ``is_memory``: it is a memory file of a profile, whose page has a place for each entry.
+    """
 
     path: str
-    entity: str | None
-    diagnostics: list[Diagnostic]
+    address: str | None
+    is_memory: bool
+    findings: list[About]
 
 
 def lint(asked: Asked) -> Page:
@@ -39,10 +54,16 @@ def lint(asked: Asked) -> Page:
         chosen = [each for each in counted if severity in {None, each.severity} and rule in {None, each.code}]
         some = paged(chosen, asked.number("page"), _SIZE)
         files: list[LintedFile] = []
+        entries: Sequence[Entry] = ()
+        profiles = [each.name for each in load_each(asked.workspace)[0]]
         for each in some.rows:
             if not files or files[-1].path != each.path:
-                files.append(LintedFile(each.path, _entity(linter, each.path), []))
-            files[-1].diagnostics.append(each)
+                entity = _entity(linter, each.path)
+                address = _of_profile(each.path, profiles) if entity is None else f"/page/files/{entity}"
+                files.append(LintedFile(each.path, address, entity is not None, []))
+                entries = () if entity is None else _entries(linter, each.path)
+            entry = next((one.id for one in entries if one.start <= each.start < one.end), None)
+            files[-1].findings.append(About(each, entry))
     finally:
         linter.close()
     names = {each.code: each.name for each in counted}
@@ -62,6 +83,16 @@ def lint(asked: Asked) -> Page:
             "total": len(counted),
         },
     )
+
+
+def _entries(linter: Linter, path: str) -> Sequence[Entry]:
+    document = linter.linted(linter.source(path)).document
+    return () if document is None else document.entries
+
+
+def _of_profile(path: str, profiles: Iterable[str]) -> str | None:
+    """The page of the profile that a file of settings is, if it can be read."""
+    return next((f"/page/profiles/{name}" for name in profiles if path == f"profiles/{name}.yaml"), None)
 
 
 def _entity(linter: Linter, path: str) -> str | None:

@@ -38,11 +38,12 @@ def profile_prompt(asked: Asked) -> Page:
         "profile.html",
         {
             "profile": profile,
+            "watched": [(f"{profile.name}/{target}", documents[target].digest) for target in TARGETS],
             "text": prompt.text[:_TEXT],
             "size": len(prompt.text),
             "more": max(0, len(prompt.text) - _TEXT),
             "manifest": manifest,
-            "states": Counter(row.state for row in manifest.rows),
+            "states": Counter("blocked" if row.status == "blocked" else row.state for row in manifest.rows),
             "inside": sum(row.status == "in" for row in manifest.rows),
             "out": [row for row in manifest.rows if row.status != "in"],
             "hidden": sum(manifest.hidden.values()),

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError
+from catmem.policy.profile import profile_names
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import paged, reference
 from catmem.service.reviewing.review import Review
@@ -39,7 +40,7 @@ class Waiting(NamedTuple):
 
 def queue(asked: Asked) -> Page:
     """What is due, the oldest of each profile first; the query may name a ``profile`` and a ``state``."""
-    profiles = asked.workspace.profiles()
+    profiles = profile_names(asked.workspace.config.profiles_dir)
     name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
     # What a round on the command line passed over is due all the same.
     review = Review.open(asked.workspace, profiles=[name] if name else (), restart=True)
@@ -50,7 +51,7 @@ def queue(asked: Asked) -> Page:
     return Page(
         "queue.html",
         {
-            "profiles": list(profiles),
+            "profiles": profiles,
             "profile": name,
             "states": STATES,
             "state": state,

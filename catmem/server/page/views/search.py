@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import QueryError
+from catmem.policy.profile import profile_names
 from catmem.server.page.reading import Page
+from catmem.service.searching.everywhere import Everywhere, FoundOf, search_everywhere
 from catmem.service.searching.search import search as search_one
 
 if TYPE_CHECKING:
@@ -33,34 +35,40 @@ class Hit(NamedTuple):
 
 def search(asked: Asked) -> Page:
     """The entries that a query finds, the best first; the query may name a ``profile`` and a ``state``."""
-    profiles = asked.workspace.profiles()
+    profiles = profile_names(asked.workspace.config.profiles_dir)
     query = asked.query.get("q", "").strip()[:_LONGEST]
     name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
-    hits: list[Hit] = []
-    total, problem = 0, None
+    searched, problem = Everywhere([], 0, ()), None
     if query:
         try:
-            for each in [name] if name else profiles:
-                found = search_one(asked.workspace, each, query, limit=_MOST, state=[state] if state else None)
-                total += found.total
-                hits += [Hit(each, one, tuple(_pieces(one.snippet))) for one in found.found]
+            searched = _searched(asked, name, query, state)
         except QueryError as error:
             problem = error
-    hits.sort(key=lambda hit: -hit.found.score)
+    hits = [Hit(row.profile, row.found, tuple(_pieces(row.found.snippet))) for row in searched.found]
     return Page(
         "search.html",
         {
             "q": query,
-            "profiles": list(profiles),
+            "profiles": profiles,
             "profile": name,
             "states": STATES,
             "state": state,
-            "hits": hits[:_MOST],
-            "total": total,
+            "hits": hits,
+            "total": searched.total,
+            "unreadable": searched.unreadable,
             "problem": problem,
         },
         422 if problem else 200,
     )
+
+
+def _searched(asked: Asked, name: str | None, query: str, state: State | None) -> Everywhere:
+    """What one profile finds, or all of them."""
+    states = [state] if state else None
+    if name is None:
+        return search_everywhere(asked.workspace, query, limit=_MOST, state=states)
+    found = search_one(asked.workspace, name, query, limit=_MOST, state=states)
+    return Everywhere([FoundOf(name, each) for each in found.found], found.total, ())
 
 
 def _pieces(snippet: Snippet) -> Iterator[tuple[str, bool]]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import tracemalloc
 from contextlib import closing
 from datetime import date
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
@@ -256,14 +259,15 @@ def test_on_a_new_day_states_are_those_of_that_day(root, monkeypatch):
     assert states == ["fresh", "fresh", "stale", "stale"]
 
 
-def test_a_changed_catmem_yaml_counts_from_the_next_start_for_old_and_new_answers_alike(root):
+def test_a_changed_catmem_yaml_counts_at_once_for_old_and_new_answers_alike(root):
     client = root.client("neo")
     before = asked(client)
     with (root.path / "catmem.yaml").open("a", encoding="utf-8") as file:
         file.write("prompt: {style: xml}\n")
     never_asked = client.get(PROMPT, headers={"Accept": "application/json"}).json()["text"]
-    assert asked(client) == before
-    assert never_asked.encode() == before[2][1]
+    after = asked(client)
+    assert after != before
+    assert never_asked.encode() == after[2][1]
 
 
 def test_a_writer_reads_its_own_write_at_once(root):
@@ -286,3 +290,31 @@ def test_what_is_kept_takes_a_bounded_place(root):
         client.get(f"{READ}&offset={offset}")
     kept = root.app.state.kept
     assert 0 < kept.size <= 16 << 20
+
+
+def test_all_that_is_kept_for_a_question_is_counted(root):
+    """The question too, the data, and the profiles: whoever asks for much that is not there keeps no more than others."""
+    client, kept = root.client("neo"), root.app.state.kept
+    tracemalloc.start()
+    try:
+        for number in range(40):
+            client.get(f"{READ}&category={quote(chr(0x1F600 + number % 60) * 1000 + str(number))}")
+        root.app.state.workspace._told.clear()  # what the library remembers has bounds of its own
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        assert len(kept._known) == 40
+        kept._known.clear()
+        gc.collect()
+        taken = before - tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert 1 << 18 < taken < kept.size
+
+
+def test_so_many_answers_are_kept_however_small_they_are(root, monkeypatch):
+    monkeypatch.setattr("catmem.server.api.kept._MOST", 10)
+    client, kept = root.client("neo"), root.app.state.kept
+    for limit in range(1, 30):
+        client.get(f"{READ}&limit={limit}")
+    assert len(kept._known) == 10
+    assert kept.size == sum(question.size + answer.size for question, answer in kept._known.items())

@@ -157,6 +157,19 @@ def test_branches_are_for_a_person_and_tier_1(person, neo, boss):
     assert neo.get("/mem/branches").status_code == 403
 
 
+def test_a_profile_that_is_not_right_hides_no_branch_of_another(served, person, boss):
+    workspace = served.workspace
+    seen = workspace.verify("neo", "short answers").revision
+    workspace.add("neo", "One.", category="talk")
+    workspace.add("neo", "Two.", category="talk", expected=seen, on_stale="branch")
+    path = workspace.root / "profiles" / "aside.yaml"
+    path.write_text("foo: [\n", encoding="utf-8")
+    told = person.get("/mem/branches").json()
+    assert [each["entity"] for each in told["branches"]] == ["neo/user"]
+    assert [(each["code"], each["path"]) for each in told["unreadable"]] == [("yaml_syntax", str(path))]
+    assert boss.get("/mem/branches").json() == told | {"unreadable": [{"code": "yaml_syntax"}]}
+
+
 # --- prompt, lint --------------------------------------------------------------------------------------------------
 
 

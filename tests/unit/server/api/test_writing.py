@@ -236,7 +236,7 @@ def test_headers_that_say_otherwise_than_an_envelope_are_refused(served, neo, he
 @pytest.mark.parametrize(
     "change",
     [
-        {"entity_id": "neo"}, {"entity_id": 7}, {"entity_id": "../x/user"}, {"entity_id": "neo/user\n"}, {"content": 7},
+        {"entity_id": "neo/else"}, {"entity_id": 7}, {"entity_id": "../x/user"}, {"entity_id": "neo/user\n"}, {"content": 7},
         {"content": []}, {"content": ["x"]}, {"content": [{"action": "fly"}]}, {"op_id": 7}, {"op_id": "a b"},
         {"alert": "yes"}, {"prev_rev": "x"}, {"prev_rev": True}, {"prev_rev": -1}, {"prev_rev": 1.5},
         {"prev_rev": "9" * 30}, {"more": 1}, {"op": "1"}, {"content": {"categories": 1}},
@@ -430,3 +430,11 @@ def test_a_token_for_reading_writes_nothing(served, path):
     reader = served.client("neo", scope="read")
     assert reader.get("/mem/read", params=USER).status_code == 200
     assert refusal(reader.post(path, json={})) == (403, "scope")
+
+
+def test_a_plain_write_to_a_profile_alone_is_one_to_its_user_file(neo):
+    tag = neo.get("/mem/read?entity_id=neo").headers["etag"]
+    answer = neo.post("/mem/write", json=plain("Said shortly.") | {"entity_id": "neo"}, headers={"If-Match": tag})
+    assert (answer.status_code, answer.json()["entity_id"]) == (200, "neo/user")
+    again = neo.post("/mem/write", json=plain("And again.") | {"entity_id": "neo", "prev_rev": "2"})
+    assert (again.status_code, again.json()["revision"]) == (200, "3")

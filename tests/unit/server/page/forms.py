@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import date
 from html.parser import HTMLParser
+
+
+def read_by_browser(html):
+    """A page as a browser reads it: one kind of line end, and no NUL."""
+    return html.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def kept_by_browser(kind, value):
+    """The value of an input as it is sent when nobody touches it: a field of one line has no line end, a date is one."""
+    if kind in {"hidden", "checkbox", "radio"}:
+        return value
+    value = value.replace("\n", "").replace("\r", "")
+    if kind != "date":
+        return value
+    try:
+        return value if date.fromisoformat(value).isoformat() == value else ""
+    except ValueError:
+        return ""
 
 
 class Forms(HTMLParser):
@@ -15,7 +34,7 @@ class Forms(HTMLParser):
         self._textarea: str | None = None
         self._select: str | None = None
         self._in_button = False
-        self.feed(html)
+        self.feed(read_by_browser(html))
         self.close()
 
     def handle_starttag(self, tag, attrs):
@@ -36,7 +55,9 @@ class Forms(HTMLParser):
         if tag == "input" and "name" in attributes:
             if attributes.get("type") in {"checkbox", "radio"} and "checked" not in attributes:
                 return
-            fields[attributes["name"]] = attributes.get("value", "on")
+            kind = attributes.get("type", "text")
+            usual = "on" if kind in {"checkbox", "radio"} else ""
+            fields[attributes["name"]] = kept_by_browser(kind, attributes.get("value", usual))
         elif tag == "textarea":
             self._textarea = attributes["name"]
             fields[self._textarea] = ""

@@ -7,7 +7,9 @@ from datetime import timedelta
 import pytest
 
 from catmem.digest import bytes_digest
+from catmem.server.page.shown import day
 from catmem.service.clock import today
+from catmem.store.contract import Change
 from tests.golden.case import put
 from tests.unit.server.page.changing import CONFIG, STORES, TEXT, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
@@ -72,14 +74,14 @@ def told(client, answer):
             "Verify",
             TRAVEL,
             f"[created: 2020-01-01, domain: finance, verified_date: {TODAY}] Book travel to cost centre 410.",
-            "Changed in talk",
+            "Verified in talk: Book travel",
         ),
         (
             "short",
             "Expire",
             SHORT,
             f"[verified_date: 2020-01-01, expires: {YESTERDAY}] Prefers short answers.",
-            "Changed in talk",
+            "Expired in talk: Prefers short",
         ),
         ("calls", "Remove", f"§\n{CALLS}\n", "", "Removed from talk"),
     ],
@@ -289,10 +291,29 @@ def test_undo_brings_back_what_was_there(client, workspace):
     page, _ = told(client, pressed(client, answering(client, workspace, "short"), "Remove"))
     page, text = told(client, sent(client, Forms(page).named("Undo")))
     assert text_of(workspace) == TEXT
-    assert "Revision 1 restored" in text
-    told(client, sent(client, Forms(page).named("Undo")))
+    assert "Took back: removed from talk: Prefers short answers." in text
+    page, text = told(client, sent(client, Forms(page).named("Redo")))
     assert "short" not in text_of(workspace)
-    assert revisions(workspace) == 4
+    assert "Did again: removed from talk: Prefers short answers." in text
+    page, text = told(client, sent(client, Forms(page).named("Undo")))
+    assert "Took back: removed from talk: Prefers short answers." in text
+    assert revisions(workspace) == 5
+
+
+def test_undo_pressed_twice_does_nothing_the_second_time(client, workspace):
+    page, _ = told(client, pressed(client, answering(client, workspace, "short"), "Verify"))
+    assert Forms(page).named("Undo")["keys"] == ["u"]
+    page, _ = told(client, sent(client, Forms(page).named("Undo")))
+    assert Forms(page).named("Redo")["keys"] == [None]
+
+
+@pytest.mark.parametrize("mark", ["undo", "redo", "else"])
+def test_an_address_cannot_say_that_something_was_taken_back(client, workspace, mark):
+    pressed(client, answering(client, workspace, "short"), "Verify")
+    text = Markup(client.get(f"{FILE}?did=neo/user@2~{mark}").text).text
+    assert "Verified in talk: Prefers short" in text
+    assert "Took back" not in text
+    assert "Did again" not in text
 
 
 def test_an_undo_and_what_comes_after_it_are_writes_of_their_own(client, workspace):
@@ -326,6 +347,50 @@ def test_an_address_cannot_say_what_was_not_done(client, named):
     page = client.get(FILE, params={"did": named})
     assert page.status_code == 200
     assert ("What was done" in page.text) == (named == "neo/user@1 x")
+
+
+# --- what a person is told besides -------------------------------------------------------------------------------
+
+
+def test_verifying_what_expired_says_that_the_date_was_dropped(client, workspace):
+    _, text = told(client, pressed(client, answering(client, workspace, "travel"), "Verify"))
+    assert "Its expires (1 Feb 2020) was dropped." in text
+
+
+def test_verifying_what_is_dated_ahead_says_that_the_date_was_put_right(client, workspace):
+    ahead = "## Talk\n[verified_date: 2099-01-01] Likes tables.\n"
+    workspace.store.commit("neo/user", None, lambda _: ahead.encode(), Change())
+    _, text = told(client, pressed(client, answering(client, workspace, "tables"), "Verify"))
+    assert f"Its verified_date was 1 Jan 2099, in the future, and is {day(today())} now." in text
+
+
+@pytest.mark.parametrize(("policy", "says"), [("drop", "prompts do not show it"), ("note", "prompts call it expired")])
+def test_expire_says_which_day_and_what_follows(tmp_path, policy, says):
+    profile = f"user_memory_categories: [talk, rules]\nprompt: {{expired: {policy}}}\n"
+    workspace = root(tmp_path / "root", neo=profile)
+    with served(workspace) as client:
+        _, text = told(client, pressed(client, answering(client, workspace, "short"), "Expire"))
+    gone = day(today() - timedelta(days=1))
+    assert f"It expired on {gone}: {says}, and it stays in Review until it is verified or removed." in text
+    workspace.store.close()
+
+
+def test_a_date_that_has_gone_by_is_told(client, workspace):
+    form = shown(client, FILE).named("Add it")
+    _, text = told(client, sent(client, form, content="Old.", category="talk", expires="2020-03-01"))
+    assert "It expired on 1 Mar 2020" in text
+    _, text = told(client, sent(client, editing(client, workspace, "calls"), expires="2021-03-01"))
+    assert "It expired on 1 Mar 2021" in text
+
+
+def test_a_category_that_the_profile_does_not_read_is_told(client, workspace):
+    page = client.get(FILE).text
+    assert "not read by neo" not in page
+    form = editing(client, workspace, "calls")
+    _, text = told(client, sent(client, form, new_category="Vault"))
+    assert "neo does not read vault, so its prompt does not show this." in text
+    page = Markup(client.get(f"/page/edit/neo/user?entry={entry(workspace, 'calls').id}").text).text
+    assert "Vault (not read by neo)" in page
 
 
 # --- the queue -----------------------------------------------------------------------------------------------------

@@ -180,11 +180,45 @@ def test_a_profile_that_cannot_be_read_hides_no_other(client, workspace):
     assert "neo 6 of 7" in text
 
 
+@pytest.mark.parametrize("text", ["foo: [\n", "tier: many\n"])
+@pytest.mark.parametrize(
+    ("path", "still"),
+    [
+        ("/page/queue", "Prefers short answers."),
+        ("/page/search?q=short+vault", "Prefers"),
+        ("/page/branches", "neo/user 3a"),
+        ("/page/access", "neo"),
+        ("/page/lint", "neo"),
+    ],
+)
+def test_a_profile_that_is_not_right_hides_no_other_on_any_page(client, workspace, path, still, text):
+    (workspace.root / "profiles" / "pupil.yaml").write_text(text, encoding="utf-8")
+    shown = page(client, path).text
+    assert still in shown
+    assert "pupil.yaml" in shown
+
+
+@pytest.mark.parametrize("path", ["/page/queue", "/page/search?q=short"])
+def test_a_file_that_cannot_be_read_hides_no_other(client, workspace, path):
+    (workspace.root / "homes" / "boss" / "USER.md").write_bytes(b"\xff")
+    shown = page(client, path).text
+    assert "Prefers" in shown
+    assert "not UTF-8" in shown
+
+
+@pytest.mark.parametrize("path", ["/page/queue?profile=pupil", "/page/search?q=short&profile=pupil"])
+def test_who_asks_for_a_profile_that_is_not_right_is_told_of_it_alone(client, workspace, path):
+    (workspace.root / "profiles" / "pupil.yaml").write_text("foo: [\n", encoding="utf-8")
+    answer = client.get(path)
+    assert answer.status_code == 503
+    assert "Prefers" not in answer.text
+
+
 def test_the_queue_tells_why_each_fact_is_due(client):
     text = page(client, "/page/queue").text
     assert "Prefers short answers." in text
-    assert "verified 2020-01-01" in text
-    assert "Expired talk 2020-02-01" in text
+    assert "verified 1 Jan 2020" in text
+    assert "expired talk 1 Feb 2020" in text
     assert "Never schedule" not in text
 
 
@@ -202,7 +236,7 @@ def test_a_prompt_is_shown_with_its_budget_and_what_stayed_out(client, workspace
     assert [text for tag, text in made.texts if tag == "pre"] == [workspace.prompt("neo").text]
     assert f"Prompt, total {len(workspace.prompt('neo').text)} of 400 characters" in made.text
     assert "1 entry of its files is in categories that neo does not read" in made.text
-    assert "expired 2020-02-01" in made.text
+    assert "expired 1 Feb 2020" in made.text
     assert "withheld instruction-override" in made.text
 
 
@@ -232,9 +266,9 @@ def test_a_link_to_an_entry_leads_to_the_page_that_holds_it(client, workspace):
 
 def test_a_history_tells_what_each_revision_did(client):
     text = page(client, "/page/history/neo/user").text
-    assert "Verified in talk person" in text
-    assert "Changed in talk person" in text
-    assert "3a Changed in talk branch from 2" in text
+    assert "Verified in talk: Never schedule calls before ten. person" in text
+    assert "Changed in talk: Never schedule calls before half past ten. person" in text
+    assert "3a Changed in talk: Never schedule calls before nine o'clock. branch from 2" in text
     assert "The file was changed by other means" not in text
     assert "The file was changed by other means" in page(client, "/page/history/neo/memory").text
 

@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from catmem.server.app import create_app
+from catmem.server.page.settling.branch_form import MOST
 from catmem.server.settings import Settings
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
@@ -103,11 +104,23 @@ def test_a_branch_that_merges_by_itself_is_one_button_below_its_diff(client, wor
     assert "likes charts" in text_of(workspace)
 
 
-def test_what_was_done_is_told_and_can_be_undone(client, workspace):
-    before = text_of(workspace)
-    forms = Forms(client.get(merge(client, "theirs").headers["location"]).text)
-    assert sent(client, forms.named("Undo")).status_code == 303
-    assert text_of(workspace) == before
+def test_what_was_done_is_told_and_has_no_undo_which_would_not_open_the_branch_again(client):
+    page = client.get(merge(client, "theirs").headers["location"]).text
+    assert "Merged 2a" in Markup(page).text
+    assert "Undo" not in str(Forms(page).all)
+    links = [each["href"] for each in Markup(page).all("a")]
+    assert {"/page/history/neo/user", "/page/history/neo/user/2a"} <= set(links)
+
+
+def test_a_merge_cannot_be_undone_by_a_form_of_another_page_either(client, workspace):
+    before = shown(client, "/page/branches").named("As the system")
+    form = settle(shown(client, PAGE), "theirs")[0]
+    merge(client, "theirs")
+    merged = text_of(workspace)
+    fields = {**form["fields"], "expected": "3", "op_id": "other"}
+    answer = sent(client, {**before, "action": "/page/change/undo", "fields": fields})
+    assert answer.status_code == 400
+    assert text_of(workspace) == merged
 
 
 def test_a_double_click_is_one_merge(client, workspace):
@@ -287,3 +300,44 @@ def test_hostile_text_in_the_fields_comes_back_as_text(client):
     tags = [tag for tag, attributes in Markup(answer.text).tags if tag == "script" and "src" not in attributes]
     assert tags == []
     assert text in settle(Forms(answer.text), "own")[0]["fields"].values()
+
+
+def test_words_that_nobody_touched_stay_what_the_branch_says(tmp_path):
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    workspace = Workspace.open(tmp_path, search=False)
+    for said, seen in (("now", None), ("here", "1"), ("there\rand then", "1")):
+        text = f"## Talk\none two three four five six seven {said}\n"
+        workspace.store.commit("neo/user", seen, lambda _, text=text: text.encode(), Change(on_stale="branch"))
+    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
+        assert merge(client, "own").status_code == 303
+    assert text_of(workspace) == "## Talk\none two three four five six seven there\rand then\n"
+    workspace.store.close()
+
+
+# --- many conflicts of long entries ---------------------------------------------------------------------------------
+
+LONG = "Запись о бумаге " * 60
+
+
+def test_a_form_of_many_long_conflicts_can_be_sent(tmp_path):
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    workspace = Workspace.open(tmp_path, search=False)
+    for said, seen in (("base", None), ("head", "1"), ("branch", "1")):
+        text = "## Talk\n" + "\n§\n".join(f"{number} {said} {LONG}" for number in range(MOST)) + "\n"
+        workspace.store.commit("neo/user", seen, lambda _, text=text: text.encode(), Change(on_stale="branch"))
+    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
+        form = shown(client, PAGE).named("Merge")
+        keys = [name.removeprefix("words-") for name in form["fields"] if name.startswith("words-")]
+        assert len(keys) == MOST
+        assert form["fields"][f"words-{keys[0]}"].startswith("0 branch")
+        assert form["fields"][f"words-{keys[-1]}"] == ""
+        chosen = {f"choice-{key}": "theirs" for key in keys[:-1]}
+        chosen |= {f"choice-{keys[-1]}": "own", f"words-{keys[-1]}": "Words of my own."}
+        looked_at = sent(client, {**form, "action": f"{PAGE}/preview"}, **chosen)
+        assert looked_at.status_code == 200
+        again = Forms(looked_at.text).named("Merge")
+        assert again["fields"][f"words-{keys[-1]}"] == "Words of my own."
+        assert sent(client, again).status_code == 303
+    bodies = [each.body for each in workspace.parse(text_of(workspace)).entries]
+    assert bodies == [*(f"{number} branch {LONG}".strip() for number in range(MOST - 1)), "Words of my own."]
+    workspace.store.close()

@@ -83,6 +83,8 @@ def test_all_that_a_profile_seeds_is_written_at_once_and_told(client):
     page = client.get(answer.headers["location"])
     assert "ann/user, revision 1" in told(page)
     assert "neo/user, revision 1" in told(page)
+    assert "Undo" not in str(Forms(page.text).all)  # it would leave the record of seeds as it is
+    assert "no later seed brings back" in told(page)
 
 
 def test_what_is_not_ticked_is_left_alone(client, workspace):
@@ -149,7 +151,7 @@ def test_a_conflict_stays_open_until_somebody_settles_it(client, workspace):
     ("side", "button", "body"),
     [
         ("source", "Seed neo/user", "Likes green tea."),
-        ("target", "Settle it, and keep neo/user", "Likes black tea."),
+        ("target", "Keep the words of neo/user: those of boss are not offered again", "Likes black tea."),
     ],
 )
 @pytest.mark.usefixtures("in_conflict")

@@ -170,6 +170,22 @@ def test_a_file_that_cannot_be_read_hides_no_other(place):
     assert len(review.due()) == 6
 
 
+def test_a_profile_that_is_not_right_hides_no_other(place):
+    broken = put(place / "profiles" / "alf.yaml", "foo: [\n")
+    review = opened(place)
+    (error,) = review.unreadable
+    assert error.path == str(broken)
+    assert len(review.due()) == 7
+    assert not review.is_whole
+
+
+def test_a_review_of_a_profile_that_is_not_right_fails(place):
+    put(place / "profiles" / "alf.yaml", "foo: [\n")
+    assert not opened(place, profiles=["neo"]).unreadable
+    with pytest.raises(ConfigError):
+        opened(place, profiles=["alf"])
+
+
 def test_a_write_can_say_what_the_review_looked_at(place):
     review = opened(place)
     digest = bytes_digest((place / "homes" / "neo" / "USER.md").read_bytes())

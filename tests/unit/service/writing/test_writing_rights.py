@@ -51,6 +51,18 @@ def test_the_actor_is_on_the_record(workspace):
     assert workspace.store.head("neo/user").agent == "person"
 
 
+@pytest.mark.parametrize("hidden", [1, 7])
+def test_what_several_entries_hold_tells_an_agent_nothing_of_what_stands_before_them(workspace, hidden):
+    above = "\n§\n".join(f"secret {number}" for number in range(hidden))
+    put_bytes(workspace, "neo/user", f"## Pay\n{above}\n\n## Talk\nsame thing one\n§\nsame thing two\n")
+    with pytest.raises(AmbiguousError) as told:
+        workspace.remove("neo", "same thing", actor="neo")
+    assert [sorted(place) for place in told.value.places] == [["category", "id"]] * 2
+    assert "line" not in told.value.message
+    with pytest.raises(AmbiguousError, match=rf"line {2 * hidden + 3} \(talk\)"):
+        workspace.remove("neo", "same thing")
+
+
 def test_an_unknown_actor(workspace):
     with pytest.raises(UnknownNameError, match="nobody"):
         workspace.add("neo", "x", category="talk", actor="nobody")

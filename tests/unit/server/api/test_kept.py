@@ -308,7 +308,8 @@ def test_all_that_is_kept_for_a_question_is_counted(root):
         taken = before - tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert 1 << 18 < taken < kept.size
+    # What else the process lets go of at that moment is in it too.
+    assert 1 << 18 < taken < 1.5 * kept.size
 
 
 def test_so_many_answers_are_kept_however_small_they_are(root, monkeypatch):

@@ -295,6 +295,12 @@ def test_what_is_kept_takes_a_bounded_place(root):
 def test_all_that_is_kept_for_a_question_is_counted(root):
     """The question too, the data, and the profiles: whoever asks for much that is not there keeps no more than others."""
     client, kept = root.client("neo"), root.app.state.kept
+    # What other threads let go of at that moment is in a measurement too, so the least of three counts.
+    assert 1 << 18 < min(taken_by_forty(client, root, kept) for _ in range(3)) < kept.size / 3
+
+
+def taken_by_forty(client, root, kept):
+    """The bytes that are free again once forty answers are kept no longer. Their count in ``kept.size`` stays."""
     tracemalloc.start()
     try:
         for number in range(40):
@@ -305,11 +311,9 @@ def test_all_that_is_kept_for_a_question_is_counted(root):
         assert len(kept._known) == 40
         kept._known.clear()
         gc.collect()
-        taken = before - tracemalloc.get_traced_memory()[0]
+        return before - tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    # What else the process lets go of at that moment is in it too.
-    assert 1 << 18 < taken < 1.5 * kept.size
 
 
 def test_so_many_answers_are_kept_however_small_they_are(root, monkeypatch):

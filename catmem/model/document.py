@@ -92,12 +92,9 @@ class Entry(NamedTuple):
     @property
     def tags(self) -> dict[str, TagValue]:
         """The tags in order, each a string or a list of strings; of a repeated key the first. A dict of your own."""
-        tags: dict[str, TagValue] = {}
         if self.raw[0] not in tag_blocks.MAY_BEGIN:
-            return tags
-        for key, value in tag_blocks.read_pairs(self.text, self.tag_limit):
-            tags.setdefault(key, value if isinstance(value, str) else list(value))
-        return tags
+            return {}
+        return _first_of_each(tag_blocks.read_pairs(self.text, self.tag_limit))
 
     @property
     def repeated_tags(self) -> tuple[str, ...]:
@@ -122,7 +119,17 @@ class Entry(NamedTuple):
     @property
     def id(self) -> str:
         """``b2:`` and a digest of body and tags: the same content has the same id, wherever it stands."""
-        return content_digest([self.body, self.tags])
+        if self.raw[0] not in tag_blocks.MAY_BEGIN:
+            return content_digest([self.body, {}])
+        pairs, body = tag_blocks.read(self.text, self.tag_limit)
+        return content_digest([body, _first_of_each(pairs)])
+
+
+def _first_of_each(pairs: tag_blocks.Pairs) -> dict[str, TagValue]:
+    tags: dict[str, TagValue] = {}
+    for key, value in pairs:
+        tags.setdefault(key, value if isinstance(value, str) else list(value))
+    return tags
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
 
 import pytest
 
-from catmem.server.arenas import _is_glibc
+from catmem.server.arenas import _is_glibc, share_one_arena
 
 GLIBC = pytest.mark.skipif(not _is_glibc(), reason="another C library than glibc")
 CHOSEN = ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES")
@@ -75,8 +76,6 @@ def test_without_glibc_nothing_is_done(monkeypatch):
 
     for name in CHOSEN:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("catmem.server.arenas.os.confstr", unknown)
-    monkeypatch.setattr("catmem.server.arenas.ctypes.CDLL", None)
-    from catmem.server.arenas import share_one_arena
-
+    monkeypatch.setattr(os, "confstr", unknown)
+    monkeypatch.setattr(ctypes, "CDLL", None)  # nothing is to be looked for in it
     assert share_one_arena() is False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from catmem.errors import ConfigError
+from catmem.server.arenas import share_one_arena
 from catmem.server.connections import connections
 from catmem.service import listening as sockets
 
@@ -65,6 +66,7 @@ def serve(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -
         timeout_graceful_shutdown=_SECONDS_TO_END,
         h11_max_incomplete_event_size=_LONGEST_HEADER,
     )
+    share_one_arena()
     sys.setswitchinterval(_LONGEST_TURN)
     try:
         asyncio.run(_serve(_Server(config, app, ready), listening))

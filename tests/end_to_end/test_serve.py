@@ -13,6 +13,7 @@ import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -339,3 +340,39 @@ def test_others_are_listened_to_with_tokens_only(root):
     run_json("token", "new", "neo", "--root", root)
     with serving(root, "--host", everybody) as server:
         server.stop()
+
+
+ARENA = 64 << 20
+"""glibc reserves so much for each arena beside the first."""
+
+
+def arenas(process):
+    """How many of these a process has."""
+    ends = {}
+    found = 0
+    for line in Path(f"/proc/{process}/maps").read_text(encoding="utf-8").splitlines():
+        place, rights, *_, inode = line.split()[:5]
+        first, last = (int(each, 16) for each in place.split("-"))
+        found += rights == "---p" and inode == "0" and last - ends.get(first, first) == ARENA
+        ends = {last: first}
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells where memory lies")
+@pytest.mark.parametrize("chosen", [None, "5"])
+def test_its_threads_share_one_arena_unless_somebody_says_otherwise(root, monkeypatch, chosen):
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("MALLOC_ARENA_MAX", chosen)
+    with serving(root) as server:
+        clients = [
+            threading.Thread(target=server.ask, args=("GET", "/mem/read?entity_id=boss/user")) for _ in range(24)
+        ]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        there = arenas(server.process.pid)
+        server.stop()
+    assert (there == 0) is (chosen is None)

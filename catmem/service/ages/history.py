@@ -2,22 +2,24 @@
 
 What is remembered is the words: of every body that the file ever had, by digest, the moment that dates it. So what is
 taken out and comes back (a restore, a file that was emptied for a while) is as old as it was. New words that come from
-older ones (``ages_origin``) take over their moment.
+older ones (``ages.origin``) take over their moment. What the file no longer has is put away (``ages.gone``), where it
+takes little room.
 """
 
 from __future__ import annotations
 
 from hashlib import blake2b
 from itertools import dropwhile
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from catmem.errors import NotUtf8Error, TooLargeError
+from catmem.service.ages.gone import Gone, Known, Moment
 from catmem.service.ages.origin import changed_document, differing, origins
 from catmem.store.contract import EXTERNAL
 from catmem.store.files.file_time import FILE_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from catmem.model.document import Document, Entry
     from catmem.service.ages.origin import Differing
@@ -26,18 +28,11 @@ if TYPE_CHECKING:
 CLOCKS = "clocks"
 """In the note of a revision: moments that some of its entries bring with them from elsewhere, by ``body_key``."""
 
-MOST = 50_000
-"""How many bodies are remembered; over twice that, those that the file no longer has are forgotten."""
+_SPARE = 250
+"""So many new bodies, and as many again as the file has, are seen before those that it no longer has are put away."""
 
 _FEW = 100
 """Up to so many new revisions are read one by one; for more it is quicker to go through all."""
-
-
-class Moment(NamedTuple):
-    """What dates an entry: a moment, UTC as records say it, and whether it is when it was seen or the file's time."""
-
-    basis: Literal["first_seen", "file_time"]
-    time: str
 
 
 class Seen(NamedTuple):
@@ -54,20 +49,29 @@ def body_key(body: str) -> str:
 
 
 class FirstSeen:
-    """The moments of one entity's entries, up to the revision ``last``."""
+    """The moments of one entity's entries, up to the revision ``last``.
+
+    ``known`` has the bodies of the file as it was last, and some that are gone; ``gone`` the others.
+    """
 
     def __init__(self, parse: Callable[[bytes], Document]) -> None:
         """Nothing has been looked at."""
-        self.moments: dict[str, Moment] = {}
-        self.categories: dict[str, frozenset[str]] = {}
-        """Where each body ever stood."""
+        self.known: dict[str, Known] = {}
+        self.gone = Gone()
         self.last: Seen | None = None
         self.looked_at = 0
         """Bytes of the revisions that were looked at since it was made or kept."""
         self._parse = parse
+        self._fresh = 0
+        """Bodies that came to ``known`` since those that are gone were put away."""
         self._document: Document | None = None
         self._keys: tuple[Document, dict[int, str]] | None = None
         """The keys of entries by start, of the document that was asked about last."""
+
+    def bring(self, known: Mapping[str, Known]) -> None:
+        """Begin with what was known before, those that are gone first."""
+        self.known.update(known)
+        self._fresh += len(known)
 
     def follow(self, store: Store, entity: str) -> None:
         """Look at the revisions since the last time. Raises what reading the store raises.
@@ -83,8 +87,8 @@ class FirstSeen:
             since = self._since(last, store.log(entity))
             if since is None or any(each.op == "purge" for each in since):
                 if since is not None:
-                    self.moments.clear()
-                    self.categories.clear()
+                    self.known.clear()
+                    self.gone = Gone()
                 self.last = self._document = since = None
         if since is None:
             revisions: Iterable[tuple[Revision, bytes]] = store.replay(entity)
@@ -128,15 +132,26 @@ class FirstSeen:
         told = revision.note.get(CLOCKS)
         moment = _moment(revision)
         found = None if old is None else differing(old, document)
-        for entry in document.entries if found is None else found.new:
-            key = body_key(entry.body)
-            self.categories[key] = self.categories.get(key, frozenset()) | {entry.category}
+        moments: dict[str, Moment] = {}
         for entry, origin in self._new_entries(found, document, cast("set[str]", reworded)):
             brought = _told(told, body_key(entry.body), revision.timestamp)
-            inherited = None if origin is None else self.moments.get(body_key(origin.body))
-            self.moments[body_key(entry.body)] = inherited or brought or moment
-        if len(self.moments) > 2 * MOST:
-            self._forget_gone(document)
+            older = None if origin is None else self.find(body_key(origin.body))
+            moments[body_key(entry.body)] = (None if older is None else older.moment) or brought or moment
+        for entry in document.entries if found is None else found.new:
+            key = body_key(entry.body)
+            known = self._at_hand(key) or Known(moments[key], frozenset())
+            self._fresh += key not in self.known
+            self.known[key] = Known(known.moment, known.categories | {entry.category})
+        self._put_away(document)
+
+    def find(self, key: str) -> Known | None:
+        """What is known of a body, by ``body_key``; ``None`` for one that the file never had."""
+        return self.known.get(key) or self.gone.find(key)
+
+    def all(self) -> dict[str, Known]:
+        """What is known of all bodies, those that are gone before the others."""
+        gone = {key: known for key, known in self.gone.all() if key not in self.known}
+        return gone | self.known
 
     def of(self, document: Document, entries: Sequence[Entry], store: Store, entity: str) -> dict[int, Moment]:
         """The moment of each of some entries, by start; without those that no revision has and that come from none.
@@ -150,13 +165,15 @@ class FirstSeen:
             if entry.start not in known:
                 known[entry.start] = body_key(entry.body)
         keys = {entry.start: known[entry.start] for entry in entries}
-        found = {start: self.moments[key] for start, key in keys.items() if key in self.moments}
+        found = {start: here.moment for start, key in keys.items() if (here := self._at_hand(key)) is not None}
         if len(found) < len(keys) and self.last is not None:
             self._catch_up(store, entity)
             found_new = None if self._document is None else differing(self._document, document)
             for entry, origin in self._new_entries(found_new, document, ()):
-                if origin is not None and entry.start in keys and body_key(origin.body) in self.moments:
-                    found.setdefault(entry.start, self.moments[body_key(origin.body)])
+                older = self.find(body_key(origin.body)) if origin is not None and entry.start in keys else None
+                if older is not None:
+                    found.setdefault(entry.start, older.moment)
+        self._put_away(document)
         return found
 
     def _new_entries(
@@ -164,8 +181,8 @@ class FirstSeen:
     ) -> list[tuple[Entry, Entry | None]]:
         """The entries whose words were never seen, and what each of them comes from."""
         if found is None:
-            return [(entry, None) for entry in new.entries if body_key(entry.body) not in self.moments]
-        fresh = [entry for entry in found.new if body_key(entry.body) not in self.moments]
+            return [(entry, None) for entry in new.entries if self.find(body_key(entry.body)) is None]
+        fresh = [entry for entry in found.new if self.find(body_key(entry.body)) is None]
         if not fresh:
             return []
         by_start = origins(found, {entry.start for entry in fresh}, frozenset(reworded))
@@ -183,12 +200,23 @@ class FirstSeen:
         except UnicodeDecodeError:
             return None
 
-    def _forget_gone(self, document: Document) -> None:
+    def _at_hand(self, key: str) -> Known | None:
+        """What is known of a body that the file has now: it is asked for again, so it is not left with what is gone."""
+        found = self.known.get(key)
+        if found is None and (found := self.gone.find(key)) is not None:
+            self.known[key] = found
+            self._fresh += 1
+        return found
+
+    def _put_away(self, document: Document) -> None:
+        """Put away what is not in the document, if that may be much. It is found there whatever document is next."""
+        if self._fresh <= _SPARE + len(document.entries):
+            return
         there = {body_key(entry.body) for entry in document.entries}
-        gone = [key for key in self.moments if key not in there]
-        for key in gone[: len(self.moments) - MOST]:
-            del self.moments[key]
-            self.categories.pop(key, None)
+        gone = {key: known for key, known in self.known.items() if key not in there}
+        for key in gone.keys() - set(self.gone.add(gone)):
+            del self.known[key]
+        self._fresh = 0
 
 
 def _seen(revision: Revision) -> Seen:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from catmem.service.ages.history import FirstSeen, Moment, Seen
+from catmem.service.ages.gone import Known, Moment
+from catmem.service.ages.history import FirstSeen, Seen
 from catmem.service.derived import read_derived, write_derived
 from catmem.store.files.folder import SIDECAR
 
@@ -35,13 +36,12 @@ def read_kept(path: Path, parse: Callable[[bytes], Document]) -> FirstSeen:
     try:
         times = [_moment(*each) for each in said["times"]]
         places = [frozenset(map(str, each)) for each in said["places"]]
-        moments = {str(key): times[index] for key, (index, _) in said["seen"].items()}
-        categories = {str(key): places[index] for key, (_, index) in said["seen"].items()}
+        known = {str(key): Known(times[index], places[place]) for key, (index, place) in said["seen"].items()}
         sequence, op_id, revision = said["last"]
         kept.last = Seen(int(sequence), str(op_id), str(revision))
     except (TypeError, KeyError, IndexError, ValueError, AttributeError, OverflowError):
         return FirstSeen(parse)  # nothing was kept, or somebody else's data stands there
-    kept.moments, kept.categories = moments, categories
+    kept.bring(known)
     return kept
 
 
@@ -50,15 +50,16 @@ def keep(path: Path, ages: FirstSeen) -> None:
     side = path.parent / SIDECAR
     if ages.looked_at < WORTH or ages.last is None or not side.is_dir():
         return
-    times = list(dict.fromkeys(ages.moments.values()))
+    known = ages.all()
+    times = list(dict.fromkeys(each.moment for each in known.values()))
     index = {moment: number for number, moment in enumerate(times)}
-    places = list(dict.fromkeys(ages.categories.values()))
+    places = list(dict.fromkeys(each.categories for each in known.values()))
     place = {categories: number for number, categories in enumerate(places)}
     own = {
         "last": ages.last,
         "times": times,
         "places": [sorted(categories) for categories in places],
-        "seen": {key: [index[moment], place[ages.categories[key]]] for key, moment in ages.moments.items()},
+        "seen": {key: [index[each.moment], place[each.categories]] for key, each in known.items()},
     }
     value = {"format": _FORMAT, "files": _files(side / NAME) | {path.name: own}}
     # Reading must not fail because a shortcut cannot be written: a folder may be read-only, or the disk full.

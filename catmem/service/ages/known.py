@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from catmem.errors import CatmemError
 from catmem.policy.prompt import TARGETS
 from catmem.policy.staleness import DATED_BY, Clock, Freshness, freshness, is_ahead, read_date, stale_after_days
-from catmem.service.ages.history import FirstSeen, Moment, body_key
+from catmem.service.ages.history import FirstSeen, body_key
 from catmem.service.ages.kept import keep, read_kept
 from catmem.service.clock import today
 from catmem.service.stores import locate, parse_file
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry, TagValue
     from catmem.policy.profile import Profile
     from catmem.policy.rights import Rights
+    from catmem.service.ages.gone import Moment
     from catmem.service.workspace import Workspace
 
 _LOOKED_BACK = 200
@@ -115,10 +116,9 @@ def _known_in(workspace: Workspace, entity: str, rights: Rights, body: str) -> d
     """The same in one file, by its last revisions."""
     with _LOCK:
         ages = _history(workspace, entity)
-    key = body_key(body)
-    moment = None if ages is None else ages.moments.get(key)
+        known = None if ages is None else ages.find(body_key(body))
     # Words that only ever stood where the actor sees nothing cost no more time than words that never were.
-    if ages is None or moment is None or not any(map(rights.may_see, ages.categories[key])):
+    if known is None or not any(map(rights.may_see, known.categories)):
         return None
     parse = partial(parse_file, workspace.config)
     line = max(body.split("\n"), key=len).encode()
@@ -132,11 +132,11 @@ def _known_in(workspace: Workspace, entity: str, rights: Rights, body: str) -> d
         except CatmemError:
             continue  # what is no text has no entries
         was_seen = was_seen or bool(same)
-        known = [_past(entry.tags, today()) for entry in same]
-        days = [day for tags in known for key in DATED_BY if (day := read_date(tags.get(key))) is not None]
+        dated = [_past(entry.tags, today()) for entry in same]
+        days = [day for tags in dated for key in DATED_BY if (day := read_date(tags.get(key))) is not None]
         if days:
             return min(days)
-    return _day(moment.time) if was_seen else None
+    return _day(known.moment.time) if was_seen else None
 
 
 def _clocks(

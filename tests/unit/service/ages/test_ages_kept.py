@@ -9,6 +9,7 @@ import pytest
 
 from catmem.service.ages.history import FirstSeen, body_key
 from catmem.service.ages.kept import forget
+from catmem.service.ages.known import clocks_of
 from catmem.service.stores import parse_file
 from tests.unit.service.aging import Aging
 
@@ -36,7 +37,7 @@ def whole(aging):
     workspace = aging.open()
     found = FirstSeen(partial(parse_file, workspace.config))
     found.follow(workspace.store, "neo/user")
-    return found.moments
+    return {key: known.moment for key, known in found.all().items()}
 
 
 def test_it_holds_no_text(aging, kept):
@@ -149,12 +150,29 @@ def test_it_can_be_forgotten(aging, kept):
 
 
 def test_bodies_that_are_gone_are_forgotten_when_there_are_very_many(aging, monkeypatch):
-    monkeypatch.setattr("catmem.service.ages.history.MOST", 3)
+    monkeypatch.setattr("catmem.service.ages.gone.MOST", 3)
+    monkeypatch.setattr("catmem.service.ages.history._SPARE", 0)
     for number in range(8):
         aging.on(f"2026-03-0{number + 1}").replace("neo", "uses uv", f"uses uv {number}")
         aging.on(f"2026-03-0{number + 1}").replace("neo", f"uses uv {number}", "uses uv")
     assert aging.clocks()["in English"] == ("file_time", "2026-01-10")
-    assert len(whole(aging)) <= 6
+    assert body_key("no calls") not in whole(aging)
+    assert len(whole(aging)) < 2 * 3 + (2 + 3)  # two tables, the two of the file, and what is not put away yet
+
+
+def test_what_was_kept_of_a_long_history_is_put_away_at_the_first_question(aging, monkeypatch):
+    for number in range(12):
+        aging.on("2026-03-01").replace("neo", "uses uv", f"uses uv {number}")
+        aging.on("2026-03-01").replace("neo", f"uses uv {number}", "uses uv")
+    before = aging.clocks()
+    monkeypatch.setattr("catmem.service.ages.history._SPARE", 0)
+    workspace = aging.open()
+    document = workspace.read("neo").document
+    assert clocks_of(workspace, "neo/user", document, document.entries)
+    ages = workspace._ages["neo/user"]
+    assert set(ages.known) == {body_key(entry.body) for entry in document.entries}
+    assert len(ages.gone) >= 12
+    assert aging.clocks() == before
 
 
 def test_fsck_and_doctor_pass_over_it(aging, kept):

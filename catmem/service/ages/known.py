@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
@@ -24,7 +25,7 @@ from catmem.service.stores import locate, parse_file
 from catmem.store.files.file_time import FILE_TIME, file_time_note
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.model.document import Document, Entry, TagValue
     from catmem.policy.profile import Profile
@@ -35,8 +36,11 @@ if TYPE_CHECKING:
 _LOOKED_BACK = 200
 """Revisions in which words that come back are looked for."""
 
-_LOCK = threading.Lock()
-"""Several threads may ask one workspace, and a history is followed by one at a time."""
+_READERS = threading.Lock()
+"""Of several threads that read, one works at a time, so that none does again what another is doing.
+
+Who has it asks the store, which may have to wait for a write. So it is never waited for in a write (``known_since``).
+"""
 
 
 def freshness_of(  # noqa: PLR0913 - whose entries of what, and the day
@@ -90,8 +94,7 @@ def clocks_of(workspace: Workspace, entity: str, document: Document, entries: Se
     So that the copy of an entry without a date is as old as the entry is. Those that no revision has are as old as the
     file.
     """
-    with _LOCK:
-        ages = _history(workspace, entity)
+    with _READERS, _history(workspace, entity) as ages:
         moments = {} if ages is None else ages.of(document, entries, workspace.store, entity)
     clocks = {body_key(entry.body): list(moments[entry.start]) for entry in entries if entry.start in moments}
     unknown = [body_key(entry.body) for entry in entries if entry.start not in moments]
@@ -114,8 +117,7 @@ def known_since(workspace: Workspace, owner: str, rights: Rights, body: str) -> 
 
 def _known_in(workspace: Workspace, entity: str, rights: Rights, body: str) -> date | None:
     """The same in one file, by its last revisions."""
-    with _LOCK:
-        ages = _history(workspace, entity)
+    with _history(workspace, entity) as ages:
         known = None if ages is None else ages.find(body_key(body))
     # Words that only ever stood where the actor sees nothing cost no more time than words that never were.
     if known is None or not any(map(rights.may_see, known.categories)):
@@ -143,8 +145,7 @@ def _clocks(
     workspace: Workspace, entity: str, document: Document, entries: Sequence[Entry], as_of: date
 ) -> dict[int, Clock]:
     """The clock of each entry, by its start: the journal's, else the time of the file."""
-    with _LOCK:
-        ages = _history(workspace, entity)
+    with _READERS, _history(workspace, entity) as ages:
         moments = {} if ages is None else ages.of(document, entries, workspace.store, entity)
     seen = {moment: _clock(moment, as_of) for moment in set(moments.values())}
     found = [(entry.start, moments.get(entry.start)) for entry in entries]
@@ -163,24 +164,29 @@ def _clock(moment: Moment, as_of: date) -> Clock | None:
     return None if day is None or day > as_of else Clock(moment.basis, day)
 
 
-def _history(workspace: Workspace, entity: str) -> FirstSeen | None:
-    """What the journal tells of an entity up to now; ``None`` where it cannot be read, which a note says then."""
+@contextmanager
+def _history(workspace: Workspace, entity: str) -> Iterator[FirstSeen | None]:
+    """What the journal tells of an entity up to now; ``None`` where it cannot be read, which a note says then.
+
+    It is nobody else's meanwhile: who comes while it is in use begins with what was kept, and waits for nobody. What
+    stops half way is of no use, and is not brought back.
+    """
+    ages = workspace._ages.pop(entity, None)  # noqa: SLF001 - the workspace keeps it for this module
     try:
-        ages = workspace._ages.get(entity)  # noqa: SLF001
         path = locate(workspace.config, workspace.profile, entity).path
         if ages is None:
             ages = read_kept(path, partial(parse_file, workspace.config))
-        workspace._ages.pop(entity, None)  # noqa: SLF001 - what stops half way is of no use
         ages.follow(workspace.store, entity)
     except CatmemError as error:
         workspace._ages_notes[entity] = (  # noqa: SLF001
             f"the history of {entity} cannot be read ({error}), so what has no date of its own is as old as the file"
         )
-        return None
-    workspace._ages[entity] = ages  # noqa: SLF001
+        yield None
+        return
     workspace._ages_notes.pop(entity, None)  # noqa: SLF001
     keep(path, ages)
-    return ages
+    yield ages
+    workspace._ages[entity] = ages  # noqa: SLF001
 
 
 def _file_moment(workspace: Workspace, entity: str) -> str | None:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from catmem.digest import canonical_json
 from catmem.errors import EnvelopeError, UnknownNameError
 from catmem.policy.schema import shown, suggestion
 from catmem.service import gate
@@ -99,7 +98,6 @@ def _plain(content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, 
 
 def _hash(content: Any) -> str:  # noqa: ANN401 - any JSON value
     try:
-        canonical_json(content)
         return content_hash(content)
     except (TypeError, ValueError, RecursionError) as error:
         message = "the content holds what JSON cannot say"

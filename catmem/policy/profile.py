@@ -187,6 +187,11 @@ def _found_file(config: Config, name: str) -> Path:
     return file
 
 
+def has_profile(config: Config, name: str) -> bool:
+    """Whether there is a file for a profile of that name, as far as its folder lets that be seen."""
+    return is_name(name) and _file_of(config.profiles_dir, name) is not None
+
+
 class Source(NamedTuple):
     """A file that a profile is made of, as it was read; ``raw`` is ``None`` for one that must not be there."""
 

@@ -34,11 +34,9 @@ class Recent(Generic[T]):
 
     def keep(self, data: bytes, made: T) -> None:
         """Have something at hand, before all others."""
-        kept, size = [(data, made)], len(data)
-        for each in self._known:
-            size += len(each[0])
-            if len(kept) == _MOST or (len(kept) >= _ALWAYS and size > _MOST_BYTES):
-                break
-            if each[0] != data:
-                kept.append(each)
-        self._known = tuple(kept)
+        kept = ((data, made), *self._known[: _MOST - 1])
+        size = sum(len(each) for each, _ in kept)
+        while len(kept) > _ALWAYS and size > _MOST_BYTES:
+            size -= len(kept[-1][0])
+            kept = kept[:-1]
+        self._known = kept

@@ -89,12 +89,6 @@ class Entry(NamedTuple):
             return raw  # nearly every entry: the text as it stands
         return tag_blocks.read_body(self.text, self.tag_limit)
 
-    def may_hold(self, text: str) -> bool:
-        """Whether the body may hold a text; false where it certainly does not. Soon said, for many entries."""
-        raw = self.raw
-        # A list marker comes before the words again where tags stood between the two.
-        return text in raw or raw[0] in "-*+" or "\\" in raw or "\r" in raw
-
     @property
     def tags(self) -> dict[str, TagValue]:
         """The tags in order, each a string or a list of strings; of a repeated key the first. A dict of your own."""

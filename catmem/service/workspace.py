@@ -283,10 +283,10 @@ class Workspace:
         declared = taxonomy.declared() if taxonomy.card_titles else None
         document = parse(data, declared, aliases=taxonomy.aliases)
         if isinstance(data, bytes):
-            self.remember(data, document)
+            self._remember(data, document)
         return document
 
-    def remember(self, data: bytes, document: Document) -> None:
+    def _remember(self, data: bytes, document: Document) -> None:
         """Keep the document of some bytes: who writes often would have the same large file parsed again and again."""
         self._recent.keep(data, document)
 
@@ -456,7 +456,7 @@ class Workspace:
                 self.store,
                 partial(attempt.commit, rebases=True),
                 self.parse,
-                self.remember,
+                self._remember,
                 terms,
                 operations,
                 on_drift or self.config.on_drift,

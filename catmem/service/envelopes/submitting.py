@@ -206,7 +206,7 @@ class Submission:
         if plan.document is document:
             return current.data
         data = plan.document.to_bytes()
-        self.workspace.remember(data, plan.document)
+        self.workspace._remember(data, plan.document)  # noqa: SLF001 - as `Workspace.write` lets its writer
         return data
 
     def _planned(self, document: Document, base: bytes | None) -> Plan:

@@ -315,8 +315,8 @@ def _first_verified(document: Document, proposals: Iterator[_Proposal]) -> Edite
         text = apply_edits(document.text, proposal.edits)
         start, end = proposal.edits[0].start, proposal.edits[-1].end
         new = Document(rescan(document.scan, text, start, end), document.limits)
-        if _does_what_it_says(document, new, proposal):
-            made = [entry for entry in _made(new, proposal) if entry]
+        made = list(_made(new, proposal))
+        if None not in made and _does_what_it_says(document, new, proposal):
             return Edited(new, proposal.edits, made[0] if made else None)
     raise _not_possible()
 
@@ -329,7 +329,7 @@ def _made(new: Document, proposal: _Proposal) -> Iterator[Entry | None]:
 
 
 def _does_what_it_says(old: Document, new: Document, proposal: _Proposal) -> bool:
-    if None in list(_made(new, proposal)) or not _sections_agree(old, new, proposal):
+    if not _sections_agree(old, new, proposal):
         return False
     start, end = touched_region(old.scan, proposal.edits[0].start, proposal.edits[-1].end)
     if old.title != new.title:

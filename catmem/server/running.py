@@ -57,11 +57,16 @@ class Workers:
         loop = asyncio.get_running_loop()
         job = self._begun(self.writer if in_turn else self.pool, function)
         self._waiting += 1
-        answer = asyncio.wrap_future(job, loop=loop)
-        answer.add_done_callback(self._done)
-        done, _ = await asyncio.wait([answer], timeout=max(0.0, deadline - loop.time()))
-        if done:
-            return answer.result()
+        # One future and one timer, where asyncio's own wrapping and waiting would take five steps of the loop.
+        is_ended: asyncio.Future[None] = loop.create_future()
+        job.add_done_callback(partial(self._hear, loop, is_ended))
+        timer = loop.call_at(deadline, _settle, is_ended)
+        try:
+            await is_ended
+        finally:
+            timer.cancel()
+        if job.done():
+            return job.result()
         never_begun = job.cancel()
         if never_begun or not writes:
             raise ServerError(
@@ -86,16 +91,25 @@ class Workers:
         except RuntimeError:
             raise stopping() from None
 
-    def _done(self, answer: asyncio.Future[T]) -> None:
+    def _hear(self, loop: asyncio.AbstractEventLoop, is_ended: asyncio.Future[None], _job: Future[T]) -> None:
+        """Called in the thread of the job, and where it is cancelled."""
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(self._end, is_ended)
+
+    def _end(self, is_ended: asyncio.Future[None]) -> None:
         self._waiting -= 1
-        if not answer.cancelled():
-            answer.exception()  # it was looked at: whoever waited for it may be gone
+        _settle(is_ended)
 
     def close(self) -> None:
         """Wait for every call that was begun, and drop those that were not."""
         self.writer.shutdown(wait=False, cancel_futures=True)
         self.pool.shutdown(cancel_futures=True)
         self.writer.shutdown()
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 async def in_thread(request: HTTPConnection, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
+from catmem.service.recent import Recent
 from catmem.service.rows_changed import Counted, difference
 from catmem.store.sql.codec import Changed, Edited, FoundRow, Row
 from catmem.syntax.slug import UNCATEGORIZED, slugify
@@ -27,9 +28,6 @@ _CREATED = "created"
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
-_REMEMBERED = 4
-"""Documents."""
-
 
 class RowCodec:
     """The rows of a root's memory files."""
@@ -39,7 +37,7 @@ class RowCodec:
         self._parse = parse
         self._tier = tier
         # The new bytes of one write are the old ones of the next.
-        self._recent: tuple[tuple[bytes, Counted], ...] = ()
+        self._recent: Recent[Counted] = Recent()
 
     def rows(self, entity: str, data: bytes) -> list[Row]:
         """A row for each entry."""
@@ -56,7 +54,7 @@ class RowCodec:
             had = self.rows(entity, old)
             return Changed(len(had), 0, had, self.rows(entity, new))
         differs = difference(before, after)
-        self._remember(new, differs.after)
+        self._recent.keep(new, differs.after)
         titles, old_titles = _titles(after), _titles(before.document)
         if any(old_titles[category] != title for category, title in titles.items() if category in old_titles):
             # Every row of a category shows its title.
@@ -83,24 +81,21 @@ class RowCodec:
 
     def _counted(self, data: bytes) -> Counted | None:
         """The document of some bytes with its entries counted; ``None`` for what no row can show."""
-        for known, counted in self._recent:
-            if known == data:
-                return counted
+        known = self._recent.find(data)
+        if known is not None:
+            return known
         document = self._document(data)
         if document is None:
             return None
         counted = Counted.of(document)
-        self._remember(data, counted)
+        self._recent.keep(data, counted)
         return counted
-
-    def _remember(self, data: bytes, counted: Counted) -> None:
-        self._recent = ((data, counted), *self._recent[: _REMEMBERED - 1])
 
     def _document(self, data: bytes) -> Document | None:
         """The document of some bytes; ``None`` for what no row can show."""
-        for known, counted in self._recent:
-            if known == data:
-                return counted.document
+        known = self._recent.find(data)
+        if known is not None:
+            return known.document
         if b"\x00" in data:
             return None
         try:

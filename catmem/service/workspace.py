@@ -25,6 +25,7 @@ from catmem.reading import read_bounded
 from catmem.service.clock import today
 from catmem.service.counts import Counts
 from catmem.service.listing import ListedEntry, Lists, Notice, list_documents, notices
+from catmem.service.recent import Recent
 from catmem.service.session import Session
 from catmem.service.writing.operation import Operation, asked_by
 from catmem.text import DEFAULT_LIMITS
@@ -72,10 +73,6 @@ class Reading:
     document: Document
 
 
-_REMEMBERED = 4
-"""How many parsed documents a workspace keeps at hand."""
-
-
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """A root that has been opened. ``Workspace.open`` makes one.
@@ -89,7 +86,7 @@ class Workspace:
     config: Config
     _given: Store | None = field(default=None, repr=False, compare=False)
     _opened: Store | None = field(default=None, init=False, repr=False, compare=False)
-    _recent: tuple[tuple[bytes, Document], ...] = field(default=(), init=False, repr=False, compare=False)
+    _recent: Recent[Document] = field(default_factory=Recent, init=False, repr=False, compare=False)
     _indexes: tuple[tuple[bytes, Index], ...] = field(default=(), init=False, repr=False, compare=False)
     _ages: dict[str, FirstSeen] = field(default_factory=dict, init=False, repr=False, compare=False)
     _ages_notes: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -279,9 +276,9 @@ class Workspace:
 
     def parse(self, data: str | bytes) -> Document:
         """Parse a memory file as this root reads it: aliases stand for their categories, cards are no sections."""
-        for known, document in self._recent:
-            if known == data:
-                return document
+        known = self._recent.find(data)
+        if known is not None:
+            return known
         taxonomy = self.config.taxonomy
         declared = taxonomy.declared() if taxonomy.card_titles else None
         document = parse(data, declared, aliases=taxonomy.aliases)
@@ -291,7 +288,7 @@ class Workspace:
 
     def _remember(self, data: bytes, document: Document) -> None:
         """Keep the document of some bytes: who writes often would have the same large file parsed again and again."""
-        object.__setattr__(self, "_recent", ((data, document), *self._recent[: _REMEMBERED - 1]))
+        self._recent.keep(data, document)
 
     @property
     def keeps_files(self) -> bool:

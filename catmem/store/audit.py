@@ -50,9 +50,12 @@ class AuditLog:
         Raises ``OSError`` if the line cannot be written, and if it was written but no new file could be begun.
         """
         data = line.to_json()
-        with suppress(FileExistsError):
-            os.mkdir(self.folder, 0o700)  # noqa: PTH102 - as the calls on the open folder below
-        folder = os.open(self.folder, _FOLDER)
+        try:
+            folder = os.open(self.folder, _FOLDER)
+        except FileNotFoundError:
+            with suppress(FileExistsError):
+                os.mkdir(self.folder, 0o700)  # noqa: PTH102 - as the calls on the open folder below
+            folder = os.open(self.folder, _FOLDER)
         try:
             with _held(folder, os.O_RDWR | os.O_APPEND | os.O_CREAT, fcntl.LOCK_EX) as descriptor:
                 size = _write(descriptor, data)

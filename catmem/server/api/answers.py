@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, RefusedError, UnknownRevisionError
@@ -13,13 +14,14 @@ from catmem.server.api.tags import unrecorded
 from catmem.server.errors import ServerError
 from catmem.service import answering
 from catmem.service.envelopes.plain import FIELDS, Base, is_plain, plain_envelope
-from catmem.service.envelopes.reading import fields_of, json_of
+from catmem.service.envelopes.reading import fields_in, json_of
+from catmem.service.envelopes.submitting import submit_read, submit_value
 from catmem.service.envelopes.writers import Sender
 from catmem.service.showing import entry_dict
 from catmem.store.contract import revision_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from catmem.server.caller import Caller
     from catmem.service.answering import Told
@@ -86,20 +88,22 @@ def _based(told: Told) -> Answer:
 
 def write(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     """Make the write of an envelope, or of a plain write."""
-    fields = _json(asked.body)
+    value = _json(asked.body)
     sender = None if caller.profile is None else Sender(caller.agent, caller.profile)
-    given: Any = asked.body
-    if isinstance(fields, dict) and is_plain(fields):
-        _refuse_unfit(asked.body)
-        given = plain_envelope(workspace, _with_retry(fields, asked), sender, _base(fields, asked))
-    elif isinstance(fields, dict):
-        _refuse_contrary(fields, asked)
-    confirm = asked.get("confirm") or False
+    submit: Callable[..., Written]
+    if isinstance(value, dict) and is_plain(value):
+        fields = _with_retry(_fit(value, asked.body), asked)
+        envelope = plain_envelope(workspace, fields, sender, _base(fields, asked))
+        entity, submit = envelope.entity_id, partial(submit_read, workspace, envelope)
+    else:
+        if isinstance(value, dict):
+            _refuse_contrary(value, asked)
+            entity = str(value.get("entity_id"))
+        submit = partial(submit_value, workspace, value, len(asked.body))
     try:
-        written = workspace.submit(given, confirm=confirm, sender=sender)
+        written = submit(confirm=asked.get("confirm") or False, sender=sender)
     except UnknownRevisionError as error:
         # To a writer that is an old view like any other: it has to be told what is at the head.
-        entity = given.entity_id if hasattr(given, "entity_id") else str(fields["entity_id"])
         now = workspace.store.head(entity)
         found = "0" if now is None else now.revision
         raise RefusedError(error.message, code=error.code, found=found, hint=error.hint) from error
@@ -251,10 +255,10 @@ def _json(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
         raise _bad_json(f"the body is not JSON that can be read: {error.message}{place}") from None
 
 
-def _refuse_unfit(body: bytes) -> None:
-    """Raise ``ServerError`` 400 for an object that is nested without end or holds half a character."""
+def _fit(value: Any, body: bytes) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """The object that a body is. Raises ``ServerError`` 400 for what is nested without end, or half a character."""
     try:
-        fields_of(body)
+        return fields_in(value, len(body))
     except EnvelopeError as error:
         if error.key is not None:
             raise  # the value of one field is wrong, and the whole is JSON
@@ -277,6 +281,4 @@ def _fields(asked: Asked, form: str) -> dict[str, Any]:
             code="bad_body",
             hint=hint or "Nothing was done. /openapi.json has the fields.",
         )
-    _refuse_unfit(asked.body)
-    fields: dict[str, Any] = value
-    return fields
+    return _fit(value, asked.body)

@@ -26,6 +26,7 @@ from catmem.server.page.reading import OWN_REFERRER, Page, asked_of, error_page,
 from catmem.server.page.refused import Refusal, plain_refusal, refusal_of
 from catmem.server.running import DEADLINE, in_thread
 from catmem.service.envelopes.plain import Base, plain_envelope
+from catmem.service.envelopes.submitting import submit_read
 from catmem.service.history import entity_of
 from catmem.service.writing.expected import checked_expected, is_digest
 
@@ -144,7 +145,7 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
     fields = {"entity_id": sent.named, "content": content, "op_id": sent.op_id}
     fields = {name: value for name, value in fields.items() if value is not None}
     envelope = plain_envelope(sent.workspace, fields, None, base)
-    return sent.workspace.submit(envelope, confirm=sent.confirm)
+    return submit_read(sent.workspace, envelope, confirm=sent.confirm)
 
 
 def done(sent: Sent, written: Written, address: str | None = None) -> Did:

@@ -7,13 +7,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from catmem.digest import canonical_json
 from catmem.errors import EnvelopeError, UnknownNameError
 from catmem.policy.schema import shown, suggestion
 from catmem.service import gate
 from catmem.service.envelopes.keys import signing_key
 from catmem.service.envelopes.reading import PERSON, read_envelope
-from catmem.service.envelopes.roles import agents_of, role_hash
+from catmem.service.envelopes.roles import agents_of, profile_of, role_hash
 from catmem.service.writing.operation import Operation
 from catmem.store.contract import Change
 from catmem.store.envelope import Envelope, content_hash
@@ -48,10 +47,11 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     a revision here.
     """
     name = agent or PERSON
-    agents = agents_of(workspace.config)
-    if name != PERSON and name not in agents:
+    bound = None if name == PERSON else profile_of(workspace.config, name)
+    if bound is None and name != PERSON:
+        agents = agents_of(workspace.config)
         raise UnknownNameError(f"there is no agent {shown(name)}", hint=suggestion(name, agents, "agents"))
-    profile = None if name == PERSON else workspace.profile(agents[name])
+    profile = None if bound is None else workspace.profile(bound)
     adopted = None
     if prev is None:
         prev, adopted = newest(workspace, entity)
@@ -69,7 +69,7 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
         alert=True if alert else None,
     )
     if signed is not False:
-        key = signing_key(workspace.config, name, agents)
+        key = signing_key(workspace.config, name, agents_of(workspace.config))
         if key is not None:
             envelope = envelope.signed(key.key_id, key.secret)
         elif signed:
@@ -99,7 +99,6 @@ def _plain(content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, 
 
 def _hash(content: Any) -> str:  # noqa: ANN401 - any JSON value
     try:
-        canonical_json(content)
         return content_hash(content)
     except (TypeError, ValueError, RecursionError) as error:
         message = "the content holds what JSON cannot say"

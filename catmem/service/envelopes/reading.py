@@ -67,11 +67,16 @@ def envelope_of(fields: Mapping[str, Any]) -> Envelope:
 
 def fields_of(given: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
     """The JSON object that something is. Raises ``EnvelopeError`` (``schema``), with line and column of a slip."""
-    fields = json_of(_text(given))
-    if not isinstance(fields, dict):
-        raise EnvelopeError(f"an envelope is a JSON object, and this is {shown(fields)}", hint=_HINT)
-    _refuse_deep(fields)
-    return fields
+    return fields_in(json_of(_text(given)))
+
+
+def fields_in(value: Any, size: int = 0) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """The same of a value that ``json_of`` gave, for whoever has read it already; ``size`` is that of its text."""
+    _refuse_large(size)
+    if not isinstance(value, dict):
+        raise EnvelopeError(f"an envelope is a JSON object, and this is {shown(value)}", hint=_HINT)
+    _refuse_deep(value)
+    return value
 
 
 def json_of(text: str) -> Any:  # noqa: ANN401 - any JSON value
@@ -101,8 +106,7 @@ def moment(timestamp: str) -> datetime:
 
 def _text(given: Mapping[str, Any] | str | bytes) -> str:
     if isinstance(given, str | bytes):
-        if len(given) > MOST_BYTES:
-            raise EnvelopeError(f"an envelope has at most {MOST_BYTES >> 20} MiB", hint="Send operations instead.")
+        _refuse_large(len(given))
         try:
             text = given.decode() if isinstance(given, bytes) else given
         except UnicodeDecodeError as error:
@@ -115,6 +119,11 @@ def _text(given: Mapping[str, Any] | str | bytes) -> str:
     if _HALF.search(text):
         raise _half()
     return text
+
+
+def _refuse_large(size: int) -> None:
+    if size > MOST_BYTES:
+        raise EnvelopeError(f"an envelope has at most {MOST_BYTES >> 20} MiB", hint="Send operations instead.")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

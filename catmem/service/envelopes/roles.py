@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import RefusedError
-from catmem.policy.profile import profile_names
+from catmem.policy.profile import has_profile, profile_names
 from catmem.service.envelopes.reading import PERSON
 
 if TYPE_CHECKING:
@@ -27,11 +27,23 @@ def agents_of(config: Config) -> dict[str, str]:
     return {name: name for name in profile_names(config.profiles_dir)} | dict(config.agents)
 
 
+def profile_of(config: Config, agent: str) -> str | None:
+    """The name of an agent's profile, ``None`` for no agent: what ``agents_of`` says, without a look at all others.
+
+    Raises ``UnreadableError``.
+    """
+    if agent in config.agents:
+        return config.agents[agent]
+    if has_profile(config, agent):
+        return agent
+    return agents_of(config).get(agent)  # a folder that cannot be read is told, and not taken for an empty one
+
+
 def bound_profile(workspace: Workspace, agent: str) -> Profile | None:
     """The profile that an agent acts as, ``None`` for a person. Raises ``RefusedError`` (``role_drift``) for nobody."""
     if agent == PERSON:
         return None
-    name = agents_of(workspace.config).get(agent)
+    name = profile_of(workspace.config, agent)
     if name is None:
         raise role_drift()
     return workspace.profile(name)

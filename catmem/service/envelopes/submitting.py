@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from catmem.errors import (
     CatmemError,
     DriftError,
-    EnvelopeError,
     ForbiddenError,
     OperationCollisionError,
     RefusedError,
@@ -33,7 +32,7 @@ from catmem.service import gate
 from catmem.service.envelopes.alike import ALIKE, overlap
 from catmem.service.envelopes.contents import operations_of, refuse_out_of_scope
 from catmem.service.envelopes.documents import part_bodies, plan_document
-from catmem.service.envelopes.reading import envelope_of, fields_of
+from catmem.service.envelopes.reading import envelope_of, fields_in, fields_of
 from catmem.service.envelopes.writers import (
     Sender,
     check_sender,
@@ -79,25 +78,52 @@ def submit(
     sender: Sender | None = None,
 ) -> Written:
     """Make the write of an envelope; see ``Workspace.submit``."""
-    unread: EnvelopeError | None = None
-    fields: dict[str, Any] = {}
-    try:
+    with gate.checks(workspace, "?", op="put", agent="?"):
         fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
-    except EnvelopeError as error:
-        unread = error
+    return _submit_fields(workspace, fields, confirm=confirm, sender=sender)
+
+
+def submit_value(
+    workspace: Workspace,
+    value: Any,  # noqa: ANN401 - any JSON value
+    size: int,
+    *,
+    confirm: bool = False,
+    sender: Sender | None = None,
+) -> Written:
+    """The same for a JSON value that ``json_of`` gave, of a text of ``size`` bytes: it is not read once more."""
+    with gate.checks(workspace, "?", op="put", agent="?"):
+        fields = fields_in(value, size)
+    return _submit_fields(workspace, fields, confirm=confirm, sender=sender)
+
+
+def submit_read(
+    workspace: Workspace, envelope: Envelope, *, confirm: bool = False, sender: Sender | None = None
+) -> Written:
+    """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now."""
+    entity, agent, prev = envelope.entity_id, envelope.agent_id, envelope.prev_rev
+    with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
+        return _submit(workspace, envelope, trying, confirm=confirm, sender=sender)
+
+
+def _submit_fields(workspace: Workspace, fields: dict[str, Any], *, confirm: bool, sender: Sender | None) -> Written:
     entity, agent, prev = _named(fields)
     with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
-        if unread is not None:
-            raise unread
-        envelope = envelope_of(fields)
-        operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
-        check_sender(envelope, sender)
-        trying.op = asked_by(operations)
-        check_signature(workspace, envelope, trying)
-        check_time(workspace, envelope, trying)
-        actor = checked_role(workspace, envelope, trying, sender)
-        submission = Submission(workspace, envelope, operations, terms_of(workspace, envelope, actor), trying, confirm)
-        return submission.write()
+        return _submit(workspace, envelope_of(fields), trying, confirm=confirm, sender=sender)
+
+
+def _submit(
+    workspace: Workspace, envelope: Envelope, trying: Attempt, *, confirm: bool, sender: Sender | None
+) -> Written:
+    """The write of an envelope that is right by itself."""
+    operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
+    check_sender(envelope, sender)
+    trying.op = asked_by(operations)
+    check_signature(workspace, envelope, trying)
+    check_time(workspace, envelope, trying)
+    actor = checked_role(workspace, envelope, trying, sender)
+    submission = Submission(workspace, envelope, operations, terms_of(workspace, envelope, actor), trying, confirm)
+    return submission.write()
 
 
 def _named(fields: Mapping[str, Any]) -> tuple[str, str, str | None]:
@@ -132,7 +158,6 @@ class Submission:
         """Commit it as one revision."""
         envelope = self.envelope
         refuse_out_of_scope(envelope.content, self.operations, self.terms)
-        self._refuse_second_of_the_head()
         actor, config = self.terms.rights.actor, self.workspace.config
         self.note |= {"target": self.terms.target, "actor": None if actor is None else actor.name}
         kept = {name: getattr(envelope, name) for name in _KEPT}
@@ -150,6 +175,7 @@ class Submission:
         try:
             snapshot = self.trying.commit(str(envelope.prev_rev), self.update, change, rebases=True)
         except (StaleError, DriftError, UnknownRevisionError) as error:
+            self._refuse_second_of_a_number()
             self._refuse_what_comes_before(error)
         except RefusedError as error:
             self._tell(error)
@@ -161,6 +187,8 @@ class Submission:
     def update(self, current: Current) -> bytes:
         """The new bytes. What is forbidden is told before the alert, and what is wrong with the content after it."""
         self.plan = None
+        if current.revision != str(self.envelope.prev_rev):
+            self._refuse_second_of_a_number()
         document = legible(self.workspace.parse, self.terms.entity, current.data)
         fault: CatmemError | None = None
         plan: Plan | None = None
@@ -175,7 +203,11 @@ class Submission:
             raise fault or AssertionError("a plan that raised nothing is none")
         self.before, self.plan = document.text, plan
         self.note["actions"] = list(plan.actions)
-        return current.data if plan.document is document else plan.document.to_bytes()
+        if plan.document is document:
+            return current.data
+        data = plan.document.to_bytes()
+        self.workspace._remember(data, plan.document)  # noqa: SLF001 - as `Workspace.write` lets its writer
+        return data
 
     def _planned(self, document: Document, base: bytes | None) -> Plan:
         content = self.envelope.content
@@ -224,24 +256,27 @@ class Submission:
 
     # --- refusals --------------------------------------------------------------------------------------------------
 
-    def _refuse_second_of_the_head(self) -> None:
+    def _refuse_second_of_a_number(self) -> None:
         """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first.
 
-        In branch mode it becomes a branch, as any other write on an old view does.
+        Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
+        an old view does.
         """
         if self.workspace.config.on_stale == "branch":
             return
         envelope = self.envelope
-        head = self.workspace.store.head(envelope.entity_id)
-        if head is None or head.agent != envelope.agent_id or head.op_id == envelope.op_id:
+        log = self.workspace.store.log(self.terms.entity)
+        # What somebody wrote from outside since, which this commit may have taken in, changes nothing.
+        last = next((each for each in log if each.agent != EXTERNAL and not each.is_branch), None)
+        if last is None or last.agent != envelope.agent_id or last.op_id == envelope.op_id:
             return
-        first = head.note.get("envelope", {}).get("mem_hash")
-        same_place = head.revision == str(envelope.mem_rev) and head.parents == tuple(map(str, envelope.parents))
+        first = last.note.get("envelope", {}).get("mem_hash")
+        same_place = last.revision == str(envelope.mem_rev) and last.parents == tuple(map(str, envelope.parents))
         if same_place and first is not None and first != envelope.mem_hash:
             error = OperationCollisionError(
-                f"{envelope.agent_id} wrote revision {head.revision} itself, with other content",
+                f"{envelope.agent_id} wrote revision {last.revision} itself, with other content",
                 expected=str(envelope.prev_rev),
-                found=head.revision,
+                found=self._head(),
                 hint=f"{_AGAIN} With on_stale: branch in catmem.yaml such writes are kept as branches.",
             )
             self._tell(error)

@@ -79,10 +79,17 @@ def entries_holding(wanted: str, among: Sequence[Entry]) -> list[Entry]:
             return named
     # A text that came through a shell or a model may have other newlines than the body, and one more at its end.
     for text in dict.fromkeys((wanted, unify_newlines(wanted), unify_newlines(wanted).strip())):
-        found = [entry for entry in among if text in entry.body]
+        found = [entry for entry in among if may_hold(entry, text) and text in entry.body]
         if found:
             return found
     return []
+
+
+def may_hold(entry: Entry, text: str) -> bool:
+    """Whether the body of an entry may hold a text; false where it certainly does not. Soon said, for many entries."""
+    raw = entry.raw
+    # A list marker comes before the words again where tags stood between the two.
+    return text in raw or raw[0] in "-*+" or "\\" in raw or "\r" in raw
 
 
 def ambiguous(

@@ -17,7 +17,8 @@ from catmem.store.changes import Splice, Whole, change, whole
 from catmem.store.contract import Revision, Snapshot
 from catmem.store.memory import unknown_revision
 from catmem.store.sql.database import Statement
-from catmem.store.sql.tables import BRANCHES, LOG
+from catmem.store.sql.schema import AS_THEY_ARE, refuse_changed
+from catmem.store.sql.tables import BRANCHES, LOG, META
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 DEPTH = 31
 """Splices between a revision and the whole that it is rebuilt from."""
 
-_PAGE = 256
+PAGE = 256
+FIRST_PAGE = 8
+"""Records of the first page, the newest first: most who look at a log want the last few. The next ones are larger."""
 
 _COLUMNS = (
     LOG.c.revision, LOG.c.parents, LOG.c.sequence, LOG.c.timestamp, LOG.c.op, LOG.c.agent, LOG.c.op_id, LOG.c.digest,
@@ -42,10 +45,13 @@ _BY_DIGEST = Statement(
     select(*_COLUMNS).where(_OF, LOG.c.digest == bindparam("digest")).order_by(LOG.c.sequence.desc()).limit(1)
 )
 _LATEST = Statement(
-    select(*_COLUMNS).where(_OF, LOG.c.sequence < bindparam("before")).order_by(LOG.c.sequence.desc()).limit(_PAGE)
+    select(*_COLUMNS)
+    .where(_OF, LOG.c.sequence < bindparam("before"))
+    .order_by(LOG.c.sequence.desc())
+    .limit(bindparam("most"))
 )
 _EARLIEST = Statement(
-    select(*_COLUMNS, *_STEP).where(_OF, LOG.c.sequence > bindparam("after")).order_by(LOG.c.sequence).limit(_PAGE)
+    select(*_COLUMNS, *_STEP).where(_OF, LOG.c.sequence > bindparam("after")).order_by(LOG.c.sequence).limit(PAGE)
 )
 _LINK = Statement(
     select(*_COLUMNS, *_STEP)
@@ -67,6 +73,13 @@ _BY_AGENT = Statement(
 _DEPTH_OF = Statement(select(LOG.c.depth).where(_OF, LOG.c.sequence == bindparam("sequence")))
 _CHAIN_OF = Statement(select(LOG.c.chain).where(_OF, LOG.c.sequence == bindparam("sequence")))
 _STARTING_WITH = Statement(select(LOG.c.revision).where(_OF, LOG.c.revision.like(bindparam("beginning"))))
+_HEAD_OF = META.outerjoin(LOG, (LOG.c.entity == META.c.entity) & (LOG.c.sequence == META.c.head))
+_HEAD = Statement(
+    *(
+        select(*_COLUMNS, *AS_THEY_ARE[kind]).select_from(_HEAD_OF).where(META.c.entity == bindparam("entity"))
+        for kind in ("sqlite", "postgresql")
+    )
+)
 _APPEND = Statement(insert(LOG))
 _NEW_TIP = Statement(insert(BRANCHES))
 _NO_TIPS = Statement(delete(BRANCHES).where(BRANCHES.c.entity == bindparam("entity")))
@@ -149,9 +162,17 @@ class Past:
         for each in branches:
             self.link.run(_NEW_TIP, entity=self.entity, revision=each.revision, sequence=each.sequence)
 
-    def before(self, sequence: int) -> list[Revision]:
+    def head(self) -> Revision | None:
+        """The record of the head, in tables that are as they were known: all in one statement."""
+        found = self.link.first(_HEAD, entity=self.entity)
+        if found is None or tuple(found[len(_COLUMNS) :]) != self.link.tables:
+            refuse_changed(self.link)
+        return None if found is None or found[0] is None else revision_of(self.entity, found)
+
+    def before(self, sequence: int, most: int = PAGE) -> list[Revision]:
         """Records that are older than ``sequence``, the newest first, as many as make a page."""
-        return [revision_of(self.entity, each) for each in self.link.rows(_LATEST, entity=self.entity, before=sequence)]
+        found = self.link.rows(_LATEST, entity=self.entity, before=sequence, most=most)
+        return [revision_of(self.entity, each) for each in found]
 
     def names_of_branches(self, number: int) -> set[str]:
         """The ids that begin with a number, such as ``8`` and ``8a``."""
@@ -237,10 +258,10 @@ def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
     return data
 
 
-def page_before(database: Database, entity: str, sequence: int) -> list[Revision]:
-    """Records that are older than ``sequence``, the newest first."""
+def page_before(database: Database, entity: str, sequence: int, most: int) -> list[Revision]:
+    """Records that are older than ``sequence``, the newest first, ``most`` at most."""
     with database.looking() as link:
-        return Past(link, entity).before(sequence)
+        return Past(link, entity).before(sequence, most)
 
 
 def page_after(database: Database, entity: str, sequence: int) -> list[Step]:

@@ -117,9 +117,8 @@ class SqlStore:
         def look() -> Revision | None:
             if not self._ready.to_read():
                 return None
-            with self._database.reading() as link:
-                there = meta.look(link, entity)
-                return Past(link, entity).named(str(there.revision)) if there.revision else None
+            with self._database.looking() as link:
+                return Past(link, entity).head()
 
         return self._again(look)
 
@@ -147,13 +146,13 @@ class SqlStore:
 
     def log(self, entity: str) -> Iterator[Revision]:
         """The recorded revisions, the newest first."""
-        before = 1 << 62
+        before, most = 1 << 62, history.FIRST_PAGE
         while self._again(self._ready.to_read):
-            page = self._again(lambda before=before: history.page_before(self._database, entity, before))  # type: ignore[misc]
+            page = self._again(partial(history.page_before, self._database, entity, before, most))
             yield from page
-            if not page:
+            if len(page) < most:
                 return
-            before = page[-1].sequence
+            before, most = page[-1].sequence, min(history.PAGE, 4 * most)
 
     def branches(self, entity: str) -> Sequence[Revision]:
         """The head, and the branches that nothing follows, the newest first."""
@@ -162,8 +161,8 @@ class SqlStore:
             if not self._ready.to_read():
                 return []
             with self._database.reading() as link:
-                there, past = meta.look(link, entity), Past(link, entity)
-                head = past.named(str(there.revision)) if there.revision else None
+                past = Past(link, entity)
+                head = past.head()
                 return [*([head] if head else []), *past.tips()]
 
         return self._again(look)

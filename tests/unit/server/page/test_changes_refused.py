@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from catmem.errors import StoreError
+from catmem.server.page import writing
 from catmem.service.workspace import Workspace
 from catmem.store.memory import MemoryStore
 from tests.golden.case import put
@@ -275,7 +276,7 @@ def test_a_full_disk_keeps_what_was_typed(tmp_path):
 
 def test_a_write_that_takes_too_long_goes_on_and_is_made_once(workspace, monkeypatch):
     go_on = threading.Event()
-    submit = Workspace.submit
+    submit = writing.submit_read
 
     def slow(*args, **how):
         go_on.wait(30)
@@ -283,7 +284,7 @@ def test_a_write_that_takes_too_long_goes_on_and_is_made_once(workspace, monkeyp
 
     with served(workspace, timeout=3.0) as client:
         form = editing(client, workspace)
-        monkeypatch.setattr(Workspace, "submit", slow)
+        monkeypatch.setattr(writing, "submit_read", slow)
         made, forms = refused(sent(client, form), 503)
         assert "this write took longer than a request may take here, and goes on" in made.text
         go_on.set()
@@ -297,7 +298,7 @@ def test_an_error_that_nobody_foresaw_keeps_what_was_typed(client, workspace, mo
     def broken(*_, **__):
         raise RuntimeError("a secret of the machine")
 
-    monkeypatch.setattr(Workspace, "submit", broken)
+    monkeypatch.setattr(writing, "submit_read", broken)
     made, forms = refused(sent(client, form), 500)
     assert "something went wrong in the server" in made.text
     assert "secret" not in made.text

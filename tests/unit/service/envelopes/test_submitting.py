@@ -25,7 +25,7 @@ from catmem.service.envelopes.roles import role_hash
 from catmem.service.workspace import Workspace
 from catmem.service.writing.operation import Operation
 from catmem.store.envelope import content_hash
-from tests.envelopes import PROFILES, TEXT, resigned, signed_root
+from tests.envelopes import PROFILES, TEXT, make_files, resigned, signed_root
 from tests.golden.case import put
 from tests.roots import make_root, text_of
 
@@ -151,6 +151,23 @@ def test_a_second_revision_of_one_number_from_its_writer(workspace):
     assert (error.code, error.found) == ("hash_collision", "2")
     assert "Read it again, and repeat the change" in error.hint
     assert refused(workspace, workspace.envelope("neo", other, agent="planner", prev=1)).code == "stale_prev"
+
+
+@pytest.mark.parametrize("config", ["on_drift: adopt\n", "on_drift: merge\n", "rollout: {mode: shadow}\n"])
+def test_an_edit_from_outside_in_between_changes_nothing_about_that(tmp_path, config):
+    make_files(tmp_path, config)
+    workspace = Workspace.open(tmp_path, search=False)
+    workspace.submit(workspace.envelope("neo", ADD, agent="neo"))
+    other = [{"action": "add", "content": "coffee, not tea", "category": "talk"}]
+    second = workspace.envelope("neo", other, agent="neo", prev=1)
+    path = workspace.path("neo", "user")
+    path.write_text(text_of(workspace).replace("be kind", "be very kind"), encoding="utf-8")
+    edited = text_of(workspace)
+    for _ in range(2):  # the second time the edit is in the history
+        with pytest.raises(OperationCollisionError) as caught:
+            workspace.submit(second)
+        assert caught.value.message == "neo wrote revision 2 itself, with other content"
+        assert text_of(workspace) == edited
 
 
 # --- what is there -------------------------------------------------------------------------------------------------

@@ -1,0 +1,119 @@
+"""What one write over HTTP does, counted: nothing is read, parsed or asked of the database a second time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from catmem.policy import profile
+from catmem.service import workspace as workspaces
+from catmem.service.envelopes import making, reading, submitting
+from catmem.store.sql.database import Database, Link
+from tests.http_root import plain, served_root
+
+CONFIG = "agents: {planner: neo}\nstore: sqlite:///memory.db\n"
+TEXT = "## Talk\n[verified_date: 2026-01-01] short answers\n§\nno calls before ten\n"
+
+
+@pytest.fixture
+def served(tmp_path):
+    for served in served_root(tmp_path, CONFIG):
+        served.workspace.submit(served.workspace.envelope("neo", TEXT))
+        yield served
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often each of these was done."""
+    done: Counter[str] = Counter()
+
+    def count(where, name, what):
+        real = getattr(where, name)
+
+        def counting(*args, **how):
+            done[what] += 1
+            return real(*args, **how)
+
+        monkeypatch.setattr(where, name, counting)
+
+    count(workspaces, "parse", "documents parsed")
+    count(profile, "_profile_files", "profiles listed")
+    count(reading, "_refuse_deep", "envelopes read")
+    count(submitting, "envelope_of", "envelopes checked")
+    count(making, "read_envelope", "envelopes made")
+    for name in ("_executed", "text", "commit"):
+        count(Link, name, "statements")
+    count(Database, "_borrowed", "connections borrowed")
+    return done
+
+
+def written(served, counted, agent, kind, client=None):
+    """What the second of two writes on the newest revision did; the first one finds everything cold."""
+    client = client or served.client(agent)
+    for _ in range(2):
+        revision = int(served.workspace.store.head("neo/user").revision)
+        body = plain(f"fact {revision}", prev_rev=revision)
+        if kind == "envelope":
+            made = served.workspace.envelope("neo", body["content"], agent=agent, prev=revision, signed=False)
+            body = made.to_dict()
+        counted.clear()
+        assert client.post("/mem/write", json=body).json()["revision"] == str(revision + 1)
+    return counted
+
+
+KINDS = pytest.mark.parametrize("kind", ["envelope", "plain"])
+AGENTS = pytest.mark.parametrize("agent", [None, "neo"], ids=["person", "agent"])
+
+
+@KINDS
+@AGENTS
+def test_a_write_parses_no_document_since_the_one_before_has_left_it_at_hand(served, counted, agent, kind):
+    assert written(served, counted, agent, kind)["documents parsed"] == 0
+
+
+@AGENTS
+def test_an_envelope_is_read_and_checked_once(served, counted, agent):
+    done = written(served, counted, agent, "envelope")
+    assert (done["envelopes read"], done["envelopes checked"], done["envelopes made"]) == (1, 1, 0)
+
+
+@AGENTS
+def test_a_plain_write_is_read_once_and_so_is_the_envelope_that_is_made_of_it(served, counted, agent):
+    done = written(served, counted, agent, "plain")
+    assert (done["envelopes read"], done["envelopes made"], done["envelopes checked"]) == (2, 1, 0)
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("agent", "asked"),
+    [
+        pytest.param(None, (1, 8), id="person"),
+        # Words that come back are as old as they were: for that it looks at what is new in the history.
+        pytest.param("neo", (5, 16), id="agent"),
+    ],
+)
+def test_a_write_asks_the_database_no_more_than_it_has_to(served, counted, agent, kind, asked):
+    done = written(served, counted, agent, kind)
+    assert (done["connections borrowed"], done["statements"]) == asked
+
+
+@KINDS
+@AGENTS
+def test_a_write_makes_no_list_of_all_profiles(served, counted, agent, kind):
+    assert written(served, counted, agent, kind)["profiles listed"] == 0
+
+
+def test_writers_of_several_entities_have_their_documents_at_hand_too(served, counted):
+    client, names = served.client(), ("neo", "other", "boss")
+    for turn in range(3):
+        counted.clear()
+        for name, target in ((name, target) for name in names for target in ("user", "memory")):
+            head = served.workspace.store.head(f"{name}/{target}")
+            body = {
+                **plain(f"turn {turn}"),
+                "entity_id": f"{name}/{target}",
+                "prev_rev": int(head.revision) if head else 0,
+            }
+            assert client.post("/mem/write", json=body).status_code == 200
+    assert counted["documents parsed"] == 0

@@ -1,0 +1,62 @@
+"""How much is asked of a database for what is wanted often."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from catmem.store.contract import Change
+from catmem.store.sql import history
+from catmem.store.sql.database import Link
+
+USER = "trinity/user"
+
+
+@pytest.fixture
+def filled(store):
+    """A store with 300 revisions of an entity."""
+    for number in range(300):
+        store.commit(USER, str(number), lambda _, number=number: b"## Rules\nrule %d\n" % number, Change())
+    return store
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The statements that were run."""
+    statements = []
+    for name in ("_executed", "text"):
+        real = getattr(Link, name)
+
+        def asking(link, statement, *values, real=real):
+            statements.append(statement)
+            return real(link, statement, *values)
+
+        monkeypatch.setattr(Link, name, asking)
+    return statements
+
+
+def test_a_head_is_asked_for_in_one_statement(filled, asked):
+    assert filled.head(USER).revision == "300"
+    assert len(asked) == 1
+
+
+def test_a_head_that_there_is_not(store):
+    assert store.head(USER) is None
+    store.commit(USER, None, lambda _: b"## Rules\nrule\n", Change())
+    assert store.head("neo/user") is None
+
+
+def test_the_last_revisions_of_a_long_log_cost_few_records(filled, monkeypatch):
+    read = []
+    real = history.revision_of
+    monkeypatch.setattr(history, "revision_of", lambda *given: read.append(1) or real(*given))
+    assert [each.revision for each in islice(filled.log(USER), 2)] == ["300", "299"]
+    assert len(read) == 8
+
+
+@pytest.mark.parametrize("most", [0, 1, 7, 8, 9, 40, 41, 300])
+def test_a_log_is_whole_wherever_its_pages_end(store, most):
+    for number in range(most):
+        store.commit(USER, str(number), lambda _, number=number: b"## Rules\nrule %d\n" % number, Change())
+    assert [each.revision for each in store.log(USER)] == [str(number) for number in range(most, 0, -1)]

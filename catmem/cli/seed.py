@@ -183,7 +183,7 @@ def _show_plans(
             for each in plan.files:
                 emit(_status(each) if status else _line(each) if check else _diff(each))
             _say_refused(plan.refused)
-        _say_summary(plans, in_sync=in_sync)
+        _say_summary(plans, in_sync=in_sync, whole=not unreadable)
     if check:
         return 0 if in_sync else _OUT_OF_SYNC
     return max((plan.exit_status for plan in plans), default=0)
@@ -193,10 +193,11 @@ def _as_dict(seeds: Sequence[SeedPlan | SeedResult], unreadable: Sequence[Catmem
     return {"seeds": [each.to_dict() for each in seeds], "unreadable": [error.to_dict() for error in unreadable]}
 
 
-def _say_summary(plans: Sequence[SeedPlan], *, in_sync: bool) -> None:
+def _say_summary(plans: Sequence[SeedPlan], *, in_sync: bool, whole: bool) -> None:
     files = [each for plan in plans for each in plan.files]
     if in_sync:
-        say(f"In sync: {_count(len(files), 'file')}. Nothing was written.")
+        what = "In sync" if whole else "In sync as far as it could be looked at"
+        say(f"{what}: {_count(len(files), 'file')}. Nothing was written.")
         return
     parts = [f"{_count(sum(each.changes for each in files), 'file')} would change"]
     conflicts, refused = sum(len(each.conflicts) for each in files), sum(len(plan.refused) for plan in plans)

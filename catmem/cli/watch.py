@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem.cli.options import open_with_store, root_option
-from catmem.cli.output import emit, printable, say
+from catmem.cli.output import emit, printable, say, shown_path
 from catmem.errors import CatmemError
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ def _where(said: Mapping[str, Any]) -> str:
     """What is wrong, and at which place of a file, as far as that is told."""
     if "message" not in said:
         return ""
-    place = ":".join(str(said[part]) for part in ("path", "line", "column") if part in said)
+    parts = [shown_path(said["path"])] if "path" in said else []
+    place = ":".join([*parts, *(str(said[part]) for part in ("line", "column") if part in said)])
     return ", " + ": ".join(part for part in (place, said.get("key"), said["message"]) if part)
 
 

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Snapshot
 
-_CYCLE = "seed_cycle"
 _NAMED = 5
 """Files that a note names at most."""
 EPHEMERAL_TIER = 3
@@ -157,7 +156,7 @@ def seed_order(workspace: Workspace, profiles: Mapping[str, Profile] | None = No
         except CatmemError as error:
             if profile.seed_from not in wrong and profile.name not in circles:
                 unreadable.append(error)
-            if error.code == _CYCLE:
+            if error.code == "seed_cycle":
                 circles |= _circle(known, profile)
             continue
         if profile.seed_from is not None and (profile.tier < EPHEMERAL_TIER or profile.name in seeded):
@@ -210,7 +209,7 @@ def _chain(known: Callable[[str], Profile], profile: Profile) -> list[str]:
             circle = " -> ".join([*chain, own])
             message = f"the profiles are seeded from each other in a circle: {circle}"
             hint = "None of these is seeded. Remove one 'seed_from' of the circle."
-            raise ConfigError(message, code=_CYCLE, key="seed_from", hint=hint, **at)
+            raise ConfigError(message, code="seed_cycle", key="seed_from", hint=hint, **at)
         chain.append(profile.seed_from)
         try:
             profile = known(profile.seed_from)

@@ -7,7 +7,7 @@ import json
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option, text_option
-from catmem.cli.output import emit, emit_json, fault_lines
+from catmem.cli.output import emit, emit_json, fault_lines, print_unreadable
 
 _DAMAGED = 4
 
@@ -22,21 +22,27 @@ def command(check: str | None, root_folder: str | None, *, as_json: bool) -> Non
     """Print where the history of each folder ends, one JSON object a line.
 
     Each record of a history vouches for those before it, and none for the last ones: only an anchor that is kept
-    elsewhere reveals that a history was cut short or put back. Exit status 4 if --check finds that, else 0.
+    elsewhere reveals that a history was cut short or put back. Exit status 4 if --check finds that, 2 if a profile is
+    not right, so that nobody knows where its history is, else 0.
     """
     from catmem.service import upkeep
 
     workspace = open_with_store(root_folder)
     if check is None:
-        anchors = [anchor.to_dict() for anchor in upkeep.anchor(workspace)]
+        found = upkeep.anchors(workspace)
+        anchors = [anchor.to_dict() for anchor in found.ends]
         if as_json:
-            emit_json({"anchors": anchors})
+            emit_json({"anchors": anchors, "unreadable": [error.to_dict() for error in found.unreadable]})
         else:
             emit("".join(f"{json.dumps(anchor, ensure_ascii=False)}\n" for anchor in anchors))
-        return
-    faults = upkeep.check_anchor(workspace, check)
+        raise SystemExit(print_unreadable(found.unreadable, as_json=as_json))
+    faults, unreadable = upkeep.check_anchors(workspace, check)
     if as_json:
-        emit_json({"held": not faults, "faults": [fault.to_dict() for fault in faults]})
+        said = {"faults": [fault.to_dict() for fault in faults], "unreadable": [each.to_dict() for each in unreadable]}
+        emit_json({"held": not faults, **said})
     else:
         emit("".join(fault_lines(faults)) or "the histories hold every anchor\n")
-    raise SystemExit(_DAMAGED if faults else 0)
+    status = print_unreadable(unreadable, as_json=as_json)
+    # What no history that could be looked at holds may stand in one of the others: that is no finding yet.
+    lost = [fault for fault in faults if fault.code != upkeep.NOT_CHECKED]
+    raise SystemExit(_DAMAGED if lost else status)

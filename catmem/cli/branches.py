@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option
-from catmem.cli.output import columns, counted, emit, emit_json, print_error, printable, say
+from catmem.cli.output import columns, counted, emit, emit_json, print_unreadable, printable, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +46,7 @@ def command(entity: str | None, root_folder: str | None, *, as_json: bool) -> No
         emit_json({"branches": [branch.to_dict() for branch in found]})
     else:
         _show(found)
-    for error in unreadable:
-        print_error(error, as_json=as_json)
-    if unreadable:
-        sys.exit(max(error.exit_status for error in unreadable))
+    sys.exit(print_unreadable(unreadable, as_json=as_json))
 
 
 def _show(found: Sequence[Branch]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option
-from catmem.cli.output import columns, emit, emit_json, printable, shown_path
+from catmem.cli.output import columns, emit, emit_json, print_unreadable, printable, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,17 +22,19 @@ if TYPE_CHECKING:
 def command(root_folder: str | None, *, as_json: bool) -> None:
     """Try what the store makes use of in the folder of each profile, and say what is weaker where something is missing.
 
-    Nothing is left behind.
+    Nothing is left behind. Exit status 2 if a profile is not right, so that nothing is known of its folder; all others
+    are there.
     """
     from catmem.service import upkeep
 
     report = upkeep.doctor(open_with_store(root_folder, looks_over=True))
     if as_json:
         emit_json(report.to_dict())
-        return
-    emit(printable(f"catmem {report.catmem}, Python {report.python}, {report.platform}\nroot {report.root}\n"))
-    for folder in report.folders:
-        emit("".join(_lines(folder)))
+    else:
+        emit(printable(f"catmem {report.catmem}, Python {report.python}, {report.platform}\nroot {report.root}\n"))
+        for folder in report.folders:
+            emit("".join(_lines(folder)))
+    sys.exit(print_unreadable(report.unreadable, as_json=as_json))
 
 
 def _lines(folder: FolderReport) -> Iterator[str]:

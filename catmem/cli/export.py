@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import open_to_read, root_option, target_option
-from catmem.cli.output import emit, emit_json, printable, say, shown_path
+from catmem.cli.output import emit, emit_json, print_unreadable, printable, say, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from catmem.errors import CatmemError
     from catmem.service.exporting import Exported, Form
 
 
@@ -60,11 +61,19 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     An export is for people: it holds whole files, categories that the profile does not see included. What the form has
     no place for is said. The flat file of Hermes Agent goes to standard output one at a time (-p and -t).
+
+    Exit status 2 if, without -p, a profile is not right; the files of all others are written.
     """
     from catmem.service.exporting import export, write_export
+    from catmem.service.profiles import entities_of_each
 
     workspace = open_to_read(root_folder)
-    made = export(workspace, profiles or tuple(workspace.profiles()), form, target)
+    unreadable: Sequence[CatmemError] = ()
+    if not profiles:
+        entities = entities_of_each(workspace)
+        profiles = tuple(dict.fromkeys(name.partition("/")[0] for name in entities.names))
+        unreadable = entities.unreadable
+    made = export(workspace, profiles, form, target)
     if output == "-":
         _print(made, form)
     else:
@@ -73,6 +82,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     for each in made:
         if each.lost:
             say(printable(f"{each.profile}/{each.target}: this form has no place for {' and '.join(each.lost)}"))
+    sys.exit(print_unreadable(unreadable, as_json=form == "json"))
 
 
 def _print(made: Sequence[Exported], form: Form) -> None:

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from catmem.cli.options import format_option, open_workspace, root_option
-from catmem.cli.output import emit, emit_json, first_line, print_error, printable, read_stdin, say, shown_path
+from catmem.cli.output import (
+    emit,
+    emit_json,
+    first_line,
+    print_error,
+    print_unreadable,
+    printable,
+    read_stdin,
+    say,
+    shown_path,
+)
 from catmem.errors import CatmemError
 from catmem.model.unified import unified_diff
 
@@ -48,6 +58,8 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     PATHS are Markdown files, or folders in which every USER.md and MEMORY.md counts; without any, the files of the
     root's profiles. With - the file is read from stdin and written to stdout.
+
+    Exit status 2 if a file, or without PATHS a profile, is not right; all others are formatted.
     """
     from catmem.service.formatting import apply_format, memory_files, plan_format
 
@@ -57,7 +69,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     changed: list[str] = []
     status = 0
     files = memory_files(workspace, paths)
-    for path, may_be_link in files.items():
+    for path, may_be_link in files.links.items():
         try:
             planned = plan_format(workspace, path, layout, may_be_link=may_be_link)
             if planned.changes and not (check or diff):
@@ -74,11 +86,13 @@ def command(  # noqa: PLR0913 - one parameter an option
                 emit("".join(_diff(changed[-1], planned.old, planned.new)))
     writes = not (check or diff)
     if as_json:
-        emit_json({"files": len(files), "changed": changed, "written": writes})
+        unreadable = [error.to_dict() for error in files.unreadable]
+        emit_json({"files": len(files.links), "changed": changed, "written": writes, "unreadable": unreadable})
     else:
         for name in () if diff else changed:
             emit(f"{'formatted' if writes else 'would format'} {printable(name)}\n")
-        say(f"{len(changed)} of {_count(len(files))} {'' if writes else 'would be '}changed")
+        say(f"{len(changed)} of {_count(len(files.links))} {'' if writes else 'would be '}changed")
+    status = max(status, print_unreadable(files.unreadable, as_json=as_json))
     raise SystemExit(status or int(bool(changed) and not writes))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option
-from catmem.cli.output import emit, emit_json, fault_lines, printable
+from catmem.cli.output import emit, emit_json, fault_lines, print_unreadable, printable
 
 _DAMAGED = 4
 
@@ -17,7 +17,8 @@ _DAMAGED = 4
 def command(root_folder: str | None, *, repair: bool, as_json: bool) -> None:
     """Check every file and its history: what is damaged, and what is only worth knowing.
 
-    Exit status 4 if something is damaged (and, with --repair, still is), else 0.
+    Exit status 4 if something is damaged (and, with --repair, still is), 2 if a profile is not right, so that its files
+    could not be looked at, else 0.
     """
     from catmem.service import upkeep
 
@@ -27,8 +28,10 @@ def command(root_folder: str | None, *, repair: bool, as_json: bool) -> None:
     else:
         emit("".join(printable(f"mended: {line}\n") for line in report.done))
         emit("".join(fault_lines(report.faults)))
-        emit(f"{_summary([fault.damage for fault in report.faults])}\n")
-    raise SystemExit(_DAMAGED if report.damaged else 0)
+        where = " in what could be looked at" if report.unreadable else ""
+        emit(f"{_summary([fault.damage for fault in report.faults])}{where}\n")
+    status = print_unreadable(report.unreadable, as_json=as_json)
+    raise SystemExit(_DAMAGED if report.damaged else status)
 
 
 def _summary(damage: list[bool]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem.cli.options import as_of_option, dry_run_option, format_option, root_option
-from catmem.cli.output import emit, emit_json, printable, say, shown_path
+from catmem.cli.output import emit, emit_json, print_unreadable, printable, say, shown_path
 from catmem.errors import CatmemError, ConfigError
 
 if TYPE_CHECKING:
@@ -190,9 +190,11 @@ def sync(  # noqa: PLR0913 - one parameter an option
     homes = list(all_homes(found).values())
     sources = [source] if source is not None else _sources(workspace, homes)
     shown: list[dict[str, Any]] = []
+    unreadable: Sequence[CatmemError] = ()
     status = 0
     for each in sources:
         made = plan_sync(workspace, homes, each, names or None, as_of=as_of or today())
+        unreadable = made.plan.unreadable
         if dry_run:
             status = max(status, made.plan.exit_status)
             shown.append(made.plan.to_dict())
@@ -211,7 +213,7 @@ def sync(  # noqa: PLR0913 - one parameter an option
         emit_json({"dry_run": dry_run, "syncs": shown})
     elif dry_run:
         say("Nothing was written.")
-    raise SystemExit(status)
+    raise SystemExit(max(status, print_unreadable(unreadable, as_json=as_json)))
 
 
 # --- what is asked ---------------------------------------------------------------------------------------------------
@@ -278,7 +280,10 @@ def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
     from catmem.service.seeding.planning import seed_order
 
     found = hermes_profiles(workspace, homes)
-    sources = [source for source, names in seed_order(workspace) if any(name in found for name in names)]
+    order = seed_order(workspace)
+    sources = [source for source, names in order.sources if any(name in found for name in names)]
+    if order.unreadable and not sources:
+        raise order.unreadable[0]
     if not sources:
         raise click.UsageError(
             "There is nobody to write to: no profile that keeps its files in a home of Hermes Agent has a seed_from."

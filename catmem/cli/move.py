@@ -34,5 +34,6 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     OLD is a piece of its text that no other entry holds, its id, or - for stdin.
     """
-    written = open_with_store(root_folder).move(profile, old, category, target=target, category=source, **how)
-    show_written(written, "moved to", how, as_json=as_json)
+    workspace = open_with_store(root_folder)
+    written = workspace.move(profile, old, category, target=target, category=source, **how)
+    show_written(workspace, written, "moved to", how, as_json=as_json)

@@ -97,6 +97,13 @@ def print_error(error: CatmemError, *, as_json: bool) -> None:
         say(f"  {printable(error.hint)}")
 
 
+def print_unreadable(errors: Sequence[CatmemError], *, as_json: bool) -> int:
+    """Say what could not be looked at, when all else is said; the exit status for that, 0 for nothing."""
+    for error in errors:
+        print_error(error, as_json=as_json)
+    return max((error.exit_status for error in errors), default=0)
+
+
 def _particulars(error: CatmemError) -> Iterator[str]:
     """What one kind of error knows and a person can act on."""
     if isinstance(error, AmbiguousError):

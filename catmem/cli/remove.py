@@ -32,5 +32,6 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     It stays in the history: 'catmem restore' brings it back, and 'catmem purge' is for what must be forgotten.
     """
-    written = open_with_store(root_folder).remove(profile, old, target=target, category=category, **how)
-    show_written(written, "removed from", how, as_json=as_json)
+    workspace = open_with_store(root_folder)
+    written = workspace.remove(profile, old, target=target, category=category, **how)
+    show_written(workspace, written, "removed from", how, as_json=as_json)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option
-from catmem.cli.output import emit, emit_json, fault_lines, printable, say, shown_path
+from catmem.cli.output import emit, emit_json, fault_lines, print_unreadable, printable, say, shown_path
 
 if TYPE_CHECKING:
     from catmem.service.auditing.rebuilding import Replay
@@ -33,7 +33,8 @@ def command(entity: str | None, folder: str, root_folder: str | None, *, heads: 
     is compared with what the store has: revision, digest and bytes of the head, and the branches; and the history is
     looked over, as 'catmem fsck' does. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
 
-    Exit status 4 if the two do not agree, or the history is damaged.
+    Exit status 4 if the two do not agree, or the history is damaged; 2 if a profile is not right: its files were passed
+    over.
     """
     from catmem.service.auditing.rebuilding import replay
 
@@ -44,8 +45,8 @@ def command(entity: str | None, folder: str, root_folder: str | None, *, heads: 
         paths = [*(each.path for each in done.revisions), *(each.path for each in done.heads)]
         emit("".join(printable(f"{shown_path(path)}\n") for path in paths))
     _tell(done, as_json=as_json)
-    if done.damaged:
-        sys.exit(_DAMAGE)
+    status = print_unreadable(done.unreadable, as_json=as_json)
+    sys.exit(_DAMAGE if done.damaged else status)
 
 
 def _tell(done: Replay, *, as_json: bool) -> None:

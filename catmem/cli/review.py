@@ -9,7 +9,7 @@ import click
 
 from catmem.cli.dialogue import Dialogue, print_json, say_passed, take_back
 from catmem.cli.options import as_of_option, format_option, open_with_store, root_option
-from catmem.cli.output import columns, emit, first_line, print_error, printable, say
+from catmem.cli.output import columns, emit, first_line, print_unreadable, printable, say
 
 if TYPE_CHECKING:
     from datetime import date
@@ -96,12 +96,9 @@ def command(  # noqa: PLR0913 - one parameter an option
 def _end(review: Review, left: int, *, as_json: bool) -> None:
     """Say what could not be looked at, and give the exit status; ``left`` facts have no answer yet."""
     _say_notes(review)
-    for error in review.unreadable:
-        print_error(error, as_json=as_json)
-    if review.unreadable:
-        sys.exit(max(error.exit_status for error in review.unreadable))
-    if left:
-        sys.exit(1)
+    status = print_unreadable(review.unreadable, as_json=as_json)
+    if status or left:
+        sys.exit(status or 1)
 
 
 def _say_notes(review: Review) -> None:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from catmem.cli.options import as_of_option, dry_run_option, format_option, open_with_store, root_option, target_option
-from catmem.cli.output import columns, emit, emit_json, first_line, print_error, printable, say, shown_path
+from catmem.cli.output import (
+    columns,
+    emit,
+    emit_json,
+    first_line,
+    print_error,
+    print_unreadable,
+    printable,
+    say,
+    shown_path,
+)
 from catmem.cli.seed_shown import conflict_lines
 from catmem.cli.written import text_diff
 
@@ -16,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
 
+    from catmem.errors import CatmemError
     from catmem.policy.seed import FilePlan, Resolve, State
     from catmem.service.seeding.plan import Refusal, SeededFile, SeedPlan, SeedResult
     from catmem.service.workspace import Workspace
@@ -80,6 +91,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     Run it again whenever the source has changed: its edits arrive, what a target added or changed stays, and what both
     changed is a conflict, which is reported and left to you (exit status 3). What was seeded stands in
     catmem.seed.lock; commit it with the files. Expired entries, and those that a prompt would withhold, are not seeded.
+    With --all a profile that is not right is named in the end (exit status 2), and the others are seeded.
     """
     _refuse_mixed(source, targets, everybody=everybody, modes=(dry_run, check, status, ephemeral))
     workspace = open_with_store(root_folder)
@@ -100,7 +112,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         if not any(texts.values()):
             say(printable(f"{source} has nothing that {targets[0]} may read."))
         return
-    seeds = _seeds(workspace, source, targets, everybody=everybody)
+    seeds, unreadable = _seeds(workspace, source, targets, everybody=everybody)
     plans: list[SeedPlan] = []
     results: list[SeedResult] = []
     for each, named in seeds:
@@ -111,9 +123,10 @@ def command(  # noqa: PLR0913 - one parameter an option
         if not (dry_run or check or status):
             results.append(workspace.apply_seed(plan, on_drift=on_drift))
     if results:
-        _show_results(results, as_json=as_json)
+        ended = _show_results(results, unreadable, as_json=as_json)
     else:
-        _show_plans(plans, check=check, status=status, as_json=as_json)
+        ended = _show_plans(plans, unreadable, check=check, status=status, as_json=as_json)
+    raise SystemExit(print_unreadable(unreadable, as_json=as_json) or ended)
 
 
 def _refuse_mixed(source: str | None, targets: Sequence[str], *, everybody: bool, modes: Sequence[bool]) -> None:
@@ -134,47 +147,57 @@ def _refuse_mixed(source: str | None, targets: Sequence[str], *, everybody: bool
 
 def _seeds(
     workspace: Workspace, source: str | None, targets: Sequence[str], *, everybody: bool
-) -> Sequence[tuple[str, Sequence[str]]]:
-    """The sources with their targets, in the order in which they are seeded."""
+) -> tuple[Sequence[tuple[str, Sequence[str]]], Sequence[CatmemError]]:
+    """The sources with their targets, in the order in which they are seeded, and what is wrong with other profiles."""
     from catmem.service.seeding.planning import seed_order
 
     if not everybody:
-        return [(str(source), targets)]
-    order = seed_order(workspace)
+        return [(str(source), targets)], ()
+    order, unreadable = seed_order(workspace)
     if source is not None:
         order = [each for each in order if each[0] == workspace.profile(source).name]
+    if unreadable and not order:
+        raise unreadable[0]
     if not order and workspace.config.path is None:
         where = shown_path(workspace.root)
         raise click.UsageError(f"No catmem.yaml was found in {where} or above. Go to the root, or name it with --root.")
     if not order:
         said = "no profile has a seed_from" if source is None else f"no profile has seed_from: {source}"
         raise click.UsageError(f"There is nobody to seed: {said} (tier 3 does not count). Name the targets instead.")
-    return order
+    return order, unreadable
 
 
 # --- plans ----------------------------------------------------------------------------------------------------------
 
 
-def _show_plans(plans: Sequence[SeedPlan], *, check: bool, status: bool, as_json: bool) -> None:
+def _show_plans(
+    plans: Sequence[SeedPlan], unreadable: Sequence[CatmemError], *, check: bool, status: bool, as_json: bool
+) -> int:
+    """Print what would be done; the exit status."""
     in_sync = all(plan.in_sync for plan in plans)
     if as_json:
-        emit_json({"in_sync": in_sync, "seeds": [plan.to_dict() for plan in plans]})
+        emit_json({"in_sync": in_sync and not unreadable, **_as_dict(plans, unreadable)})
     else:
         for plan in plans:
             _say_all(plan.notes)
             for each in plan.files:
                 emit(_status(each) if status else _line(each) if check else _diff(each))
             _say_refused(plan.refused)
-        _say_summary(plans, in_sync=in_sync)
+        _say_summary(plans, in_sync=in_sync, whole=not unreadable)
     if check:
-        raise SystemExit(0 if in_sync else _OUT_OF_SYNC)
-    raise SystemExit(max((plan.exit_status for plan in plans), default=0))
+        return 0 if in_sync else _OUT_OF_SYNC
+    return max((plan.exit_status for plan in plans), default=0)
 
 
-def _say_summary(plans: Sequence[SeedPlan], *, in_sync: bool) -> None:
+def _as_dict(seeds: Sequence[SeedPlan | SeedResult], unreadable: Sequence[CatmemError]) -> dict[str, Any]:
+    return {"seeds": [each.to_dict() for each in seeds], "unreadable": [error.to_dict() for error in unreadable]}
+
+
+def _say_summary(plans: Sequence[SeedPlan], *, in_sync: bool, whole: bool) -> None:
     files = [each for plan in plans for each in plan.files]
     if in_sync:
-        say(f"In sync: {_count(len(files), 'file')}. Nothing was written.")
+        what = "In sync" if whole else "In sync as far as it could be looked at"
+        say(f"{what}: {_count(len(files), 'file')}. Nothing was written.")
         return
     parts = [f"{_count(sum(each.changes for each in files), 'file')} would change"]
     conflicts, refused = sum(len(each.conflicts) for each in files), sum(len(plan.refused) for plan in plans)
@@ -234,11 +257,12 @@ def _said(plan: FilePlan) -> str:
 # --- results --------------------------------------------------------------------------------------------------------
 
 
-def _show_results(results: Sequence[SeedResult], *, as_json: bool) -> None:
+def _show_results(results: Sequence[SeedResult], unreadable: Sequence[CatmemError], *, as_json: bool) -> int:
+    """Print what was done; the exit status."""
     status = max(result.exit_status for result in results)
     if as_json:
-        emit_json({"seeds": [result.to_dict() for result in results]})
-        raise SystemExit(status)
+        emit_json(_as_dict(results, unreadable))
+        return status
     for result in results:
         for each in result.files:
             emit(_result(each))
@@ -257,7 +281,7 @@ def _show_results(results: Sequence[SeedResult], *, as_json: bool) -> None:
         else []
     )
     say(f"{', '.join(parts)}.")
-    raise SystemExit(status)
+    return status
 
 
 def _result(each: SeededFile) -> str:

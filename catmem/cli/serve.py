@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option
-from catmem.cli.output import emit_json, printable, say
+from catmem.cli.output import emit_json, print_error, printable, say
 from catmem.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -71,10 +71,12 @@ def command(  # noqa: PLR0913 - one parameter an option
     with _with_extra():
         from catmem.server.app import create_app
         from catmem.server.serving import listen, serve, url_of
+        from catmem.service.profiles import load_each
 
         workspace = open_with_store(root_folder)
         settings = _settings(workspace.config, host, port, tokens_path, hosts, page=not no_page)
-        workspace.profiles()  # what is wrong with one is said here, and not to the first caller
+        for error in load_each(workspace)[1]:  # said here, and not to the first caller; the others are served
+            print_error(error, as_json=as_json)
         app = create_app(workspace, settings)
     with listen(host, port, has_tokens=settings.tokens is not None) as listening:
         url = url_of(listening)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import dry_run_option, format_option, open_with_store, open_workspace, root_option
-from catmem.cli.output import columns, counted, emit, emit_json, printable, say
+from catmem.cli.output import columns, counted, emit, emit_json, print_unreadable, printable, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,24 +25,31 @@ def command() -> None:
 @root_option
 @format_option
 def info(root_folder: str | None, *, as_json: bool) -> None:
-    """Print where a root keeps its entities, and how many revisions and unmerged branches each has."""
+    """Print where a root keeps its entities, and how many revisions and unmerged branches each has.
+
+    Exit status 2 if a profile is not right, so that nobody knows where its files are; all others are there.
+    """
     from catmem.service.copying import store_info
     from catmem.service.no_root import refuse_no_root
+    from catmem.service.profiles import entities_of_each
     from catmem.service.store_names import shown_store
 
     refuse_no_root(open_workspace(root_folder).config)  # a database would be made there
     workspace = open_with_store(root_folder)
     found = store_info(workspace.store)
+    unreadable = entities_of_each(workspace).unreadable if workspace.keeps_files else ()
     where = shown_store(workspace.config.store)
     if as_json:
-        emit_json({"store": where, "entities": [each.to_dict() for each in found]})
-        return
+        told = [error.to_dict() for error in unreadable]
+        emit_json({"store": where, "entities": [each.to_dict() for each in found], "unreadable": told})
+        raise SystemExit(print_unreadable(unreadable, as_json=True))
     say(printable(f"store: {where}"))
     rows: list[tuple[str, ...]] = [("entity", "head", "revisions", "branches")]
     rows += [(each.entity, each.head, f"{each.revisions:,}", ", ".join(each.branches) or "-") for each in found]
     emit(printable(columns(rows)) if found else "")
     if not found:
         say("No entity has a revision yet.")
+    raise SystemExit(print_unreadable(unreadable, as_json=False))
 
 
 @command.command(

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem.cli.options import open_with_store, root_option
-from catmem.cli.output import emit, printable, say
+from catmem.cli.output import emit, printable, say, shown_path
 from catmem.errors import CatmemError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.service.watching.news import News
     from catmem.service.workspace import Workspace
@@ -90,9 +90,9 @@ def _told(
     workspace: Workspace, news: News, wanted: frozenset[str], actor: str | None
 ) -> tuple[News, dict[str, Any]] | None:
     """News with what is told of it, if somebody wants to know it and may."""
-    from catmem.service.watching.news import told
+    from catmem.service.watching.news import concerns, told
 
-    if wanted and news.entity is not None and news.entity not in wanted:
+    if not concerns(news, wanted):
         return None
     try:
         said = told(workspace, news, actor)
@@ -103,8 +103,21 @@ def _told(
 
 def _line(news: News, said: dict[str, Any]) -> str:
     when = said.get("timestamp") or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    parts = f"{when[:_SECONDS].replace('T', ' ')}Z", said.get("entity_id", "all files"), _words(news, said)
+    parts = (
+        f"{when[:_SECONDS].replace('T', ' ')}Z",
+        news.entity or news.profile or "all files",
+        _words(news, said),
+    )
     return printable("  ".join(parts)).replace("\n", "\\n") + "\n"
+
+
+def _where(said: Mapping[str, Any]) -> str:
+    """What is wrong, and at which place of a file, as far as that is told."""
+    if "message" not in said:
+        return ""
+    parts = [shown_path(said["path"])] if "path" in said else []
+    place = ":".join([*parts, *(str(said[part]) for part in ("line", "column") if part in said)])
+    return ", " + ": ".join(part for part in (place, said.get("key"), said["message"]) if part)
 
 
 def _words(news: News, said: dict[str, Any]) -> str:
@@ -119,8 +132,9 @@ def _words(news: News, said: dict[str, Any]) -> str:
         case "drift":
             return f"changed by other means since revision {said['revision']}"
         case "trouble":
-            return f"cannot be read: {said['code']}" + (f", {said['message']}" if "message" in said else "")
+            what = "cannot be read" if news.profile is None else "this profile is not right"
+            return f"{what}: {said['code']}{_where(said)}"
         case "recovered":
-            return "can be read again"
+            return "can be read again" if news.profile is None else "this profile is right again"
         case _:
             return "changed more than is told here: read it anew"

@@ -34,7 +34,7 @@ def command(place: str, root_folder: str | None, *, confirm: bool, as_json: bool
     """
     workspace = open_with_store(root_folder)
     written = _submitted(workspace, place, confirm=confirm)
-    show_written(written, "written to" if written.entries else "written", {}, as_json=as_json)
+    show_written(workspace, written, "written to" if written.entries else "written", {}, as_json=as_json)
 
 
 def _submitted(workspace: Workspace, place: str, *, confirm: bool) -> Written:

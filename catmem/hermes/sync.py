@@ -15,6 +15,7 @@ from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.hermes.setup_homes import HermesConfig, read_config
 from catmem.model.layout import formatted, is_shared
 from catmem.service import gate
+from catmem.service.profiles import entities_of_each
 from catmem.service.seeding.plan import Refusal
 from catmem.service.seeding.planning import seed_order
 from catmem.service.writing.budget import could_go, limit_of, over_budget, size_of
@@ -48,9 +49,13 @@ def plan_sync(
     of ``homes``. Raises ``ConfigError`` (``hermes_homes``) for a target that does not, and as ``plan_seed`` does.
     """
     found = hermes_profiles(workspace, homes)
+    unreadable: tuple[CatmemError, ...] = ()
     if names is None:
-        named = dict(seed_order(workspace)).get(workspace.profile(source).name, [])
-        names = [name for name in named if name in found]
+        order = seed_order(workspace)
+        unreadable = order.unreadable
+        names = [name for name in order.targets(workspace.profile(source).name) if name in found]
+        if unreadable and not names:
+            raise unreadable[0]
         if not names:
             raise ConfigError(
                 f"no profile with seed_from: {source} keeps its files in a home of Hermes Agent",
@@ -71,7 +76,8 @@ def plan_sync(
             kept.append(_for_hermes(workspace, each, home, as_of))
         except CatmemError as error:
             refused.append(Refusal(each.target, error))
-    return Sync(replace(plan, files=tuple(kept), refused=tuple(refused)), {name: found[name] for name in names})
+    plan = replace(plan, files=tuple(kept), refused=tuple(refused), unreadable=unreadable)
+    return Sync(plan, {name: found[name] for name in names})
 
 
 def apply_sync(workspace: Workspace, sync: Sync) -> SeedResult:
@@ -86,10 +92,10 @@ def apply_sync(workspace: Workspace, sync: Sync) -> SeedResult:
 
 
 def hermes_profiles(workspace: Workspace, homes: Sequence[Home]) -> dict[str, Home]:
-    """The profiles of a root that keep their files in one of these homes, with that home."""
+    """The profiles of a root that are right and keep their files in one of these homes, with that home."""
     folders = {os.path.realpath(home.memories): home for home in homes}
     found: dict[str, Home] = {}
-    for name in workspace.profiles():
+    for name in (entity.partition("/")[0] for entity in entities_of_each(workspace).names):
         home = folders.get(os.path.realpath(workspace.path(name, "user").parent))
         if home is not None:
             found[name] = home

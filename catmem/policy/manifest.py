@@ -28,6 +28,8 @@ class Row:
     """Why an entry is not in as it stands."""
     preview: str
     """The beginning of its body; empty for a blocked entry."""
+    budget: str | None = None
+    """The budget that keeps it out: ``user``, ``memory`` or ``total``."""
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON-ready data."""

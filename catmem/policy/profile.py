@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 SELECTOR_KEYS = ("user_memory_categories", "memory_categories", "writable_categories")
 ORCHESTRATOR_TIER = 1
 
-_SUFFIXES = (".yaml", ".yml")
+YAML_SUFFIXES = (".yaml", ".yml")
+"""How the name of a profile's file may end."""
 _MAX_CHAIN = 8
 _NOT_INHERITED = frozenset(("name", "title", "extends", "memory_dir", "allow_outside"))
 
@@ -210,7 +211,7 @@ def profile_with_sources(config: Config, name: str) -> tuple[Profile, tuple[Sour
     sources = [
         Source(str(path), layer.raw if path.suffix == layer.path.suffix else None)
         for layer in layers
-        for path in (layer.path.with_suffix(suffix) for suffix in _SUFFIXES)
+        for path in (layer.path.with_suffix(suffix) for suffix in YAML_SUFFIXES)
     ]
     return _profile(layers, config, {}), tuple(sources)
 
@@ -284,7 +285,7 @@ def _is_inside(path: Path, folder: Path) -> bool:
 def _profile_files(folder: Path) -> list[Path]:
     """The profile files of ``folder``, sorted by name; hidden files are not profiles."""
     try:
-        files = [file for file in folder.iterdir() if file.suffix in _SUFFIXES and not file.name.startswith(".")]
+        files = [file for file in folder.iterdir() if file.suffix in YAML_SUFFIXES and not file.name.startswith(".")]
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -295,11 +296,12 @@ def _profile_files(folder: Path) -> list[Path]:
 
 def _file_of(folder: Path, name: str) -> Path | None:
     """The file of the profile ``name``, a checked name, or ``None``."""
-    return next((file for file in (folder / f"{name}{suffix}" for suffix in _SUFFIXES) if os.path.lexists(file)), None)
+    files = (folder / f"{name}{suffix}" for suffix in YAML_SUFFIXES)
+    return next((file for file in files if os.path.lexists(file)), None)
 
 
 def _refuse_two_files(file: Path) -> None:
-    for suffix in _SUFFIXES:
+    for suffix in YAML_SUFFIXES:
         other = file.with_suffix(suffix)
         if suffix != file.suffix and os.path.lexists(other):
             message = f"the profile {file.stem} stands in two files, {file.name} and {other.name}"

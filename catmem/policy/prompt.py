@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
@@ -101,6 +101,13 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     return Prompt(text, bytes_digest(text.encode()), draft)
 
 
+class _Over(NamedTuple):
+    """The budget that keeps an entry out."""
+
+    name: str
+    budget: int
+
+
 @dataclass(slots=True)
 class _Candidate:
     """One visible entry on its way into the prompt."""
@@ -112,13 +119,14 @@ class _Candidate:
     blocked: str | None = None
     dated_out: str | None = None
     """Which date keeps the entry out."""
-    over_budget: str | None = None
-    """Which budget keeps it out."""
+    over_budget: _Over | None = None
 
     @property
     def out(self) -> str | None:
         """Why the entry is left out; ``None`` while it is in."""
-        return self.dated_out or self.over_budget
+        if self.dated_out or self.over_budget is None:
+            return self.dated_out
+        return f"over the {self.over_budget.name} budget of {self.over_budget.budget:,}"
 
 
 @dataclass(slots=True)
@@ -219,18 +227,18 @@ class _Draft:
             for index, candidate in enumerate(staying)
         ]
         order = [candidate for *_, candidate in sorted(leaving, key=lambda place: place[:3])]
-        reason = f"over the {name} budget of {budget:,}"
+        over = _Over(name, budget)
         fewest, most = 0, len(order)
         while fewest < most:
             middle = (fewest + most) // 2
             for index, candidate in enumerate(order):
-                candidate.over_budget = reason if index < middle else None
+                candidate.over_budget = over if index < middle else None
             if size() <= budget:
                 most = middle
             else:
                 fewest = middle + 1
         for index, candidate in enumerate(order):
-            candidate.over_budget = reason if index < fewest else None
+            candidate.over_budget = over if index < fewest else None
 
     def _fits(self, candidate: _Candidate, budget: int) -> bool:
         """Whether an entry alone, without anything around it, is within a budget."""
@@ -330,6 +338,7 @@ class _Draft:
             status="out" if candidate.out else "blocked" if candidate.blocked else "in",
             reason=candidate.out or candidate.blocked,
             preview=self._preview(candidate),
+            budget=None if candidate.dated_out or candidate.over_budget is None else candidate.over_budget.name,
         )
 
     def _preview(self, candidate: _Candidate) -> str:

@@ -26,8 +26,8 @@ from catmem.server.limits import BodyLimit, Callers, RateLimit, TimeLimit, Unfin
 from catmem.server.mending import Mender
 from catmem.server.running import Workers, in_thread, stopping
 from catmem.server.tokens import Tokens
-from catmem.service.fleet import load_each
 from catmem.service.overview import Overviews
+from catmem.service.profiles import load_each
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

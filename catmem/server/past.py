@@ -68,9 +68,10 @@ class Past:
         self.last += 1
         event = Event(self.last, news)
         self._all.add(event)
-        if news.entity is None:
+        owner = news.owner
+        if owner is None:
             self._root.add(event)
-        elif is_of(news, owner := news.entity.partition("/")[0]):
+        elif is_of(news, owner):
             self._own.setdefault(owner, _Row(KEPT_OF_ONE)).add(event)
         return event
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.responses import Response
 
 from catmem.server.headers import plain
-from catmem.service.watching.news import is_of
+from catmem.service.watching.news import concerns, is_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -71,7 +71,7 @@ class Reader:
             self._some.set()
 
     def _wants(self, news: News) -> bool:
-        return self.entities is None or news.entity is None or news.entity in self.entities
+        return self.entities is None or concerns(news, self.entities)
 
     def end(self) -> None:
         """End the stream."""

@@ -13,7 +13,9 @@ from catmem.errors import UnreadableError
 from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
+from catmem.policy.profile import profile_names
 from catmem.policy.prompt import TARGETS
+from catmem.service.profiles import entities_of_each
 from catmem.service.setup.root import WouldOverwriteError
 from catmem.service.workspace import FILE_NAMES
 from catmem.syntax.slug import UNCATEGORIZED
@@ -122,9 +124,11 @@ def write_export(workspace: Workspace, made: Sequence[Exported], folder: Path, *
 
 
 def _memory_files(workspace: Workspace) -> Iterator[str]:
-    for name in workspace.profiles():
-        for target in TARGETS:
-            yield os.path.realpath(workspace.path(name, target))
+    for entity in entities_of_each(workspace).names:
+        yield os.path.realpath(workspace.path(*entity.split("/")))
+    # Where the files are of a profile that is not right is not known; they are where they are by default, most likely.
+    for name in profile_names(workspace.config.profiles_dir):
+        yield from (os.path.realpath(workspace.config.home(name) / file) for file in FILE_NAMES.values())
 
 
 def _is_there(path: Path, text: str) -> bool:

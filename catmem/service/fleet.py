@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.policy.fleet import Fleet, Held, fleet_of
-from catmem.policy.profile import check_profile, load_profile, profile_names
+from catmem.policy.profile import load_profile
 from catmem.policy.prompt import TARGETS
 from catmem.policy.reasons import Reason, reasons
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.policy.selector import is_pattern
+from catmem.service.profiles import load_each
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from catmem.model.document import Document
     from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
-
-_YAML = frozenset((".yaml", ".yml"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,23 +178,6 @@ def unknown_category(category: str, fleet: Fleet) -> str:
     )
 
 
-def load_each(workspace: Workspace) -> tuple[list[Profile], list[CatmemError]]:
-    """The profiles of a root that are right, by name, and what is wrong with the others."""
-    config = workspace.config
-    profile_names(config.profiles_dir)  # raises if the folder cannot be listed
-    profiles: dict[str, Profile] = {}
-    problems: list[CatmemError] = []
-    for file in _profile_files(config.profiles_dir):
-        try:
-            profile = load_profile(file, config=config)
-            check_profile(profile, config)
-        except CatmemError as error:
-            problems.append(error)
-        else:
-            profiles[profile.name] = profile
-    return list(profiles.values()), problems
-
-
 def documents_of(workspace: Workspace, name: str) -> tuple[dict[str, Document], list[CatmemError]]:
     """The files of a profile that can be read, by target (a missing file is an empty one), and why others cannot."""
     documents: dict[str, Document] = {}
@@ -247,10 +229,3 @@ def _count(counts: dict[Held, int], target: str, document: Document) -> None:
     for entry in document.entries:
         held = Held(entry.category, target, headers)
         counts[held] = counts.get(held, 0) + 1
-
-
-def _profile_files(folder: Path) -> list[Path]:
-    """Everything in a folder that is meant to be a profile, names that none can have included."""
-    if not folder.is_dir():
-        return []
-    return sorted(file for file in folder.iterdir() if file.suffix in _YAML and not file.name.startswith("."))

@@ -6,14 +6,16 @@ import os
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
 from catmem.model.layout import formatted, is_shared, repeated_entries
 from catmem.policy.config import find_root
+from catmem.policy.profile import profile_names
 from catmem.reading import read_bounded
 from catmem.service import gate
+from catmem.service.profiles import load_each
 from catmem.service.stores import FILE_NAMES, keeps_files, store_of_file
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
@@ -21,7 +23,7 @@ from catmem.store.files.folder import SIDECAR
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from catmem.model.document import Document
     from catmem.model.layout import Layout
@@ -46,13 +48,23 @@ class PlannedFormat:
         return self.old != self.new
 
 
-def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path, bool]:
+class MemoryFiles(NamedTuple):
+    """Memory files, in order, each with whether it may be a symbolic link.
+
+    A folder may come from somebody else, so only who names a file (or a profile with ``allow_outside``) has a link
+    written through. ``unreadable`` is what is wrong with the profiles whose files are not among them.
+    """
+
+    links: dict[Path, bool]
+    unreadable: tuple[CatmemError, ...] = ()
+
+
+def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> MemoryFiles:
     """The files that ``paths`` name, in order; a folder stands for every USER.md and MEMORY.md below it.
 
     Without any path, the files of the root's profiles that exist. A path that does not exist is kept, so that reading
     it says so; so is what stands in the place of a memory file and is none (a folder, a pipe, a link to nowhere), and a
-    folder that cannot be listed. The value is whether the file may be a symbolic link: a folder may come from somebody
-    else, so only who names a file (or a profile with ``allow_outside``) has a link written through.
+    folder that cannot be listed.
 
     Raises ``UnreadableError`` (``not_markdown``) for a named file of another kind, and ``ConfigError`` (``no_root``)
     where there are neither paths nor files nor a root.
@@ -65,15 +77,7 @@ def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path
             hint="Name the files that are meant.",
         )
     if not named:
-        every = (
-            (workspace.path(name, target), profile.allow_outside)
-            for name, profile in workspace.profiles().items()
-            for target in FILE_NAMES
-        )
-        existing = {path: may_be_link for path, may_be_link in every if os.path.lexists(path)}
-        if not existing and workspace.config.path is None:
-            raise _no_root(workspace.root)
-        return existing
+        return _of_profiles(workspace)
     found: dict[Path, bool] = {}
     for path in named:
         if path.is_dir():
@@ -81,7 +85,22 @@ def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path
         else:
             _refuse_other_kinds(path)
             found[path] = True
-    return found
+    return MemoryFiles(found)
+
+
+def _of_profiles(workspace: Workspace) -> MemoryFiles:
+    profiles, unreadable = load_each(workspace)
+    existing: dict[Path, bool] = {}
+    for profile in profiles:
+        try:
+            paths = [workspace.path_of(profile, target) for target in FILE_NAMES]
+        except CatmemError as error:
+            unreadable.append(error)
+        else:
+            existing.update((path, profile.allow_outside) for path in paths if os.path.lexists(path))
+    if not existing and not unreadable and workspace.config.path is None:
+        raise _no_root(workspace.root)
+    return MemoryFiles(existing, tuple(unreadable))
 
 
 def _below(folder: Path) -> list[Path]:
@@ -193,10 +212,33 @@ def has_journal(path: Path) -> bool:
 
 
 def entity_at(workspace: Workspace, path: Path) -> str | None:
-    """The entity that a file is, ``None`` for one of no profile of the root."""
+    """The entity that a file is, ``None`` for one of no profile of the root.
+
+    Raises what is wrong with a profile whose file it may be: a write past that profile would go past its rights too.
+    """
     if not keeps_files(workspace.config):
         return None
     real = path.resolve()
-    every = ((name, target) for name in workspace.profiles() for target in FILE_NAMES)
-    found = (f"{name}/{target}" for name, target in every if workspace.path(name, target).resolve() == real)
-    return next(found, None)
+    profiles, unreadable = load_each(workspace)
+    for profile in profiles:
+        try:
+            paths = {target: workspace.path_of(profile, target).resolve() for target in FILE_NAMES}
+        except CatmemError as error:
+            unreadable.append(error)
+            continue
+        for target, place in paths.items():
+            if place == real:
+                return f"{profile.name}/{target}"
+    if unreadable:
+        _refuse_hidden(workspace, path, {profile.name for profile in profiles}, unreadable[0])
+    return None
+
+
+def _refuse_hidden(workspace: Workspace, path: Path, right: Container[str], error: CatmemError) -> None:
+    """Raise what is wrong with a profile that is not ``right``, if a file may be its own."""
+    config, real = workspace.config, path.resolve()
+    for name in profile_names(config.profiles_dir):
+        if name not in right and config.home(name).resolve() == real.parent:
+            workspace.profile(name)  # which says what is wrong with it
+    if has_journal(path) and real.is_relative_to(config.root.resolve()):
+        raise error

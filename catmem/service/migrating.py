@@ -64,7 +64,7 @@ class Migrated:
 def files_to_migrate(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path, bool]:
     """The files that ``paths`` name; a folder stands for the memory files below it. As ``formatting.memory_files``."""
     try:
-        return memory_files(workspace, paths)
+        return memory_files(workspace, paths).links
     except UnreadableError as error:
         if error.code == "not_markdown":
             error.hint = "Name files that end in .md or .markdown, or give the text on standard input: catmem migrate -"

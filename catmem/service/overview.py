@@ -20,7 +20,7 @@ from catmem.policy.budget import limit_of, size_of
 from catmem.policy.prompt import TARGETS, build_prompt
 from catmem.policy.sizes import Use
 from catmem.service.clock import today
-from catmem.service.fleet import load_each
+from catmem.service.profiles import load_each
 from catmem.service.reviewing.due import answered_elsewhere, due_facts
 from catmem.service.seeding.copies import copies_among
 from catmem.service.seeding.lockfile import SeedFile
@@ -326,7 +326,7 @@ class Overviews:
         """How each profile stands to the one that seeds it, by name."""
         profiles = {name: each.profile for name, each in now.items()}
         try:
-            order = seed_order(self.workspace, profiles)
+            order, wrong = seed_order(self.workspace, profiles)
             lock = bytes_digest(SeedFile(self.workspace.root).data())
         except CatmemError as error:
             return {}, [error]
@@ -342,7 +342,7 @@ class Overviews:
             for name, seeded in self._planned(source, new, profiles, day):
                 self._seeds[name] = (keys[name], seeded)
             found |= {name: self._seeds[name][1] for name in keys}
-        return found, []
+        return found, list(wrong)
 
     def _planned(
         self, source: str, targets: Sequence[str], profiles: Mapping[str, Profile], day: date

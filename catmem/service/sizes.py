@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from catmem.policy.prompt import TARGETS
 from catmem.policy.sizes import Sizes, Whole, measure, total
 from catmem.service.clock import today
-from catmem.service.fleet import documents_of, load_each
+from catmem.service.fleet import documents_of
+from catmem.service.profiles import load_each
 
 if TYPE_CHECKING:
     from datetime import date

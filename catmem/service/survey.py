@@ -16,7 +16,7 @@ from catmem.policy.profile import profile_names
 from catmem.policy.prompt import TARGETS
 from catmem.policy.staleness import freshness, stale_after_days
 from catmem.service.clock import today
-from catmem.service.fleet import load_each
+from catmem.service.profiles import load_each
 from catmem.store.contract import revision_number
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from catmem.store.contract import Fault
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from catmem.policy.config import Config
@@ -89,7 +89,7 @@ def row_notes(workspace: Workspace, name: str, target: str | None = None) -> lis
 # --- for whoever looks the root over ------------------------------------------------------------------------------
 
 
-def look_over(config: Config, profiles: Mapping[str, Profile], store: Store) -> list[Fault]:
+def look_over(config: Config, profiles: Iterable[Profile], store: Store) -> list[Fault]:
     """All that the store finds wrong, and what nobody reads, in true words. Raises ``StoreError``."""
     unread = nobody_reads(config, profiles, store)
     strays = {fault.path for fault in unread if fault.code == _STRAY}
@@ -98,7 +98,7 @@ def look_over(config: Config, profiles: Mapping[str, Profile], store: Store) -> 
     return [*found, *unread]
 
 
-def nobody_reads(config: Config, profiles: Mapping[str, Profile], store: Store) -> list[Fault]:
+def nobody_reads(config: Config, profiles: Iterable[Profile], store: Store) -> list[Fault]:
     """Rows of no profile, and files that say what the database never had. Raises ``StoreError``."""
     database = sql_store(store)
     if database is None or keeps_files(config):
@@ -140,9 +140,9 @@ def _unread(config: Config, homes: Mapping[str, Path], store: Callable[[], Store
                 yield UnreadFile(entity, path)
 
 
-def _homes(config: Config, profiles: Mapping[str, Profile]) -> Iterator[tuple[str, Path]]:
+def _homes(config: Config, profiles: Iterable[Profile]) -> Iterator[tuple[str, Path]]:
     """Where the files of profiles would be."""
-    for profile in profiles.values():
+    for profile in profiles:
         with suppress(CatmemError):  # a finding of its own, for those who look at profiles
             yield profile.name, memory_dir(profile, config)
 

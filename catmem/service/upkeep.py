@@ -6,21 +6,22 @@ import json
 import os
 import platform
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.errors import ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
+from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
 from catmem.policy.profile import memory_dir
-from catmem.service.history import all_entities
 from catmem.service.no_root import refuse_no_root
+from catmem.service.profiles import Entities, entities_of_each, load_each
 from catmem.service.stores import FILE_NAMES, sql_store
 from catmem.service.unread import look_over, nobody_reads
 from catmem.store.contract import Fault
 from catmem.store.files.store import FileStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
     from catmem.store.lasting import Anchor as End
     from catmem.store.lasting import Feature, LastingStore
@@ -47,10 +48,14 @@ def lasting_store(workspace: Workspace) -> LastingStore:
 
 @dataclass(frozen=True, slots=True)
 class FsckReport:
-    """What is not as it should be, and what was mended."""
+    """What is not as it should be, and what was mended.
+
+    ``unreadable`` is what is wrong with profiles; files whose place only they tell were not looked at.
+    """
 
     faults: tuple[Fault, ...]
     done: tuple[str, ...]
+    unreadable: tuple[CatmemError, ...] = ()
 
     @property
     def damaged(self) -> bool:
@@ -63,6 +68,7 @@ class FsckReport:
             "damaged": self.damaged,
             "faults": [fault.to_dict() for fault in self.faults],
             "done": list(self.done),
+            "unreadable": [error.to_dict() for error in self.unreadable],
         }
 
 
@@ -70,13 +76,14 @@ def fsck(workspace: Workspace, *, repair: bool = False) -> FsckReport:
     """Look over every store of the root; with ``repair`` mend what is safe to mend first."""
     store = lasting_store(workspace)
     done = store.mend() if repair else []
-    found = look_over(workspace.config, workspace.profiles(), store)
-    return FsckReport((*found, *_not_text(workspace)), tuple(done))
+    entities = entities_of_each(workspace)
+    found = look_over(workspace.config, entities.profiles, store)
+    return FsckReport((*found, *_not_text(workspace, entities.names)), tuple(done), entities.unreadable)
 
 
-def _not_text(workspace: Workspace) -> Iterator[Fault]:
+def _not_text(workspace: Workspace, entities: Iterable[str]) -> Iterator[Fault]:
     """Files that no write will touch, since they are not UTF-8."""
-    for entity in all_entities(workspace):
+    for entity in entities:
         try:
             workspace.parse(workspace.store.peek(entity))
         except NotUtf8Error as error:
@@ -94,6 +101,9 @@ def _not_text(workspace: Workspace) -> Iterator[Fault]:
 
 # --- anchors ------------------------------------------------------------------------------------------------------
 
+NOT_CHECKED = "not_checked"
+"""The code of an anchor that may be of a history which could not be looked at."""
+
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
@@ -109,12 +119,25 @@ class Anchor:
         return {"folder": self.folder, "store": self.store, "sequence": self.sequence, "line": self.line}
 
 
-def anchor(workspace: Workspace) -> list[Anchor]:
+class Anchors(NamedTuple):
+    """The ends of journals. ``unreadable`` is what is wrong with the profiles that hide where others are."""
+
+    ends: list[Anchor]
+    unreadable: tuple[CatmemError, ...]
+
+
+def anchors(workspace: Workspace) -> Anchors:
     """The ends of all journals of the root. Folders are told from the root."""
-    return [
+    ends = [
         Anchor(told_from(workspace.root, folder), end["store"], end["sequence"], end["line"])
         for folder, end in lasting_store(workspace).anchors()
     ]
+    return Anchors(ends, _hidden(workspace))
+
+
+def _hidden(workspace: Workspace) -> tuple[CatmemError, ...]:
+    """What is wrong with profiles that tell where files are; a database has its journals whatever they say."""
+    return entities_of_each(workspace).unreadable if workspace.keeps_files else ()
 
 
 def told_from(root: Path, place: Path) -> str:
@@ -122,20 +145,37 @@ def told_from(root: Path, place: Path) -> str:
     return os.path.relpath(place, root) if place.is_absolute() else str(place)
 
 
-def check_anchor(workspace: Workspace, text: str) -> list[Fault]:
+class CheckedAnchors(NamedTuple):
+    """What journals no longer hold. ``unreadable`` as that of ``Anchors``."""
+
+    faults: list[Fault]
+    unreadable: tuple[CatmemError, ...]
+
+
+def check_anchors(workspace: Workspace, text: str) -> CheckedAnchors:
     """What the journals no longer hold of the anchors in ``text``, one JSON object a line."""
     store = lasting_store(workspace)
     if not text.strip():
         raise ConfigError("there is no anchor in it", code="bad_anchor", hint="Give what 'catmem anchor' printed.")
-    return [
+    entities = entities_of_each(workspace) if workspace.keeps_files else None
+    seen = None if entities is None or not entities.unreadable else _folders_of(workspace, entities)
+    faults = [
         fault
         for number, line in enumerate(text.split("\n"), 1)
         if line.strip()
-        for fault in _check(store, number, line)
+        for fault in _check(store, number, line, seen)
     ]
+    return CheckedAnchors(faults, () if entities is None else entities.unreadable)
 
 
-def _check(store: LastingStore, number: int, line: str) -> Iterator[Fault]:
+def _folders_of(workspace: Workspace, entities: Entities) -> set[str]:
+    """The folders of entities, as anchors tell them."""
+    paths = (workspace.path(*name.split("/")) for name in entities.names)
+    return {told_from(workspace.root, path.parent) for path in paths}
+
+
+def _check(store: LastingStore, number: int, line: str, seen: Container[str] | None) -> Iterator[Fault]:
+    """``seen`` are the folders that can be looked at, ``None`` for all."""
     try:
         said = json.loads(line)
         end: End = {"store": str(said["store"]), "sequence": int(said["sequence"]), "line": str(said["line"])}
@@ -149,7 +189,15 @@ def _check(store: LastingStore, number: int, line: str) -> Iterator[Fault]:
     except UnknownRevisionError as error:
         yield Fault("anchor_too_old", error.message, folder, error.hint or "", damage=False)
         return
-    if not held:
+    if not held and seen is not None and folder not in seen:
+        yield Fault(
+            NOT_CHECKED,
+            f"no journal that could be looked at holds record {end['sequence']} of the store {end['store'][:8]}…",
+            folder,
+            "It may be that of a profile that is not right. Mend the profiles, then check again.",
+            damage=False,
+        )
+    elif not held:
         yield Fault(
             "rolled_back",
             f"no journal holds record {end['sequence']} of the store {end['store'][:8]}… as it was",
@@ -186,13 +234,17 @@ class FolderReport:
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """What this machine gives the stores of a root."""
+    """What this machine gives the stores of a root.
+
+    ``unreadable`` is what is wrong with profiles, of whose folders nothing is known.
+    """
 
     root: str
     python: str
     catmem: str
     platform: str
     folders: tuple[FolderReport, ...]
+    unreadable: tuple[CatmemError, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data."""
@@ -202,6 +254,7 @@ class DoctorReport:
             "catmem": self.catmem,
             "platform": self.platform,
             "folders": [folder.to_dict() for folder in self.folders],
+            "unreadable": [error.to_dict() for error in self.unreadable],
         }
 
 
@@ -214,14 +267,17 @@ def doctor(workspace: Workspace) -> DoctorReport:
     except PackageNotFoundError:
         installed = "not installed"
     database = sql_store(workspace.store)
+    profiles, unreadable = load_each(workspace)
     if database is not None:
-        folders: tuple[FolderReport, ...] = (_examined_database(workspace, database),)
+        folders: tuple[FolderReport, ...] = (_examined_database(workspace, profiles, database),)
     else:
-        folders = tuple(_folders(workspace))
-    return DoctorReport(str(workspace.root), platform.python_version(), installed, platform.platform(), folders)
+        homes, outside = _homes(workspace, profiles)
+        folders, unreadable = tuple(_folders(workspace, homes)), [*unreadable, *outside]
+    said = str(workspace.root), platform.python_version(), installed, platform.platform()
+    return DoctorReport(*said, folders, tuple(unreadable))
 
 
-def _examined_database(workspace: Workspace, database: SqlStore) -> FolderReport:
+def _examined_database(workspace: Workspace, profiles: Sequence[Profile], database: SqlStore) -> FolderReport:
     try:
         version, features = database.features()
     except StoreError as error:
@@ -229,17 +285,27 @@ def _examined_database(workspace: Workspace, database: SqlStore) -> FolderReport
         return FolderReport(database.name, "", (), store=False, records=None, note=note)
     records = sum(end["sequence"] for _, end in database.anchors())
     unread = [
-        f"{fault.path}: {fault.message}. {fault.hint}"
-        for fault in nobody_reads(workspace.config, workspace.profiles(), database)
+        f"{fault.path}: {fault.message}. {fault.hint}" for fault in nobody_reads(workspace.config, profiles, database)
     ]
     said = "\n  ".join(unread) or None
     return FolderReport(database.name, version, tuple(features), store=True, records=records, note=said)
 
 
-def _folders(workspace: Workspace) -> Iterator[FolderReport]:
-    folders = {memory_dir(profile, workspace.config): None for profile in workspace.profiles().values()}
+def _homes(workspace: Workspace, profiles: Iterable[Profile]) -> tuple[list[Path], list[CatmemError]]:
+    """The folders of profiles, each once, and why others have none."""
+    homes: dict[Path, None] = {}
+    wrong: list[CatmemError] = []
+    for profile in profiles:
+        try:
+            homes[memory_dir(profile, workspace.config)] = None
+        except CatmemError as error:
+            wrong.append(error)
+    return list(homes), wrong
+
+
+def _folders(workspace: Workspace, homes: Iterable[Path]) -> Iterator[FolderReport]:
     ends = {folder: end["sequence"] for folder, end in lasting_store(workspace).anchors()}
-    for folder in folders:
+    for folder in homes:
         yield _examined(folder, ends.get(folder))
 
 

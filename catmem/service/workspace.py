@@ -25,6 +25,7 @@ from catmem.reading import read_bounded
 from catmem.service.clock import today
 from catmem.service.counts import Counts
 from catmem.service.listing import ListedEntry, Lists, Notice, list_documents, notices
+from catmem.service.profiles import load_each
 from catmem.service.recent import Recent
 from catmem.service.session import Session
 from catmem.service.writing.operation import Operation, asked_by
@@ -572,19 +573,27 @@ class Workspace:
     ) -> SeedPlan:
         """What copying slices of ``source``'s files to the profiles ``targets`` would do; nothing is written.
 
-        Without ``targets`` they are those that name the source in ``seed_from`` and are not of tier 3. ``target`` keeps
-        to ``user`` or ``memory``, ``resolve`` settles conflicts for one side, and ``every_entry`` tells also of entries
-        in files that cannot change. Raises ``ConfigError`` and its kinds, ``ForbiddenError``, ``UnreadableError``.
+        Without ``targets`` they are those that name the source in ``seed_from`` and are not of tier 3; what is wrong
+        with profiles that may be among them is ``unreadable`` in the plan, and raised where no other is left.
+        ``target`` keeps to ``user`` or ``memory``, ``resolve`` settles conflicts for one side, and ``every_entry``
+        tells also of entries in files that cannot change. Raises ``ConfigError`` and its kinds, ``ForbiddenError``,
+        ``UnreadableError``.
         """
         from catmem.service.seeding.planning import plan_seed, seed_order
 
         targets = [targets] if isinstance(targets, str) else targets
-        profiles = self.profiles() if targets is None else None
+        unreadable: tuple[CatmemError, ...] = ()
+        profiles: dict[str, Profile] | None = None
         if targets is None:
-            targets = dict(seed_order(self, profiles)).get(self.profile(source).name, [])
+            loaded, wrong = load_each(self)
+            profiles = {profile.name: profile for profile in loaded}
+            order = seed_order(self, profiles)
+            targets, unreadable = order.targets(self.profile(source).name), (*wrong, *order.unreadable)
+            if unreadable and not targets:
+                raise unreadable[0]
         only = None if target is None else _known_target(target)
         day = as_of or today()
-        return plan_seed(
+        plan = plan_seed(
             self,
             source,
             targets,
@@ -595,6 +604,7 @@ class Workspace:
             every_entry=every_entry,
             profiles=profiles,
         )
+        return replace(plan, unreadable=unreadable) if unreadable else plan
 
     def ephemeral_seed(
         self, source: str, name: str, *, as_of: date | None = None, actor: str | None = None

@@ -156,9 +156,9 @@ FILE_FIELDS = ["target", "source", "changes", "counts", "entries", "conflicts", 
 
 def test_json_of_a_plan(clashing):
     told = run_json("seed", "boss", "neo", "--dry-run", *AS_OF, status=3)
-    assert list(told) == ["in_sync", "seeds"]
+    assert list(told) == ["in_sync", "seeds", "unreadable"]
     (seed,) = told["seeds"]
-    assert list(seed) == ["source", "as_of", "in_sync", "files", "refused", "notes"]
+    assert list(seed) == ["source", "as_of", "in_sync", "files", "refused", "unreadable", "notes"]
     (file,) = seed["files"]
     assert list(file) == FILE_FIELDS
     assert file["counts"] == {"changed_in_source": 1, "conflict": 1, "in_sync": 1}

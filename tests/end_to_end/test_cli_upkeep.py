@@ -39,7 +39,7 @@ def damage_journal(sidecar):
 
 def test_fsck_of_a_root_that_is_fine(user):
     assert run("fsck").stdout == "no damage\n"
-    assert run_json("fsck") == {"damaged": False, "faults": [], "done": []}
+    assert run_json("fsck") == {"damaged": False, "faults": [], "done": [], "unreadable": []}
     assert run("fsck", "--repair").stdout == "no damage\n"
 
 
@@ -74,7 +74,7 @@ def test_fsck_finds_damage_and_mends_it(user, sidecar):
 def test_fsck_as_json(user, sidecar):
     sidecar.chmod(0o755)
     said = run_json("fsck", status=4)
-    assert list(said) == ["damaged", "faults", "done"]
+    assert list(said) == ["damaged", "faults", "done", "unreadable"]
     assert [list(fault) for fault in said["faults"]] == [["code", "message", "path", "hint", "repairable", "damage"]]
     assert said["faults"][0]["code"] == "open_sidecar"
     mended = run_json("fsck", "--repair")
@@ -104,7 +104,7 @@ def test_doctor_leaves_nothing_behind(user):
 
 def test_doctor_as_json(user):
     said = run_json("doctor")
-    assert list(said) == ["root", "python", "catmem", "platform", "folders"]
+    assert list(said) == ["root", "python", "catmem", "platform", "folders", "unreadable"]
     boss, neo = said["folders"]
     assert list(neo) == ["path", "file_system", "features", "store", "records", "note"]
     assert (neo["store"], neo["records"], neo["note"]) == (True, 2, None)
@@ -122,7 +122,7 @@ def test_an_anchor_holds_however_much_is_written_later(user):
     for fact in ("one", "two", "three"):
         run(*ADD, f"Fact {fact}.")
     assert run("anchor", "--check", "anchors").stdout == "the histories hold every anchor\n"
-    assert run_json("anchor", "--check", "-", input=line) == {"held": True, "faults": []}
+    assert run_json("anchor", "--check", "-", input=line) == {"held": True, "faults": [], "unreadable": []}
 
 
 def test_an_anchor_reveals_a_history_that_was_put_back(user, sidecar, tmp_path):

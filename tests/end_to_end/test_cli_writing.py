@@ -14,7 +14,19 @@ from tests.end_to_end.terminal import USER, error_of, process, run, run_json, sn
 from tests.patches import patched
 
 TODAY = date.today().isoformat()  # noqa: DTZ011 - the day that the command takes
-FIELDS = ["entity", "revision", "digest", "changed", "branch", "entries", "usage", "notes", "warnings", "dry_run"]
+FIELDS = [
+    "entity",
+    "revision",
+    "digest",
+    "changed",
+    "branch",
+    "entries",
+    "usage",
+    "notes",
+    "warnings",
+    "prompt",
+    "dry_run",
+]
 
 VERBS = {
     "add": ("add", "-p", "neo", "-c", "rules", "Vendor is Acme."),

@@ -120,6 +120,14 @@ def test_it_says_where_it_is_answers_and_ends(root, number):
     assert "127.0.0.1 person GET /healthz 200" in said
 
 
+def test_a_profile_that_is_not_right_is_said_and_the_others_are_served(root):
+    put(root / "profiles" / "bad.yaml", "tier: [2\n")
+    with serving(root) as server:
+        assert server.ask("GET", "/mem/head?entity_id=neo")[0] == 200
+        said = server.stop(signal.SIGTERM)
+    assert '"code": "yaml_syntax"' in said
+
+
 def test_a_client_that_stays_connected_does_not_keep_it_from_ending(root):
     with serving(root) as server, server.connect() as idle, server.connect() as half:
         half.sendall(b"GET /healthz HTTP/1.1\r\n")

@@ -219,9 +219,10 @@ def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     if caller.profile is None:
         plan = workspace.plan_seed(fields["source"], targets, target=only, resolve=_side(fields))
         told = workspace.apply_seed(plan).to_dict()
-        refused = bool(told["refused"])
+        errors = [*(each["error"] for each in told["refused"]), *told["unreadable"]]
+        refused = bool(errors)
         if refused:
-            told |= {"code": told["refused"][0]["error"]["code"], "message": "some files were not seeded"}
+            told |= {"code": errors[0]["code"], "message": "some files were not seeded"}
         return Answer(told, status=409 if refused else 200)
     from catmem.service.seeding.answer import seed_answer
 

@@ -122,6 +122,7 @@ ANSWERS: dict[str, Schema] = {
         "What a seed would do.",
         {
             "source": TEXT, "as_of": DAY, "in_sync": YES, "files": _SEED_ROWS, "refused": _SEED_ROWS, "notes": TEXTS,
+            "unreadable": every(ANYTHING),
         },
     ),
     "Seeded": table(
@@ -129,7 +130,7 @@ ANSWERS: dict[str, Schema] = {
         {"source": TEXT, "files": _SEED_ROWS},
         {
             "refused": _SEED_ROWS, "notes": TEXTS, "success": YES, "action": {"const": "seed"}, "message": TEXT,
-            "note": TEXT, "files_left_out": NUMBER,
+            "note": TEXT, "files_left_out": NUMBER, "unreadable": every(ANYTHING),
         },
     ),
     "Status": table("The server works.", {"status": TEXT}),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, UnreadableError
-from catmem.service.history import all_entities, entity_of
+from catmem.service.history import entity_of
+from catmem.service.profiles import entities_of_each
 from catmem.service.stores import FILE_NAMES
 from catmem.store.graph import tips
 
@@ -89,13 +90,14 @@ class Replay:
     """What was rebuilt, and what is not as the store has it.
 
     ``faults`` are what is wrong with the log of revisions itself, such as a broken chain; or, for information, what was
-    lost of it and a repair went on behind.
+    lost of it and a repair went on behind. ``unreadable`` is what is wrong with the profiles that were passed over.
     """
 
     revisions: tuple[Replayed, ...]
     heads: tuple[Head, ...]
     mismatches: tuple[Mismatch, ...]
     faults: tuple[Fault, ...] = ()
+    unreadable: tuple[CatmemError, ...] = ()
 
     @property
     def damaged(self) -> bool:
@@ -109,6 +111,7 @@ class Replay:
             "heads": [each.to_dict() for each in self.heads],
             "mismatches": [each.to_dict() for each in self.mismatches],
             "faults": [each.to_dict() for each in self.faults],
+            "unreadable": [error.to_dict() for error in self.unreadable],
         }
 
 
@@ -120,7 +123,8 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_o
     ``to`` must be new or empty. Raises ``StoreError``, ``ConfigError`` for a folder that holds something, and
     ``UnreadableError`` for one that cannot be written; what was rebuilt until then stays there.
     """
-    names = [entity_of(workspace, entity)] if entity else all_entities(workspace)
+    every = entities_of_each(workspace) if entity is None else None
+    names = [entity_of(workspace, entity or "")] if every is None else every.names
     revisions: list[Replayed] = []
     heads: list[Head] = []
     mismatches: list[Mismatch] = []
@@ -143,7 +147,8 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_o
             hint="Nothing of the root was touched. Name a new folder, where there are the rights and the space for it.",
         ) from error
     faults = tuple(_faults(workspace, None if entity is None else names[0]))
-    return Replay(tuple(revisions), tuple(heads), tuple(mismatches), faults)
+    unreadable = () if every is None else every.unreadable
+    return Replay(tuple(revisions), tuple(heads), tuple(mismatches), faults, unreadable)
 
 
 def _faults(workspace: Workspace, entity: str | None) -> Iterator[Fault]:

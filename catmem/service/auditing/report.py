@@ -6,14 +6,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from catmem.policy.profile import profile_names
 from catmem.service.auditing.bypass import current_bypass
 from catmem.service.auditing.reading import EVERYTHING, read_audit
-from catmem.service.history import all_entities
 from catmem.service.no_root import refuse_no_root
 from catmem.service.rollout import SOFT, enforces, place_of
+from catmem.service.stores import FILE_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from catmem.service.auditing.bypass import Bypass
     from catmem.service.auditing.reading import Filter
@@ -107,8 +108,14 @@ def rollout_state(workspace: Workspace) -> State:
     """How the rollout of a root stands. Raises ``ConfigError``."""
     refuse_no_root(workspace.config)
     rollout = workspace.config.rollout
-    entities = {entity: enforces(rollout, entity) for entity in all_entities(workspace)}
+    entities = {entity: enforces(rollout, entity) for entity in _entities(workspace)}
     return State(rollout.mode, rollout.canary, current_bypass(workspace), entities)
+
+
+def _entities(workspace: Workspace) -> Iterator[str]:
+    """The entities of all profiles. Their names decide, so a profile that is not right has them too."""
+    for name in profile_names(workspace.config.profiles_dir):
+        yield from (f"{name}/{target}" for target in FILE_NAMES)
 
 
 def rollout_report(workspace: Workspace, wanted: Filter = EVERYTHING) -> Report:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, UnknownNameError
 from catmem.policy.lint.linted import StoreFault
+from catmem.policy.schema import shown
 from catmem.service.stores import FILE_NAMES, keeps_files, open_store
 from catmem.service.unread import look_over
 from catmem.store.files.backups import backups
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from catmem.policy.profile import Profile
     from catmem.service.linting.sources import Root
     from catmem.store.contract import Revision
 
@@ -38,8 +41,8 @@ def _in_stores(root: Root, as_of: date) -> Iterator[StoreFault]:
     if not used and keeps_files(root.config):
         return
     try:
-        with closing(open_store(root.config, root.profiles.__getitem__, used)) as store:
-            found = look_over(root.config, root.profiles, store)
+        with closing(open_store(root.config, partial(_profile, root), used)) as store:
+            found = look_over(root.config, root.profiles.values(), store)
             branches = [(entity, branch) for entity in store.entities() for branch in store.branches(entity)[1:]]
     except CatmemError as error:
         yield _of(root, error)
@@ -51,6 +54,13 @@ def _in_stores(root: Root, as_of: date) -> Iterator[StoreFault]:
         yield StoreFault(fault.code, place, fault.message, fault.hint)
     for entity, branch in branches:
         yield _of_branch(root, entity, branch, as_of)
+
+
+def _profile(root: Root, name: str) -> Profile:
+    """A profile that is right; the rules on profiles tell of the others. Raises ``UnknownNameError``."""
+    if name not in root.profiles:
+        raise UnknownNameError(f"the profile {shown(name)} is not there, or not right")
+    return root.profiles[name]
 
 
 def _of_branch(root: Root, entity: str, branch: Revision, as_of: date) -> StoreFault:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.errors import BusyError, CatmemError, NoMatchError
 from catmem.policy.schema import shown
 from catmem.service import gate
-from catmem.service.history import all_entities, entity_of
+from catmem.service.history import entity_of
+from catmem.service.profiles import entities_of_each
 from catmem.service.purging.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
 from catmem.service.purging.seeds import purge_lock
 from catmem.service.searching.usage import USAGE_NAME, drop_gone
@@ -99,9 +100,11 @@ def purge(workspace: Workspace, entity: str, old_text: str, *, dry_run: bool = F
         entries = _entries_to_forget(workspace, store, name, old_text)
     purging = _Purging(workspace, store, name, _redaction(workspace, entries, old_text), dry_run=dry_run)
     purging.forget(name)
-    for other in all_entities(workspace):
+    others = entities_of_each(workspace)
+    for other in others.names:
         if other != name:
             purging.forget_if_held(other)
+    purging.pass_over(others.unreadable)
     purging.drop_caches()
     purging.forget_in_lock()
     purging.verify()
@@ -253,6 +256,13 @@ class _Purging:
             path = self._path(entity) if error.path is None else Path(error.path)
             self.left.setdefault(path, error.message)
 
+    def pass_over(self, unreadable: Iterable[CatmemError]) -> None:
+        """Note the profiles that are not right: nobody knows where their files are, or whether the text is there."""
+        for error in unreadable:
+            path = Path(error.path or self.workspace.config.profiles_dir)
+            why = f"this profile is not right, so its files were not looked at: {error.message}"
+            self.left.setdefault(path, why)
+
     def _note_elsewhere(self, entity: str) -> bool:
         """Whether an entity has such entries, or had; its newest of each are noted."""
         found: list[Entry] = []
@@ -390,7 +400,7 @@ class _Purging:
 
     @cached_property
     def _places(self) -> list[Place]:
-        return [_place(self.workspace, entity) for entity in all_entities(self.workspace)]
+        return [_place(self.workspace, entity) for entity in entities_of_each(self.workspace).names]
 
     def report(self, entries: list[Entry]) -> PurgeReport:
         """What was done, or would be."""

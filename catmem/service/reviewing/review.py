@@ -22,8 +22,8 @@ from catmem.errors import CatmemError, ConfigError, DriftError, EditError, NoMat
 from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names
 from catmem.policy.prompt import TARGETS
 from catmem.service.clock import today
-from catmem.service.fleet import load_each
 from catmem.service.history import restore
+from catmem.service.profiles import load_each
 from catmem.service.reviewing.due import Due, DueState, answered_elsewhere, due_facts
 from catmem.service.reviewing.operations import Answering, expiring, keeping, removing, rewording
 from catmem.service.reviewing.round import LastAnswer, Round

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 from catmem.errors import CatmemError, QueryError, UnreadableError
 from catmem.policy.prompt import TARGETS
 from catmem.policy.search import parse_query
-from catmem.service.fleet import load_each
+from catmem.service.profiles import load_each
 from catmem.service.searching.search import search
 
 if TYPE_CHECKING:

@@ -31,7 +31,12 @@ def seed_answer(workspace: Workspace, name: str, targets: Sequence[str] | None, 
     result = workspace.apply_seed(plan)
     rows = [*map(_refused_row, result.refused), *map(_row, sorted(result.files, key=_rank))]
     left_out = len(rows) - _MOST_ROWS
-    answer = {"success": not result.refused, "action": "seed", "source": name, "files": rows[:_MOST_ROWS]}
+    answer: dict[str, Any] = {
+        "success": not (result.refused or result.unreadable),
+        "action": "seed",
+        "source": name,
+        "files": rows[:_MOST_ROWS],
+    }
     if left_out > 0:
         answer |= {"files_left_out": left_out}
     if plan.basis.lock.notes:
@@ -43,6 +48,14 @@ def seed_answer(workspace: Workspace, name: str, targets: Sequence[str] | None, 
             "reason": result.refused[0].error.code,
             "remediation": "Do not try again now: the files that were refused are for a person to look at.",
         }
+    elif result.unreadable:
+        answer |= {
+            "error": "profiles are not right, so nobody knows whether they are to be seeded",
+            "reason": result.unreadable[0].code,
+            "remediation": "The others were seeded. Do not try again now: the profiles are for a person to mend.",
+        }
+    if result.unreadable:
+        answer |= {"unreadable": [{"code": error.code} for error in result.unreadable]}
     return {**answer, "message": _message(result)}
 
 

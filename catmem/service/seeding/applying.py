@@ -124,7 +124,8 @@ class _Applying:
                 kept = self._write_lock()
         if kept is not None:
             notes.append(f"what was in {LOCK_NAME} is kept as {kept}")
-        return SeedResult(self.plan.source, tuple(self.done), tuple(self.refused), tuple(notes))
+        done, refused = tuple(self.done), tuple(self.refused)
+        return SeedResult(self.plan.source, done, refused, tuple(notes), self.plan.unreadable)
 
     def _note(self, outcomes: Iterable[SeededFile | Refusal]) -> None:
         for each in outcomes:

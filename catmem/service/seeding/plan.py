@@ -63,6 +63,8 @@ class SeedPlan:
     refused: tuple[Refusal, ...]
     notes: tuple[str, ...]
     basis: Basis = field(repr=False, compare=False)
+    unreadable: tuple[CatmemError, ...] = ()
+    """What is wrong with profiles that may be targets too, where the targets were not named."""
 
     @property
     def changes(self) -> bool:
@@ -73,12 +75,13 @@ class SeedPlan:
     def in_sync(self) -> bool:
         """Whether there is nothing to do, nothing refused, no conflict open, and the lock whole."""
         whole = not self.basis.lock.notes
+        whole = whole and not self.unreadable
         return whole and not (self.changes or self.refused or any(each.conflicts for each in self.files))
 
     @property
     def exit_status(self) -> int:
         """What the command line returns after it: that of the worst refusal; 3 for an open conflict."""
-        return _exit_status(self.files, self.refused)
+        return _exit_status(self.files, self.refused, self.unreadable)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON-ready data."""
@@ -88,6 +91,7 @@ class SeedPlan:
             "in_sync": self.in_sync,
             "files": [_file_dict(each) for each in self.files],
             "refused": [_refusal_dict(each) for each in self.refused],
+            "unreadable": [error.to_dict() for error in self.unreadable],
             "notes": list(self.notes),
         }
 
@@ -102,17 +106,18 @@ class SeededFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """What a seed did, file by file, in the order of the targets."""
+    """What a seed did, file by file, in the order of the targets. ``unreadable`` as in the plan."""
 
     source: str
     files: tuple[SeededFile, ...]
     refused: tuple[Refusal, ...]
     notes: tuple[str, ...]
+    unreadable: tuple[CatmemError, ...] = ()
 
     @property
     def exit_status(self) -> int:
         """What the command line returns: that of the worst refusal; 3 for an open conflict."""
-        return _exit_status((each.plan for each in self.files), self.refused)
+        return _exit_status((each.plan for each in self.files), self.refused, self.unreadable)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data."""
@@ -122,6 +127,7 @@ class SeedResult:
                 {**_file_dict(each.plan), "revision": each.revision, "notes": list(each.notes)} for each in self.files
             ],
             "refused": [_refusal_dict(each) for each in self.refused],
+            "unreadable": [error.to_dict() for error in self.unreadable],
             "notes": list(self.notes),
         }
 
@@ -160,6 +166,7 @@ def _version_dict(version: Version | None) -> dict[str, Any]:
     return {"category": version.category, "id": version.id, "body": version.body, "tags": version.tags}
 
 
-def _exit_status(files: Iterable[FilePlan], refused: Iterable[Refusal]) -> int:
+def _exit_status(files: Iterable[FilePlan], refused: Iterable[Refusal], unreadable: Iterable[CatmemError] = ()) -> int:
     open_conflict = 3 if any(each.conflicts for each in files) else 0
-    return max([open_conflict, *(each.error.exit_status for each in refused)])
+    errors = [*(each.error for each in refused), *unreadable]
+    return max([open_conflict, *(error.exit_status for error in errors)])

@@ -10,7 +10,7 @@ and the others go on. The lock is written last: where a seed was stopped before 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import (
     CatmemError,
@@ -23,7 +23,7 @@ from catmem.errors import (
 from catmem.model.compose import composed
 from catmem.model.version import Version
 from catmem.policy.budget import limit_of, size_of
-from catmem.policy.profile import check_profile, memory_dir
+from catmem.policy.profile import check_profile, memory_dir, profile_names
 from catmem.policy.rights import Rights
 from catmem.policy.seed import (
     FilePlan,
@@ -40,6 +40,7 @@ from catmem.policy.seed import (
 from catmem.policy.seedlock import LOCK_NAME
 from catmem.policy.staleness import DATED_BY
 from catmem.service.ages.known import clocks_of
+from catmem.service.profiles import load_each
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Asked, Basis, Refusal, SeedPlan
 from catmem.service.writing.budget import could_go, over_budget
@@ -114,14 +115,35 @@ def joined(workspace: Workspace, texts: Iterable[str]) -> str:
     return composed(versions, titles, documents[0]).text
 
 
-def seed_order(workspace: Workspace, profiles: Mapping[str, Profile] | None = None) -> list[tuple[str, list[str]]]:
+class SeedOrder(NamedTuple):
     """Every source with the profiles that name it in ``seed_from``, each after what seeds it.
 
-    Left out are profiles that live for one task, unless they were seeded by name. Raises ``ConfigError``
-    (``seed_cycle``) and ``UnknownNameError``.
+    ``unreadable`` is what is wrong with profiles that may be targets, and with the ``seed_from`` of others
+    (``seed_cycle``, ``unknown_name``): they are not among the targets.
     """
-    profiles = workspace.profiles() if profiles is None else profiles
+
+    sources: list[tuple[str, list[str]]]
+    unreadable: tuple[CatmemError, ...]
+
+    def targets(self, source: str) -> list[str]:
+        """The profiles that a source seeds."""
+        return dict(self.sources).get(source, [])
+
+
+def seed_order(workspace: Workspace, profiles: Mapping[str, Profile] | None = None) -> SeedOrder:
+    """Who seeds whom in a root.
+
+    Left out are profiles that live for one task, unless they were seeded by name. ``profiles`` are those that are
+    right, for a caller who has them, and knows what is wrong with the others. Raises ``UnreadableError`` for the folder
+    of profiles and the lock, and ``ConfigError`` for the lock.
+    """
+    unreadable: list[CatmemError] = []
+    if profiles is None:
+        loaded, unreadable = load_each(workspace)
+        profiles = {profile.name: profile for profile in loaded}
     known = _remembered(workspace, profiles)
+    wrong = {*profile_names(workspace.config.profiles_dir)} - profiles.keys()
+    circles: set[str] = set()  # each is told once
     # The lock of a large fleet takes long to read, so it is asked only where its answer counts.
     asked = any(profile.tier >= EPHEMERAL_TIER for profile in profiles.values())
     records = SeedFile(workspace.root).read()[1].records if asked else {}
@@ -129,11 +151,19 @@ def seed_order(workspace: Workspace, profiles: Mapping[str, Profile] | None = No
     sources: dict[str, list[str]] = {}
     depth: dict[str, int] = {}
     for profile in profiles.values():
-        chain = _chain(known, profile)
+        try:
+            chain = _chain(known, profile)
+        except CatmemError as error:
+            if profile.seed_from not in wrong and profile.name not in circles:
+                unreadable.append(error)
+            if error.code == "seed_cycle":
+                circles |= _circle(known, profile)
+            continue
         if profile.seed_from is not None and (profile.tier < EPHEMERAL_TIER or profile.name in seeded):
             sources.setdefault(profile.seed_from, []).append(profile.name)
             depth[profile.seed_from] = max(depth.get(profile.seed_from, 0), len(chain) - 2)
-    return sorted(sources.items(), key=lambda each: (depth[each[0]], each[0]))
+    order = sorted(sources.items(), key=lambda each: (depth[each[0]], each[0]))
+    return SeedOrder(order, tuple(unreadable))
 
 
 def refuse_bounded(workspace: Workspace, actor: str | None) -> None:
@@ -164,24 +194,41 @@ def _remembered(workspace: Workspace, profiles: Mapping[str, Profile] | None) ->
 
 
 def _chain(known: Callable[[str], Profile], profile: Profile) -> list[str]:
-    """The profile, the one it is seeded from, and so on."""
-    chain = [profile.name]
+    """The profile, the one it is seeded from, and so on, up to where something is wrong that does not concern it.
+
+    Raises ``ConfigError`` (``seed_cycle``) for one that comes back to itself, and what is wrong with its own source.
+    """
+    own = profile.name
+    chain = [own]
     while profile.seed_from is not None:
         place = profile.places.get(("seed_from",))
         at = {"path": place.path, "line": place.line, "column": place.column} if place else {"path": profile.path}
-        if profile.seed_from in chain:
-            circle = " -> ".join([*chain[chain.index(profile.seed_from) :], profile.seed_from])
+        if profile.seed_from in chain and profile.seed_from != own:
+            break
+        if profile.seed_from == own:
+            circle = " -> ".join([*chain, own])
             message = f"the profiles are seeded from each other in a circle: {circle}"
-            hint = "Nothing was seeded. Remove one 'seed_from' of the circle."
+            hint = "None of these is seeded. Remove one 'seed_from' of the circle."
             raise ConfigError(message, code="seed_cycle", key="seed_from", hint=hint, **at)
         chain.append(profile.seed_from)
         try:
             profile = known(profile.seed_from)
-        except ConfigError as error:
+        except CatmemError as error:
+            if len(chain) > 2:  # noqa: PLR2004 - the profile and its source
+                break
             if error.code == "unknown_name" and place is not None:
                 error.path, error.line, error.column, error.key = place.path, place.line, place.column, "seed_from"
             raise
     return chain
+
+
+def _circle(known: Callable[[str], Profile], profile: Profile) -> set[str]:
+    """The profiles of a circle, by one of them."""
+    circle: set[str] = set()
+    while profile.name not in circle and profile.seed_from is not None:
+        circle.add(profile.name)
+        profile = known(profile.seed_from)
+    return circle
 
 
 class _Planning:

@@ -20,6 +20,7 @@ from catmem.service.clock import today
 from catmem.service.tool.answers import MOST_ENTRIES, Sight, may_fit, shown_entries, shown_hits, usage_dict
 from catmem.service.tool.arguments import Call, read_arguments
 from catmem.service.writing.budget import Usage, limit_of, size_of
+from catmem.service.writing.crowding import crowded_out
 from catmem.service.writing.expected import is_digest
 from catmem.service.writing.operation import Action, asked_by
 from catmem.syntax.slug import slugify
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from catmem.policy.access import View
     from catmem.service.searching.search import Hit, SearchedFile
     from catmem.service.workspace import Workspace
+    from catmem.service.writing.crowding import Crowded
     from catmem.service.writing.writer import Written
 
 TOOL_SCHEMA: dict[str, Any] = {key: value for key, value in schema("tool").items() if not key.startswith("$")}
@@ -168,6 +170,7 @@ class _Door:
         self.session.seen[call.target] = now
         self.session.refusals = 0
         entries, cut = shown_entries(done.entries)
+        crowded = crowded_out(self.workspace, done, self.profile)
         return {
             "success": True,
             "action": call.action,
@@ -178,7 +181,8 @@ class _Door:
             "usage": usage_dict(done.usage),
             "entries": entries,
             **cut,
-            "message": _message(call, done),
+            **({} if crowded is None else {"prompt": crowded.to_dict()}),
+            "message": " ".join([_message(call, done), *([] if crowded is None else [_crowded_message(crowded)])]),
         }
 
     def refused(self, error: CatmemError, call: Call | None, target: str) -> dict[str, Any]:
@@ -289,6 +293,12 @@ def _message(call: Call, done: Written) -> str:
     else:
         said = f"{_DONE[call.action]} {done.entries[0].category}." if done.entries else f"{_DONE[call.action]}."
     return " ".join([said, *(f"{note[:1].upper()}{note[1:]}." for note in done.notes)])
+
+
+def _crowded_message(crowded: Crowded) -> str:
+    """What a write pushes out of the agent's own prompt, and what it can do."""
+    what = "It is on file, and not in your prompt" if crowded.written else "Other entries are no longer in your prompt"
+    return f"{what}: it is {crowded.over()} Shorten, merge or remove entries to make room."
 
 
 _DONE = {

@@ -17,6 +17,8 @@ from catmem.service.history import entity_of
 from catmem.store.contract import revision_number, sees
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision
 
@@ -27,7 +29,7 @@ Something that cannot be read, and that it can be again. That there was more tha
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Something that happened to an entity, or, where that is ``None``, to the whole root.
+    """Something that happened to an entity, to a ``profile`` itself, or, where both are ``None``, to the whole root.
 
     ``revision`` is the newest one that is recorded, ``"0"`` for none. ``record`` is what the store says of it where
     that is the news; ``digest`` is that of the text.
@@ -40,6 +42,12 @@ class News:
     record: Revision | None = None
     recorded: bool = True
     error: CatmemError | None = None
+    profile: str | None = None
+
+    @property
+    def owner(self) -> str | None:
+        """The profile that it is of; ``None`` for the whole root."""
+        return self.profile if self.entity is None else self.entity.partition("/")[0]
 
 
 MISSED = News("missed", None)
@@ -71,11 +79,18 @@ def told_by(rights: Rights, news: News, actor: str) -> dict[str, Any] | None:
 
 def is_of(news: News, name: str) -> bool:
     """Whether a profile hears of some news that hears of its own files, and of the whole root, only."""
-    if news.entity is None:
-        return True
     record = news.record
     own = record is None or not record.is_branch or record.note.get("actor") == name
-    return own and news.entity.partition("/")[0] == name
+    return own and news.owner in {None, name}
+
+
+def concerns(news: News, entities: Collection[str]) -> bool:
+    """Whether some news are of one of these entities, or of all; without any entities, everything is."""
+    if not entities or news.owner is None:
+        return True
+    if news.entity is not None:
+        return news.entity in entities
+    return any(entity.partition("/")[0] == news.owner for entity in entities)
 
 
 def standing(workspace: Workspace, entity: str, seen: str, actor: str | None) -> News | None:
@@ -118,6 +133,8 @@ def _whole(news: News) -> dict[str, Any]:
 def _discreet(news: News) -> dict[str, Any]:
     """What everybody is told who hears of it."""
     said: dict[str, Any] = {} if news.entity is None else {"entity_id": news.entity}
+    if news.profile is not None:
+        said["profile"] = news.profile
     if news.kind in {"revision", "drift"}:
         number = news.revision
         said |= {"revision": number, "mem_rev": revision_number(number)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from catmem.errors import CatmemError
 from catmem.policy.prompt import TARGETS
-from catmem.service.fleet import load_each
+from catmem.service.profiles import load_each
 from catmem.service.stores import locate, sql_store
 from catmem.store.files.places import folders_of, mark_of
 from catmem.store.files.store import FileStore

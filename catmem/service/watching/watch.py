@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, StoreError
+from catmem.service.watching.broken import Broken
 from catmem.service.watching.looking import Knowledge
 from catmem.service.watching.signals import signals_of
 
@@ -35,6 +36,7 @@ class Watch:
         self.workspace = workspace
         self._tell = tell
         self._knowledge = Knowledge()
+        self._broken = Broken()
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
         self._ready = threading.Event()
@@ -85,14 +87,18 @@ class Watch:
         signals = signals_of(workspace, stopped)
         try:
             everything = signals.everything()
-            self._say(self._knowledge.recover())
+            self._broken.forget()
+            broken = list(self._broken.look(workspace))
+            self._say([*self._knowledge.recover(), *broken])
             self._look(workspace, everything, stopped)
             if stopped.is_set():
                 return  # it was no whole look, and the next one is the first
             self._knowledge.begun = True
             ready.set()
             while not stopped.is_set():
-                self._look(workspace, signals.wait(), stopped)
+                changed = signals.wait()
+                self._say(self._broken.look(workspace))
+                self._look(workspace, changed, stopped)
         finally:
             signals.close()
 

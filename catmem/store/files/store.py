@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
-from catmem.errors import StoreError, UnknownRevisionError, UnreadableError
+from catmem.errors import ConfigError, StoreError, UnknownRevisionError, UnreadableError
 from catmem.reading import read_bounded
 from catmem.store.contract import Change, Revision, Snapshot
 from catmem.store.files.backups import keep_backup
@@ -148,8 +148,9 @@ class FileStore:
             return [revision_of(entity, record) for record in journal.tips(name)] if journal else []
 
     def entities(self) -> Sequence[str]:
-        """Those that the store was told of, or wrote, and that have a revision."""
-        return [entity for entity in sorted({*self._entities, *self._written}) if self.head(entity)]
+        """Those that the store was told of, or wrote, and that have a revision. As ``verify``, of known places only."""
+        known = dict(self._placed(sorted({*self._entities, *self._written})))
+        return [entity for entity in known if self.head(entity)]
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, from the journal alone."""
@@ -277,13 +278,16 @@ class FileStore:
             return keep_backup(folder, name, self.peek(entity), None)
 
     def verify(self) -> list[Fault]:
-        """Look at the journals, files and leftovers of all folders of the store's entities."""
+        """Look at the journals, files and leftovers of all folders of the store's entities.
+
+        Left out is an entity of which ``locate`` says that nobody knows where it is: that is told by whoever knows why.
+        """
         from catmem.store.files.fsck import look_over
 
         return [fault for group in self._by_folder() for fault in look_over(self._system, group)]
 
     def mend(self) -> list[str]:
-        """Mend what is safe to mend, in every folder that the store has used; says what was done."""
+        """Mend what is safe to mend, in every folder that the store has used; says what was done. As ``verify``."""
         from catmem.store.files.fsck import mend
 
         done: list[str] = []
@@ -295,14 +299,15 @@ class FileStore:
         return done
 
     def anchors(self) -> Iterator[tuple[Path, Anchor]]:
-        """The end of each folder's journal, small enough to be kept elsewhere."""
+        """The end of each folder's journal, small enough to be kept elsewhere. As ``verify``, of known places only."""
         for journal, folder in self._journals():
             yield folder, journal.anchor()
 
     def holds(self, anchor: Anchor) -> bool:
         """Whether the journal of one of the folders still holds the record that an anchor names.
 
-        Raises ``UnknownRevisionError`` if none does, and one of them no longer goes back that far.
+        Raises ``UnknownRevisionError`` if none does, and one of them no longer goes back that far. As ``verify``, it
+        knows nothing of journals in a place that is not known.
         """
         compacted: UnknownRevisionError | None = None
         for journal, _ in self._journals():
@@ -347,9 +352,15 @@ class FileStore:
 
     def _by_folder(self) -> list[list[Place]]:
         groups: dict[Path, list[Place]] = {}
-        for place in map(self._locate, self._entities):
+        for _, place in self._placed(self._entities):
             groups.setdefault(place.path.parent, []).append(place)
         return list(groups.values())
+
+    def _placed(self, entities: Iterable[str]) -> Iterator[tuple[str, Place]]:
+        """Those entities of which it is known where they are."""
+        for entity in entities:
+            with suppress(ConfigError, UnreadableError):  # its profile is not right, and the others are seen to
+                yield entity, self._locate(entity)
 
     def close(self) -> None:
         """Close all folders; the next call opens them again."""

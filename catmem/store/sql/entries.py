@@ -257,15 +257,17 @@ def _is_plain(position: object) -> bool:
 
 
 def differ(there: Sequence[FoundRow], rows: Sequence[Row]) -> bool:
-    """Whether the rows are not those of a document."""
+    """Whether the rows are not those of a document.
+
+    The tier is left out: rows only show it, and the profile may say another by now, or not be right.
+    """
     return len(there) != len(rows) or any(_differs(found, row) for found, row in zip(there, rows, strict=True))
 
 
 def _differs(found: FoundRow, row: Row) -> bool:
-    return (found.category, found.title, found.tier, found.content, found.created_at, found.mark) != (
+    return (found.category, found.title, found.content, found.created_at, found.mark) != (
         row.category,
         row.title,
-        row.tier,
         row.content,
         row.created_at,
         row.mark,

@@ -73,8 +73,8 @@ def test_diff_writes_nothing_and_shows_it(user):
 def test_json(user, options, written, status):
     result = run("--format", "json", *options)
     said = json.loads(result.stdout)
-    assert list(said) == ["files", "changed", "written"]
-    assert said == {"files": 2, "changed": ["homes/neo/USER.md"], "written": written}
+    assert list(said) == ["files", "changed", "written", "unreadable"]
+    assert said == {"files": 2, "changed": ["homes/neo/USER.md"], "written": written, "unreadable": []}
     assert result.exit_code == status
 
 
@@ -115,7 +115,7 @@ def test_one_bad_file_does_not_stop_the_others(place, user):
     assert user.read_text() == PLAIN
     assert bad.read_bytes() == b"\xff"
     as_json = run("--format", "json", bad, user)
-    assert json.loads(as_json.stdout) == {"files": 2, "changed": [], "written": True}
+    assert json.loads(as_json.stdout) == {"files": 2, "changed": [], "written": True, "unreadable": []}
     assert json.loads(as_json.stderr)["error"]["code"] == "not_utf8"
 
 

@@ -40,6 +40,7 @@ def test_info_as_json(root):
     assert json.loads(run("store", "info", "--root", root, "--format", "json").stdout) == {
         "store": "files",
         "entities": [{"entity": "neo/user", "head": "2", "revisions": 2, "branches": []}],
+        "unreadable": [],
     }
 
 

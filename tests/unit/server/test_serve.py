@@ -129,11 +129,6 @@ def test_a_configuration_that_is_not_right_is_an_error(root, server):
     assert error_of("serve", "--root", root)["path"].endswith("catmem.yaml")
 
 
-def test_a_profile_that_is_not_right_is_told_before_it_serves(root):
-    put(root / "profiles" / "bad.yaml", "tier: x\n")
-    assert error_of("serve", "--no-page", "--root", root)["path"].endswith("bad.yaml")
-
-
 def test_without_the_extra_it_says_how_to_get_it(root, monkeypatch):
     for name in [each for each in sys.modules if each.split(".")[0] == "starlette" or "catmem.server" in each]:
         monkeypatch.delitem(sys.modules, name)

@@ -32,21 +32,21 @@ def workspace(place):
 
 
 def test_without_paths_the_files_of_the_profiles_that_exist(workspace, place):
-    assert list(memory_files(workspace, [])) == [place / "homes" / "neo" / "USER.md"]
+    assert list(memory_files(workspace, []).links) == [place / "homes" / "neo" / "USER.md"]
 
 
 def test_a_folder_stands_for_the_memory_files_below_it(workspace, place):
-    found = memory_files(workspace, [place])
+    found = memory_files(workspace, [place]).links
     assert list(found) == [place / "homes" / "neo" / "USER.md", place / "homes" / "other" / "MEMORY.md"]
 
 
 def test_each_file_once_and_a_named_one_that_profiles_do_not_have(workspace, place):
     notes, user = place / "homes" / "other" / "NOTES.md", place / "homes" / "neo" / "USER.md"
-    assert list(memory_files(workspace, [notes, user, place / "homes" / "neo", notes])) == [notes, user]
+    assert list(memory_files(workspace, [notes, user, place / "homes" / "neo", notes]).links) == [notes, user]
 
 
 def test_a_missing_path_is_kept_and_says_so_when_read(workspace, place):
-    (path,) = memory_files(workspace, [place / "nothing.md"])
+    (path,) = memory_files(workspace, [place / "nothing.md"]).links
     with pytest.raises(UnreadableError):
         plan_format(workspace, path)
 
@@ -138,7 +138,7 @@ def test_a_link_that_nobody_named_is_not_written_through(workspace, place, tmp_p
     link.unlink()
     link.symlink_to(outside)
     for paths in ([link], [place, link], [link, place]) if named else ([], [place]):
-        may_be_link = memory_files(workspace, paths)[link]
+        may_be_link = memory_files(workspace, paths).links[link]
         assert may_be_link is named
         if named:
             assert plan_format(workspace, link, may_be_link=may_be_link).changes
@@ -150,7 +150,7 @@ def test_a_link_that_nobody_named_is_not_written_through(workspace, place, tmp_p
 
 def test_a_link_is_written_through_where_the_profile_may_leave_the_root(workspace, place):
     put(place / "profiles" / "neo.yaml", "allow_outside: true")
-    assert memory_files(workspace, []) == {place / "homes" / "neo" / "USER.md": True}
+    assert memory_files(workspace, []).links == {place / "homes" / "neo" / "USER.md": True}
 
 
 def code_of(workspace, path, *, may_be_link):
@@ -167,7 +167,7 @@ def test_what_stands_in_the_place_of_a_memory_file_in_a_folder_is_not_passed_ove
     (odd / "c").mkdir()
     (odd / "c" / "USER.md").symlink_to("nowhere")
     put(odd / "d" / "USER.md", PLAIN)
-    found = memory_files(workspace, [odd])
+    found = memory_files(workspace, [odd]).links
     assert [path.relative_to(odd).as_posix() for path in found] == [
         "a/USER.md",
         "b/MEMORY.md",
@@ -189,7 +189,7 @@ def test_a_folder_that_cannot_be_listed_is_not_passed_over(workspace, place, mon
         return real(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    assert closed in memory_files(workspace, [place])
+    assert closed in memory_files(workspace, [place]).links
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "USER", "x.md.bak", "script.py"])
@@ -204,7 +204,7 @@ def test_a_named_file_must_be_markdown_by_its_name(workspace, place, name):
 @pytest.mark.parametrize("name", ["x.md", "X.MD", "x.markdown", "x.MarkDown"])
 def test_markdown_has_two_suffixes_in_any_case(workspace, place, name):
     file = put(place / name, UNTIDY)
-    assert list(memory_files(workspace, [file])) == [file]
+    assert list(memory_files(workspace, [file]).links) == [file]
 
 
 def test_a_folder_that_is_no_root_and_has_nothing_is_an_error(tmp_path):
@@ -221,7 +221,7 @@ def test_a_folder_that_is_no_root_and_has_nothing_is_an_error(tmp_path):
     assert str(tmp_path) in str(error)
     assert "or above" in error.message
     put(tmp_path / "catmem.yaml", "version: 1\n")
-    assert memory_files(Workspace.open(tmp_path), []) == {}
+    assert memory_files(Workspace.open(tmp_path), []) == ({}, ())
 
 
 def test_a_folder_named_as_the_root_says_nothing_of_those_above(tmp_path):
@@ -234,4 +234,4 @@ def test_a_folder_named_as_the_root_says_nothing_of_those_above(tmp_path):
 
 def test_an_empty_folder_that_is_named_has_no_files(workspace, place):
     (place / "empty").mkdir()
-    assert memory_files(workspace, [place / "empty"]) == {}
+    assert memory_files(workspace, [place / "empty"]).links == {}

@@ -63,7 +63,8 @@ def invalid_profile(file: LintedYaml, context: Context) -> Iterator[Finding]:
     """Find profiles that cannot be used as they are.
 
     ## Why
-    A specialist without a profile gets no prompt. Commands stop at the first error; here all of them are listed.
+    A specialist without a profile gets no prompt. Commands go on without it and tell its first error; here all of them
+    are listed.
 
     ## Example
     Bad:

@@ -59,8 +59,8 @@ class Seeds(NamedTuple):
         """The profiles that are seeded. Raises ``UnknownNameError`` for a source that seeds nobody."""
         if self.name is not None:
             return [self.name]
-        targets = dict(seed_order(self.workspace)).get(self.source)
-        if targets is None:
+        targets = seed_order(self.workspace).targets(self.source)
+        if not targets:
             raise UnknownNameError(f"{self.source} seeds nobody", hint="A profile names its source with seed_from.")
         return targets
 
@@ -80,7 +80,7 @@ class SeedFile(NamedTuple):
 
 def source_of(workspace: Workspace, name: str) -> str:
     """The profile that seeds another. Raises ``UnknownNameError``."""
-    source = next((source for source, targets in seed_order(workspace) if name in targets), None)
+    source = next((source for source, targets in seed_order(workspace).sources if name in targets), None)
     if source is None:
         raise UnknownNameError(f"nothing seeds {name}", hint="Its profile names no source in seed_from.")
     return source

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.policy.lint.diagnostic import SEVERITIES
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import paged
-from catmem.service.fleet import load_each
 from catmem.service.linting.lint import Linter
+from catmem.service.profiles import load_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,6 +8,7 @@ import pytest
 
 from catmem.service.auditing.reading import read_audit
 from catmem.service.workspace import Workspace
+from tests.golden.case import put
 from tests.http_root import plain, served_root
 from tests.roots import text_of
 
@@ -415,6 +416,18 @@ def test_a_seed_that_was_refused_in_part_is_a_409(served, person, boss):
         response = client.post("/seed", json={"source": "boss", "targets": ["neo", "other"]})
         assert refusal(response) == (409, "over_budget")
     assert "a long fact" in text_of(served.workspace, "other/user")
+
+
+def test_a_profile_that_is_not_right_stops_the_seed_of_no_other(served, person):
+    root = served.workspace.root
+    put(root / "profiles" / "other.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")
+    put(root / "profiles" / "broken.yaml", "tier: [2\n")
+    served.workspace.add("boss", "seeded fact", category="talk")
+    plan = person.get("/seed?source=boss")
+    assert (plan.status_code, [each["target"] for each in plan.json()["files"]]) == (200, ["other/user"])
+    assert [error["code"] for error in plan.json()["unreadable"]] == ["yaml_syntax"]
+    assert refusal(person.post("/seed", json={"source": "boss"})) == (409, "yaml_syntax")
+    assert "seeded fact" in text_of(served.workspace, "other/user")
 
 
 def test_a_seed_to_nobody_is_a_422(person):

@@ -139,3 +139,13 @@ def test_refusals_in_a_row_end_in_a_stop(call):
     session = ToolSession()
     answers = [call("neo", session, action="seed") for _ in range(3)]
     assert [each.get("done") for each in answers] == [None, None, True]
+
+
+def test_an_agent_is_told_that_profiles_are_not_right_and_not_which(call, workspace):
+    put(workspace.root / "profiles" / "ann.yaml", "tier: [2\n")
+    answer = call(action="seed")
+    assert (answer["success"], answer["reason"]) == (False, "yaml_syntax")
+    assert answer["files"] == [row("neo/user", added=3)]
+    assert answer["unreadable"] == [{"code": "yaml_syntax"}]
+    assert "ann" not in json.dumps(answer)
+    assert text_of(workspace) == NEO

@@ -341,8 +341,8 @@ def test_the_source_may_be_edited_by_hand_at_any_time(workspace):
 
 def test_a_target_that_is_a_source_hands_on_what_it_may(tmp_path):
     workspace = seed_root(tmp_path, profiles={"pal": "seed_from: neo\nuser_memory_categories: ['*']\n"})
-    assert seed_order(workspace) == [("boss", ["ann", "neo"]), ("neo", ["pal"])]
-    for source, targets in seed_order(workspace):
+    assert seed_order(workspace).sources == [("boss", ["ann", "neo"]), ("neo", ["pal"])]
+    for source, targets in seed_order(workspace).sources:
         seed(workspace, *targets, source=source)
     assert bodies(workspace, "pal/user") == bodies(workspace, "neo/user") == [
         "Likes tea.", "No calls before ten.", "Vendor is Acme.",
@@ -443,15 +443,50 @@ def test_what_is_wrong_is_said_and_nothing_is_half_done(tmp_path, source, target
 
 def test_a_circle_names_the_file_and_the_way_round(tmp_path):
     profiles = {"one": "tier: 2\nseed_from: two\n", "two": "seed_from: one\n"}
-    workspace = seed_root(tmp_path, profiles=profiles)
-    with pytest.raises(ConfigError) as caught:
-        seed_order(workspace)
-    assert (caught.value.key, caught.value.message) == (
+    (error,) = seed_order(seed_root(tmp_path, profiles=profiles)).unreadable
+    assert (error.code, error.key, error.message) == (
+        "seed_cycle",
         "seed_from",
         "the profiles are seeded from each other in a circle: one -> two -> one",
     )
-    assert caught.value.path.endswith(".yaml")
-    assert caught.value.line is not None
+    assert error.path.endswith(".yaml")
+    assert error.line is not None
+
+
+BROKEN_SEEDS = {
+    "a circle beside": ({"one": "seed_from: two\n", "two": "seed_from: one\n"}, ["seed_cycle"]),
+    "below a circle": (
+        {"boss": "tier: 1\nuser_memory_categories: ['*']\nseed_from: one\n", "one": "seed_from: boss\n"},
+        ["seed_cycle"],
+    ),
+    "a source that nobody has": ({"one": "seed_from: nobody\n"}, ["unknown_name"]),
+    "a profile that is not right": ({"one": "tier: [2\n"}, ["yaml_syntax"]),
+    "one that is seeded from such a one": ({"one": "tier: [2\n", "two": "seed_from: one\n"}, ["yaml_syntax"]),
+    "a source seeded from such a one": (
+        {"boss": "tier: 1\nuser_memory_categories: ['*']\nseed_from: one\n", "one": "tier: [2\n"},
+        ["yaml_syntax"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("profiles", "codes"), BROKEN_SEEDS.values(), ids=BROKEN_SEEDS)
+def test_what_is_wrong_with_some_seeds_stops_no_other(tmp_path, profiles, codes):
+    workspace = seed_root(tmp_path, profiles={"ann": "tier: 2\n", **profiles})
+    plan = workspace.plan_seed("boss", as_of=DAY)
+    assert plan.targets == ("neo",)
+    assert [error.code for error in plan.unreadable] == codes
+    assert (plan.in_sync, plan.exit_status) == (False, 2)
+    result = workspace.apply_seed(plan)
+    assert [each.plan.target for each in result.files] == ["neo/user"]
+    assert (result.exit_status, [each["code"] for each in result.to_dict()["unreadable"]]) == (2, codes)
+    assert bodies(workspace)
+
+
+def test_a_seed_with_no_target_left_says_what_is_wrong_with_one(tmp_path):
+    workspace = seed_root(tmp_path, profiles={"neo": "tier: [2\n", "ann": "tier: 2\n"})
+    with pytest.raises(ConfigError) as caught:
+        workspace.plan_seed("boss", as_of=DAY)
+    assert (caught.value.code, caught.value.path) == ("yaml_syntax", str(tmp_path / "profiles" / "neo.yaml"))
 
 
 def test_a_seed_from_that_nobody_has_names_the_line(tmp_path):

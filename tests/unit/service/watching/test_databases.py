@@ -151,3 +151,12 @@ def test_any_store_is_looked_at(tmp_path):
     with watched(workspace) as told:
         workspace.add("neo", "Two.")
         told.revision("2")
+
+
+def test_a_profile_that_is_no_longer_right_is_told(workspace):
+    with watched(workspace) as told:
+        (workspace.root / "profiles" / "neo.yaml").write_text("tier: [2\n", encoding="utf-8")
+        trouble = told.until(lambda news: news.profile == "neo")[0]
+        assert told.said(trouble)["code"] == "yaml_syntax"
+        add(workspace, name="boss")
+        told.until(lambda news: news.entity == "boss/user")

@@ -131,7 +131,7 @@ def test_a_profile_that_is_not_right_for_a_while_is_watched_on(workspace):
     with watched(workspace) as told:
         profile.write_text("tier: [\n", encoding="utf-8")
         add(workspace, name="boss")
-        told.revision("1", "boss/user")
+        told.until(lambda news: news.entity == "boss/user")
         profile.write_text(text, encoding="utf-8")
         add(workspace)
         _, passed = told.until(lambda news: news.revision == "2")
@@ -214,3 +214,38 @@ def test_without_the_library_folders_are_looked_at(tmp_path, monkeypatch):
     assert found.wait() == ["neo/user"]
     found.close()
     workspace.store.close()
+
+
+# --- profiles --------------------------------------------------------------------------------------------------------
+
+
+def test_a_profile_that_is_no_longer_right_is_told_and_told_when_it_is_right_again(workspace):
+    profile = workspace.root / "profiles" / "neo.yaml"
+    text = profile.read_text(encoding="utf-8")
+    with watched(workspace) as told:
+        profile.write_text("tier: [2\n", encoding="utf-8")
+        trouble = told.until(lambda news: news.profile == "neo")[0]
+        assert (trouble.kind, trouble.entity) == ("trouble", None)
+        said = told.said(trouble)
+        assert (said["profile"], said["code"], said["path"]) == ("neo", "yaml_syntax", str(profile))
+        assert said["line"]
+        assert said["hint"]
+        assert told.said(trouble, "boss") == {"profile": "neo", "code": "yaml_syntax"}
+        add(workspace, name="boss")
+        told.until(lambda news: news.entity == "boss/user")
+        profile.write_text(text, encoding="utf-8")
+        recovered = told.until(lambda news: news.kind == "recovered")[0]
+        assert told.said(recovered) == {"profile": "neo"}
+
+
+def test_a_profile_that_was_not_right_before_is_told_at_the_first_look(workspace):
+    (workspace.root / "profiles" / "neo.yaml").write_text("memory_dir: /elsewhere\n", encoding="utf-8")
+    with watched(workspace) as told:
+        trouble = told.next()
+        assert (trouble.kind, trouble.profile, trouble.error.code) == ("trouble", "neo", "outside_root")
+
+
+def test_a_bounded_profile_hears_nothing_of_the_profiles_of_others(workspace):
+    (workspace.root / "profiles" / "boss.yaml").write_text("tier: [2\n", encoding="utf-8")
+    with watched(workspace) as told:
+        assert told.said(told.until(lambda news: news.profile == "boss")[0], "neo") is None

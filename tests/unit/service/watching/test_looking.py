@@ -7,6 +7,7 @@ import pytest
 from catmem.errors import StoreError
 from catmem.service.watching import looking
 from catmem.service.watching.looking import Knowledge
+from catmem.service.watching.news import News, concerns
 from catmem.store.contract import Change, Snapshot
 from catmem.store.memory import MemoryStore
 
@@ -154,3 +155,21 @@ def test_a_revision_that_comes_during_the_look_is_told_once(knowledge, store, mo
     monkeypatch.setattr(store, "log", log_later)
     assert kinds(knowledge, store) == [("revision", "2"), ("revision", "3")]
     assert kinds(knowledge, store) == []
+
+
+PROFILE_NEWS = News("trouble", None, profile="neo")
+
+
+@pytest.mark.parametrize(
+    ("news", "entities", "concerned"),
+    [
+        (PROFILE_NEWS, ["neo/memory"], True),
+        (PROFILE_NEWS, ["boss/user"], False),
+        (PROFILE_NEWS, [], True),
+        (News("trouble", "neo/user"), ["neo/memory"], False),
+        (News("trouble", "neo/user"), ["boss/user", "neo/user"], True),
+        (News("trouble", None), ["boss/user"], True),
+    ],
+)
+def test_news_of_a_profile_concern_whoever_wants_one_of_its_files(news, entities, concerned):
+    assert concerns(news, entities) is concerned

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from catmem.errors import DamagedError, UnknownRevisionError
-from catmem.service.upkeep import check_anchor
+from catmem.service.upkeep import check_anchors
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
 from catmem.store.files.folder import Place
@@ -96,7 +96,7 @@ def test_the_check_of_an_anchor_says_that_its_record_was_compacted_away(tmp_path
         compact(tmp_path / "homes" / "neo")
         ((_, late),) = store.anchors()
         text = "".join(f"{json.dumps({'folder': 'homes/neo', **anchor})}\n" for anchor in (early, late))
-        (fault,) = check_anchor(workspace, text)
+        ((fault,), _) = check_anchors(workspace, text)
     assert (fault.code, fault.path, fault.damage) == ("anchor_too_old", "homes/neo", False)
     assert "no longer goes back to record 2" in fault.message
     assert "take a new anchor" in fault.hint

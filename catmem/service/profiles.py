@@ -1,0 +1,103 @@
+"""The profiles of a root that are right, with their entities, and what is wrong with the others.
+
+Whoever goes over all profiles goes on without those that are not right, and tells of them in the end: the slip of one
+hides nobody else's memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.errors import CatmemError
+from catmem.policy.profile import YAML_SUFFIXES, check_profile, load_profile, profile_names
+from catmem.policy.prompt import TARGETS
+from catmem.service.no_root import refuse_no_root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from catmem.policy.config import Config
+    from catmem.policy.profile import Profile
+    from catmem.service.workspace import Workspace
+
+
+def load_each(workspace: Workspace) -> tuple[list[Profile], list[CatmemError]]:
+    """The profiles of a root that are right, by name, and what is wrong with the others.
+
+    Raises ``UnreadableError`` if the folder of profiles cannot be listed.
+    """
+    profiles: dict[str, Profile] = {}
+    problems: list[CatmemError] = []
+    for _, profile, error in _each(workspace.config):
+        if profile is not None:
+            profiles[profile.name] = profile
+        elif error is not None:
+            problems.append(error)
+    return list(profiles.values()), problems
+
+
+def broken_profiles(workspace: Workspace) -> dict[str, CatmemError]:
+    """What is wrong with the profiles that are not right, by name, and with those whose files are where none may be.
+
+    Raises as ``load_each``.
+    """
+    broken: dict[str, CatmemError] = {}
+    for file, profile, error in _each(workspace.config):
+        try:
+            if profile is not None:
+                workspace.path_of(profile, "user")
+        except CatmemError as outside:
+            broken[file.stem] = outside
+        if error is not None:
+            broken[file.stem] = error
+    return broken
+
+
+def _each(config: Config) -> Iterator[tuple[Path, Profile | None, CatmemError | None]]:
+    """Each file of a profile, with the profile, or with what is wrong with it."""
+    profile_names(config.profiles_dir)  # raises if the folder cannot be listed
+    for file in profile_files(config.profiles_dir):
+        try:
+            profile = load_profile(file, config=config)
+            check_profile(profile, config)
+        except CatmemError as error:
+            yield file, None, error
+        else:
+            yield file, profile, None
+
+
+def profile_files(folder: Path) -> list[Path]:
+    """Everything in a folder that is meant to be a profile, names that none can have included."""
+    if not folder.is_dir():
+        return []
+    return sorted(file for file in folder.iterdir() if file.suffix in YAML_SUFFIXES and not file.name.startswith("."))
+
+
+class Entities(NamedTuple):
+    """The entities that can be looked at, and the profiles that are right.
+
+    ``unreadable`` is what is wrong with the profiles whose entities are not among them.
+    """
+
+    names: list[str]
+    profiles: list[Profile]
+    unreadable: tuple[CatmemError, ...]
+
+
+def entities_of_each(workspace: Workspace) -> Entities:
+    """The entities of all profiles that are right and keep their files where they may, written or not.
+
+    Raises ``ConfigError`` where no root is, and as ``load_each``.
+    """
+    refuse_no_root(workspace.config)
+    profiles, unreadable = load_each(workspace)
+    names: list[str] = []
+    for profile in profiles:
+        try:
+            workspace.path_of(profile, "user")
+        except CatmemError as error:
+            unreadable.append(error)
+        else:
+            names += [f"{profile.name}/{target}" for target in TARGETS]
+    return Entities(names, profiles, tuple(unreadable))

@@ -1,0 +1,200 @@
+"""One profile that is not right stops nothing that concerns the others, and is told by every command over all of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from catmem.service.workspace import Workspace
+from tests.end_to_end.terminal import run, run_json, write_root
+from tests.golden.case import put
+
+URL = "sqlite:///.catmem/memory.db"
+TEXT = "## Rules\nPay on Friday.\n"
+CIRCLE = "extends: bad\n"
+OUTSIDE = "memory_dir: ../elsewhere\n"
+BROKEN = {
+    "bad YAML": ("tier: [2\n", "yaml_syntax"),
+    "a wrong type": ("tier: high\n", "schema"),
+    "a circle of extends": (CIRCLE, "extends_cycle"),
+    "a parent that is not there": ("extends: nobody\n", "unknown_name"),
+    "a category that is not declared": ("user_memory_categories: [nothing]\n", "unknown_name"),
+    "no file": (None, "not_a_file"),
+}
+
+
+def root(folder, store):
+    """A root whose neo has a file only where files are the store."""
+    file = write_root(folder, "" if store == "files" else f"store: {store}\n")
+    if store != "files":
+        file.unlink()
+
+
+@pytest.fixture(params=["files", URL])
+def store(request):
+    return request.param
+
+
+@pytest.fixture(params=BROKEN.values(), ids=BROKEN)
+def code(request, store, tmp_path, monkeypatch):
+    """The code of what is wrong with the profile bad; neo and boss have a history, and bad has one too."""
+    root(tmp_path, store)
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "profiles" / "bad.yaml", "tier: 1\n")
+    for name in ("neo", "bad"):
+        run("add", "Pay on Friday.", "-p", name, "-c", "rules")
+    text, code = request.param
+    path = tmp_path / "profiles" / "bad.yaml"
+    path.unlink()
+    if text is None:
+        path.mkdir()
+    else:
+        path.write_text(text, encoding="utf-8")
+    return code
+
+
+def tells(result, code):
+    """Whether the last that a command says is what is wrong with the profile, where, and what to do."""
+    said = [line for line in result.stderr.splitlines() if line.startswith("error[")]
+    assert [line.partition(": ")[0] for line in said] == [f"error[{code}]"]
+    assert "profiles/bad.yaml" in said[0]
+    lines = result.stderr.splitlines()
+    assert lines[lines.index(said[0]) + 1].startswith("  ")
+    return True
+
+
+COMMANDS = {
+    "doctor": ("homes/neo", "memory.db"),
+    "fsck": ("no damage in what could be looked at", "no damage in what could be looked at"),
+    "store info": ("neo/user", None),
+    "replay --to rebuilt": ("rebuilt/neo/USER.md", "rebuilt/neo/USER.md"),
+    "access": ("neo", "neo"),
+    "stats": ("neo", "neo"),
+    "branches": ("", ""),
+    "review --list": ("neo/user", ""),
+    "export --format markdown": ("Prefers short answers.", "Pay on Friday."),
+    "anchor": ("homes/neo", None),
+    "fmt --check": ("", None),
+}
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS.items(), ids=COMMANDS)
+def test_the_others_are_looked_at_and_it_is_told(code, store, command, shown):
+    expected = shown[store != "files"]
+    if expected is None:
+        return  # it needs no profile there, or has nothing to do in a database
+    result = run(*command.split(), status=2)
+    assert expected in result.stdout
+    assert tells(result, code)
+
+
+@pytest.mark.parametrize("command", ["doctor", "fsck", "store info", "anchor", "fmt", "replay --to rebuilt"])
+def test_programs_are_told_in_the_same_object(code, store, command):
+    if store != "files" and command in {"store info", "anchor", "fmt"}:
+        return
+    said = run_json(*command.split(), status=2)
+    assert [error["code"] for error in said["unreadable"]] == [code]
+    assert said["unreadable"][0]["path"].endswith("profiles/bad.yaml")
+
+
+def test_lint_and_the_history_of_others_go_on(code, request):
+    warned = "not declared" in request.node.name  # a rule of its own says that
+    result = run("lint", status=1 if warned else 2)
+    assert "profiles/bad.yaml" in result.stdout
+    assert "CM9" not in result.stdout  # nothing is damaged
+    run("rollout")
+
+
+def test_a_database_needs_no_profile_for_its_anchors(code, store):
+    if store != "files":
+        assert run("anchor").stdout
+
+
+def test_formatting_goes_on_and_writes_the_others(code, store, tmp_path):
+    if store == "files":
+        put(tmp_path / "homes" / "neo" / "USER.md", "## Rules\n\n\nPay on Friday.\n")
+        assert run("fmt", status=2).stdout == "formatted homes/neo/USER.md\n"
+
+
+def test_a_file_that_may_be_of_that_profile_is_not_written_past_it(code, store, tmp_path):
+    if store == "files":
+        path = put(tmp_path / "homes" / "bad" / "USER.md", "## Rules\n\n\nPay on Friday.\n")
+        before = path.read_bytes()
+        assert tells(run("fmt", path, status=2), code)
+        assert path.read_bytes() == before
+        run("fmt", tmp_path / "homes" / "neo" / "USER.md")
+
+
+def test_purge_names_it_as_not_reached(code, tmp_path):
+    told = run_json("purge", "neo", "Pay on Friday.", "--yes", status=1)
+    assert told["entities"] == ["neo/user"]
+    assert any("profiles/bad.yaml" in left["path"] and "not looked at" in left["why"] for left in told["left"])
+
+
+def test_a_copy_of_a_store_is_whole_or_not_made(code, store, tmp_path):
+    """What is left behind would be lost with the switch to the other store."""
+    other = "sqlite:///other.db" if store == "files" else "files"
+    before = sorted(path.name for path in tmp_path.iterdir())
+    result = run("store", "copy", store, other, status=2)
+    assert tells(result, code)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_all_are_seeded_but_those_it_concerns(code, tmp_path):
+    put(tmp_path / "profiles" / "neo.yaml", "tier: 2\nseed_from: boss\nuser_memory_categories: [rules]\n")
+    run("add", "Pay on Monday.", "-p", "boss", "-c", "rules")
+    assert run_json("seed", "--all", "--check", status=2)["in_sync"] is False
+    result = run("seed", "--all", status=2)
+    assert result.stdout.startswith("neo/user: 1 added")
+    assert tells(result, code)
+    said = run_json("seed", "boss", "--all", "--dry-run", status=2)
+    assert [error["code"] for error in said["unreadable"]] == [code]
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def outside(tmp_path, monkeypatch):
+    """A root of files in which the profile bad has its folder where none may be."""
+    write_root(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    run("add", "Pay on Friday.", "-p", "neo", "-c", "rules")
+    put(tmp_path / "profiles" / "bad.yaml", OUTSIDE)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command", ["doctor", "fsck", "fsck --repair", "anchor", "fmt", "store info", "export --format json"]
+)
+def test_a_profile_whose_folder_leads_out_of_the_root_stops_no_other(outside, command):
+    assert "outside_root" in run(*command.split(), status=2).stderr
+
+
+def test_an_anchor_of_a_folder_that_was_looked_at_still_reveals_a_rollback(outside):
+    anchor = json.loads(run("anchor", status=2).stdout)
+    gone = json.dumps({**anchor, "sequence": 900})
+    assert run_json("anchor", "--check", "-", input=gone, status=4)["faults"][0]["code"] == "rolled_back"
+
+
+def test_an_anchor_that_may_be_of_that_profile_is_neither_held_nor_lost(outside):
+    anchor = {**json.loads(run("anchor", status=2).stdout), "folder": "homes/bad", "sequence": 900}
+    said = run_json("anchor", "--check", "-", input=json.dumps(anchor), status=2)
+    assert (said["held"], said["faults"][0]["code"], said["faults"][0]["damage"]) == (False, "not_checked", False)
+
+
+def test_a_profile_that_says_another_tier_is_no_damage_of_a_database(tmp_path):
+    root(tmp_path, URL)
+    run("add", "Pay on Friday.", "-p", "neo", "-c", "rules", "--root", tmp_path)
+    profile = tmp_path / "profiles" / "neo.yaml"
+    profile.write_text("tier: 3\n" + profile.read_text(encoding="utf-8"), encoding="utf-8")
+    assert run("fsck", "--root", tmp_path).stdout == "no damage\n"
+
+
+def test_the_plan_of_a_seed_over_http_goes_on(tmp_path):
+    write_root(tmp_path)
+    put(tmp_path / "profiles" / "bad.yaml", "tier: [2\n")
+    put(tmp_path / "profiles" / "neo.yaml", "tier: 2\nseed_from: boss\nuser_memory_categories: [rules]\n")
+    plan = Workspace.open(tmp_path, search=False).plan_seed("boss")
+    assert (plan.targets, [error.code for error in plan.unreadable]) == (("neo",), ["yaml_syntax"])

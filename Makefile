@@ -13,6 +13,9 @@ PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check
 DEMO := demo
 DEMO_MARK := $(DEMO)/.made-by-make-demo
 
+# One more than there are processors: many tests wait, for a process, a server or a watch.
+WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+
 # A PYTHON that somebody named is taken at its word; else any Python that is new enough will do.
 PYTHONS := $(PYTHON) $(if $(filter file,$(origin PYTHON)),python3.14 python3.13 python3.12 python3.11)
 
@@ -46,7 +49,7 @@ demo: $(VENV)/.installed
 	run catmem prompt trinity --explain
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --ignore=tests/browser
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/browser
 
 browser-test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto -rs tests/browser

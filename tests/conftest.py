@@ -5,15 +5,24 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import catmem
+from tests import places
 
 ROOT = Path(__file__).parent.parent
+
+# Without bytecode each worker, and each `catmem` that a test starts, would compile all that it imports.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+places.use_memory()
 
 # No deadline: a slow machine is no bug, and growth is measured by the benchmarks.
 # In CI the same commit gives the same answer each time; the search for new examples goes on everywhere else.
@@ -29,6 +38,21 @@ settings.register_profile("thorough", settings.get_profile("quick"), max_example
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Tests once collected stay to the end, so the garbage collector need not look at them, then or later.
+
+    What tests make themselves it looks at as ever.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_report_header() -> str:
     return f"catmem {catmem.__version__}, {'from the checkout' if _in_checkout() else 'installed'}"
 
@@ -41,6 +65,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def _in_checkout() -> bool:
     return Path(catmem.__file__).parent.parent == ROOT
+
+
+@pytest.fixture
+def tmp_path(request, tmp_path):
+    """A fresh folder, on the disk where that is what counts (``tests.places``)."""
+    if places.disk() is None or not places.is_on_disk(request.path, ROOT / "tests"):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="catmem-test-", dir=places.disk(), ignore_cleanup_errors=True) as made:
+        yield Path(made)
 
 
 @pytest.fixture(scope="session")

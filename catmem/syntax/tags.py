@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EditError
@@ -39,26 +40,40 @@ def _plain(forbidden: str) -> str:
 _FLOW_PLAIN = _plain(r"\[\]{}\"?,")
 _BLOCK_PLAIN = _plain(r"\[\]{}\"")
 _FLOW_ITEM = f"(?:{_QUOTED}|{_FLOW_PLAIN})"
-_LIST = rf"\[\ *+{_FLOW_ITEM}\ *+(?>(?:,\ *+{_FLOW_ITEM}\ *+)*)\]"
+# What repeats is written once, with `(?<=\[)` for the first: each set of characters takes a while to compile.
+_LIST = rf"\[(?>(?:(?:(?<=\[)|(?<!\[),)\ *+{_FLOW_ITEM}\ *+)+)\]"
 _PAIR = rf"{_KEY}:\ ++(?>(?:{_QUOTED}|{_LIST}|{_FLOW_PLAIN})?)\ *+"
 
-_GROUP = re.compile(rf"\[{_PAIR}(?>(?:,\ *+{_PAIR})*)\]")
+_GROUP = re.compile(rf"\[(?>(?:(?:(?<=\[)|(?<!\[),\ *+){_PAIR})+)\]")
 _PAIRS = re.compile(rf"({_KEY}):\ ++(?>({_QUOTED}|{_LIST}|{_FLOW_PLAIN})?)\ *+(?:,\ *+)?")
 _ITEMS = re.compile(_FLOW_ITEM)
-_FLOW_PLAIN_VALUE = re.compile(_FLOW_PLAIN)
 _KEY_PATTERN = re.compile(_KEY)
 
 _MARKER = re.compile(r"[-*+] ")
 _BLANKS = (" ", "\t")
 _ENDS_GROUP = ("", "\n", *_BLANKS)
 _FENCE = re.compile(r"---[ \t]*+(?:\n|\Z)")
-_BLOCK_PAIR = re.compile(rf"({_KEY}):(?:\ ++(?>({_QUOTED}|{_LIST}|{_BLOCK_PLAIN})?)\ *+)?(?:\n|\Z)")
-_BLOCK_ITEM = re.compile(rf"(\ *+)-\ ++({_QUOTED}|{_BLOCK_PLAIN})\ *+(?:\n|\Z)")
 
 # What reading takes one backslash from, and what looks so much like tags that a body may not begin with it.
 _TAG_ESCAPE = re.compile(r"(?:[-*+] )?\\++(?=\[[a-z][a-z0-9_-]*+:[ \t]|---[ \t]*+(?:\n|\Z))")
 
 _MUST_ESCAPE_IN_JSON = re.compile(rf"[{_CONTROL}]")
+
+
+@cache
+def _flow_plain_value() -> re.Pattern[str]:
+    return re.compile(_FLOW_PLAIN)
+
+
+# Few entries have front matter.
+@cache
+def _block_pair() -> re.Pattern[str]:
+    return re.compile(rf"({_KEY}):(?:\ ++(?>({_QUOTED}|{_LIST}|{_BLOCK_PLAIN})?)\ *+)?(?:\n|\Z)")
+
+
+@cache
+def _block_item() -> re.Pattern[str]:
+    return re.compile(rf"(\ *+)-\ ++({_QUOTED}|{_BLOCK_PLAIN})\ *+(?:\n|\Z)")
 
 
 Pairs = tuple[tuple[str, str | tuple[str, ...]], ...]
@@ -183,7 +198,7 @@ def _frontmatter(text: str) -> _Frontmatter | None:
         return None
     pairs: list[tuple[str, str | tuple[str, ...]]] = []
     position = opening.end()
-    while pair := _BLOCK_PAIR.match(text, position):
+    while pair := _block_pair().match(text, position):
         position = pair.end()
         if pair[2]:
             pairs.append((pair[1], _value(pair[2])))
@@ -200,7 +215,7 @@ def _block_items(text: str, position: int) -> tuple[tuple[str, ...], int]:
     """The ``- item`` lines from ``position``, all at one depth as YAML wants them, and where they end."""
     items: list[str] = []
     depth: str | None = None
-    while (item := _BLOCK_ITEM.match(text, position)) and depth in {None, item[1]}:
+    while (item := _block_item().match(text, position)) and depth in {None, item[1]}:
         depth = item[1]
         items.append(_scalar(item[2]))
         position = item.end()
@@ -270,7 +285,7 @@ def _write_value(key: str, value: str | Sequence[str]) -> str:
 
 
 def _write_scalar(key: str, value: str) -> str:
-    if _FLOW_PLAIN_VALUE.fullmatch(value):
+    if _flow_plain_value().fullmatch(value):
         return value
     if any("\ud800" <= character <= "\udfff" for character in value):
         raise EditError(f"the tag {key} holds a lone surrogate, which no UTF-8 file can", code="bad_tag", key=key)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
 
 import pytest
 
+from catmem.service.clock import today
 from catmem.text import DEFAULT_LIMITS
+from tests.days import stand_still
 from tests.end_to_end.terminal import USER, error_of, process, run, run_json, snapshot, write_root
 from tests.patches import patched
 
-TODAY = date.today().isoformat()  # noqa: DTZ011 - the day that the command takes
+DAY = today()
+TODAY = DAY.isoformat()
 FIELDS = [
     "entity",
     "revision",
@@ -35,6 +37,12 @@ VERBS = {
     "move": ("move", "-p", "neo", "15th", "-c", "talk"),
     "verify": ("verify", "-p", "neo", "15th"),
 }
+
+
+@pytest.fixture(autouse=True)
+def standing_day(monkeypatch):
+    """The day of the constants, however late it is when a long run comes here."""
+    stand_still(monkeypatch, DAY)
 
 
 @pytest.fixture

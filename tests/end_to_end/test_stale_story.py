@@ -13,11 +13,12 @@ from catmem.service.simulating.facts import facts, first_text, with_fact
 from catmem.service.simulating.plan import Trial
 from catmem.service.simulating.race import race
 from catmem.store.contract import Change
+from tests.lengths import at_length
 from tests.sql import server
 from tests.store.stores import kinds
 
 ENTITY = "trinity/user"
-WRITES = 200
+WRITES = at_length(200, 100)
 """The long run (`python -m tests.torture stale-writes`) makes 1,000 of each."""
 needs_postgresql = pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
 RACED = [

@@ -7,21 +7,29 @@ fact's stale note as they were. Only a verification clears the note.
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from catmem.service.clock import today
 from catmem.service.tool.tool import memory_tool
 from catmem.service.workspace import Workspace
+from tests.days import stand_still
 from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
 
-AGO = today() - timedelta(days=60)
+DAY = today()
+AGO = DAY - timedelta(days=60)
 FACT = "The vendor is Acme."
 UNDATED = f"## Talk\n{FACT}\n§\nNo calls before ten.\n"
 CREATED = f"## Talk\n[created: {AGO}] {FACT}\n§\nNo calls before ten.\n"
 NOTES = {UNDATED: "unverified", CREATED: f"stale: created {AGO}"}
+
+
+@pytest.fixture(autouse=True)
+def standing_day(monkeypatch):
+    """The day of the constants, however late it is when a long run comes here."""
+    stand_still(monkeypatch, DAY)
 
 
 class Place:
@@ -33,7 +41,7 @@ class Place:
         put(folder / "catmem.yaml", "stale_after: 30d\n")
         put(folder / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nwritable_categories: [talk]\n")
         self.path = put(folder / "homes" / "neo" / "USER.md", text)
-        moment = datetime(AGO.year, AGO.month, AGO.day, 12, tzinfo=UTC).timestamp()
+        moment = datetime(AGO.year, AGO.month, AGO.day, 12).timestamp()  # noqa: DTZ001 - noon where the person is
         os.utime(self.path, (moment, moment))
 
     def run(self, *arguments, **choices):

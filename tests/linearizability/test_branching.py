@@ -6,12 +6,13 @@ from collections import Counter
 
 import pytest
 
+from tests.lengths import at_length
 from tests.linearizability.branching import branching_in_processes, branching_in_threads, check_branches
 from tests.linearizability.broken_branches import BROKEN_BRANCHES
 from tests.linearizability.work import ENTITY, folders
 from tests.store.stores import kinds
 
-OPERATIONS = 1_000
+OPERATIONS = at_length(1_000, 500)
 
 
 def found_in(store, answers):

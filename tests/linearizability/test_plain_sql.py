@@ -6,12 +6,13 @@ from contextlib import closing
 
 import pytest
 
+from tests.lengths import at_length
 from tests.linearizability.checker import check
 from tests.linearizability.plain_sql import BROKEN_SQL, SQLITE_FORBIDS, PlainPostgresql, PlainSqlite
 from tests.linearizability.work import in_threads, replayed
 from tests.sql import server
 
-OPERATIONS = 1_000
+OPERATIONS = at_length(1_000, 500)
 STORES = [
     PlainSqlite,
     pytest.param(PlainPostgresql, marks=pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tests.lengths import at_length
 from tests.race.judge import counted
 from tests.race.race import REFUSALS, race, team
 
-EACH = 1_000
+EACH = at_length(1_000, 400)
 
 
 def test_the_store_loses_nothing_of_five_kinds_of_outsiders(tmp_path):

@@ -1,14 +1,15 @@
-"""Direct SQL clients change rows while tools commit: 300 changes here, 10,000 in `make torture`."""
+"""Direct SQL clients change rows while tools commit: 150 changes here, 300 in CI, 10,000 in `make torture`."""
 
 from __future__ import annotations
 
 import pytest
 
+from tests.lengths import at_length
 from tests.sql.drift import REFUSALS, lost, race
 from tests.sql.texts import tokens, with_entry
 from tests.store.stores import kinds
 
-WRITES = 300
+WRITES = at_length(300, 150)
 DATABASES = [kind for kind in kinds() if kind.id in {"sqlite", "postgresql"}]
 
 

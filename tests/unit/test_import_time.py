@@ -63,3 +63,11 @@ def test_version_loads_neither_yaml_nor_jsonschema_nor_mistune():
     assert printed.startswith("catmem")
     assert "click" in found
     assert within(found, PARSERS | {"rich", "hypothesis"}) == set()
+
+
+def test_a_prompt_loads_nothing_that_speaks_with_the_network(tmp_path):
+    command = str(Path(sysconfig.get_path("scripts")) / "catmem")
+    subprocess.run([command, "init", "--example", tmp_path], check=True, capture_output=True)
+    found, printed = loaded(command, "prompt", "trinity", "--root", str(tmp_path))
+    assert printed
+    assert within(found, {"http", "socket", "ssl", "urllib.request"}) == set()

@@ -10,17 +10,25 @@ from catmem.digest import bytes_digest
 from catmem.server.page.shown import day
 from catmem.service.clock import today
 from catmem.store.contract import Change
+from tests.days import stand_still
 from tests.golden.case import put
 from tests.unit.server.page.changing import CONFIG, STORES, TEXT, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
 FILE = "/page/files/neo/user"
-TODAY = today().isoformat()
-YESTERDAY = (today() - timedelta(days=1)).isoformat()
+DAY = today()
+TODAY = DAY.isoformat()
+YESTERDAY = (DAY - timedelta(days=1)).isoformat()
 SHORT = "[verified_date: 2020-01-01] Prefers short answers."
 TRAVEL = "[created: 2020-01-01, expires: 2020-02-01, domain: finance] Book travel to cost centre 410."
 CALLS = "Never schedule calls before ten."
+
+
+@pytest.fixture(autouse=True)
+def standing_day(monkeypatch):
+    """The day of the constants, however late it is when a long run comes here."""
+    stand_still(monkeypatch, DAY)
 
 
 @pytest.fixture(params=STORES, ids=["files", "sqlite"])

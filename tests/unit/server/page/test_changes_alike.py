@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catmem.service.clock import today
+from tests.days import stand_still
 from tests.unit.server.page.changing import CONFIG, STORES, root, served, text_of
 from tests.unit.server.page.forms import sent, shown
 
-TODAY = today().isoformat()
+DAY = today()
+TODAY = DAY.isoformat()
 LINES = [
     "",
     "a",
@@ -32,6 +34,14 @@ TEXTS = st.lists(st.sampled_from(LINES), min_size=1, max_size=4).map("\n".join)
 TAGS = st.sampled_from(["", "[verified_date: 2020-01-01] ", "[expires: 2020-02-01, domain: [a, b]] ", "[source: me]\n"])
 ENTRIES = st.lists(st.tuples(TAGS, st.text("abc \n", min_size=1).filter(str.strip)), min_size=1, max_size=4)
 ENDS = st.sampled_from(["\n", "\r\n"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def standing_day():
+    """The day of the constant, however late it is when a long run comes here."""
+    with pytest.MonkeyPatch.context() as patch:
+        stand_still(patch, DAY)
+        yield
 
 
 @pytest.fixture(scope="module", params=STORES, ids=["files", "sqlite"])

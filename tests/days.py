@@ -1,0 +1,20 @@
+"""A day that stands still for catmem in this process, so that a test may begin before midnight and end after it."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def stand_still(monkeypatch: pytest.MonkeyPatch, day: date) -> None:
+    """From now on this is the day on which catmem is asked for something. Processes that are started have their own."""
+
+    class Still(date):
+        @classmethod
+        def today(cls) -> date:
+            return day
+
+    monkeypatch.setattr("catmem.service.clock.date", Still)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.options import format_option, open_with_store, root_option
+from catmem.cli.options import format_option, open_with_store, open_workspace, root_option
 from catmem.cli.output import emit_json, print_error, printable, say
-from catmem.errors import ConfigError
+from catmem.errors import ConfigError, UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +47,11 @@ _SHARED = frozenset({"anyio", "starlette", "uvicorn", "h11", "watchfiles"})
     multiple=True,
     help="A name by which clients call the server, beside its address and those of catmem.yaml.",
 )
+@click.option(
+    "--no-tokens",
+    is_flag=True,
+    help="Serve without tokens, also where the root has had some: whoever connects is a person.",
+)
 @click.option("--no-page", is_flag=True, help="No page for browsers: the API alone.")
 @click.option("--no-access-log", is_flag=True, help="Log what goes wrong, and not every request.")
 @root_option
@@ -58,6 +63,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     hosts: tuple[str, ...],
     root_folder: str | None,
     *,
+    no_tokens: bool,
     no_page: bool,
     no_access_log: bool,
     as_json: bool,
@@ -65,16 +71,22 @@ def command(  # noqa: PLR0913 - one parameter an option
     """Serve the memory of a root over HTTP: an API for agents, metrics, and a page for people.
 
     Without tokens it listens on this machine alone, and whoever connects is a person. With tokens ('catmem token new')
-    each caller sees and writes what its profile may. Needs the extra: pip install 'catmem[server]'. Ctrl-C and SIGTERM
-    end it when begun writes are made (exit status 0). With --format json it first prints its url.
+    each caller sees and writes what its profile may; a root that has had some is not served without them.
+
+    Needs the extra: pip install 'catmem[server]'. Ctrl-C and SIGTERM end it when begun writes are made (exit status 0).
+    With --format json it first prints its url.
     """
+    if no_tokens and tokens_path is not None:
+        raise click.UsageError("--tokens and --no-tokens exclude each other.")
     with _with_extra():
         from catmem.server.app import create_app
         from catmem.server.serving import listen, serve, url_of
+        from catmem.service.no_root import refuse_no_root
         from catmem.service.profiles import load_each
 
+        refuse_no_root(open_workspace(root_folder).config)  # before a store is opened there
         workspace = open_with_store(root_folder)
-        settings = _settings(workspace.config, host, port, tokens_path, hosts, page=not no_page)
+        settings = _settings(workspace.config, host, port, tokens_path, hosts, page=not no_page, no_tokens=no_tokens)
         for error in load_each(workspace)[1]:  # said here, and not to the first caller; the others are served
             print_error(error, as_json=as_json)
         app = create_app(workspace, settings)
@@ -93,29 +105,24 @@ def command(  # noqa: PLR0913 - one parameter an option
 
 
 def _settings(  # noqa: PLR0913 - one parameter an option
-    config: Config, host: str, port: int, tokens_path: str | None, hosts: tuple[str, ...], *, page: bool
+    config: Config,
+    host: str,
+    port: int,
+    tokens_path: str | None,
+    hosts: tuple[str, ...],
+    *,
+    page: bool,
+    no_tokens: bool = False,
 ) -> Settings:
-    """What the command line says, and ``catmem.yaml`` where it does not. Raises ``ConfigError`` (``no_tokens``)."""
+    """What the command line says, and ``catmem.yaml`` where it does not. Raises as ``_tokens``."""
     from catmem.policy.config import seconds
     from catmem.server.settings import MAX_BODY, RATE, Settings
-    from catmem.server.tokens import read_tokens, tokens_file, tokens_place
 
-    path = tokens_place(config, tokens_path)
-    has_tokens = bool(read_tokens(path))
-    if has_tokens:
-        tokens_file(config, tokens_path)  # where nobody has tokens, it does not matter that they could not be there
-    if tokens_path is not None and not has_tokens:
-        raise ConfigError(
-            "this file has no tokens",
-            code="no_tokens",
-            path=Path(tokens_path),
-            hint="Make one in it: catmem token new AGENT --tokens FILE.",
-        )
     said = config.server
     return Settings(
         host=host,
         port=port,
-        tokens=path if has_tokens else None,
+        tokens=_tokens(config, tokens_path, without=no_tokens),
         hosts=(*said.get("hosts", ()), *hosts),
         max_body=said.get("max_body", MAX_BODY),
         rate=said.get("rate", RATE),
@@ -123,6 +130,55 @@ def _settings(  # noqa: PLR0913 - one parameter an option
         patience=seconds(said.get("patience", "10s")),
         page=page,
     )
+
+
+def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
+    """The file of tokens; ``None`` for a root that has none and wants none, or is served ``without``.
+
+    Raises ``ConfigError`` (``no_tokens``, and those of the file) and ``UnreadableError``.
+    """
+    from catmem.server.tokens import read_tokens, tokens_file, tokens_place
+    from catmem.server.wanted import remember_tokens, why_wanted
+
+    if without:
+        _refuse_required(config)
+        return None
+    path = tokens_place(config, given)
+    if read_tokens(path):
+        tokens_file(config, given)  # where nobody has tokens, it does not matter that they could not be there
+        try:
+            remember_tokens(config, path)
+        except UnreadableError as error:
+            say(printable(f"warning: {error}"))  # they are there, and are asked for
+        return path
+    if given is not None:
+        raise ConfigError(
+            "this file has no tokens",
+            code="no_tokens",
+            path=Path(given),
+            hint="Make one in it: catmem token new AGENT --tokens FILE.",
+        )
+    why = why_wanted(config, path)
+    if why is not None:
+        way_out = "Name their file: --tokens FILE. Or make new ones: catmem token new AGENT."
+        if not config.server.get("require_tokens"):
+            way_out += " Without any (--no-tokens) whoever reaches the server reads and writes memory."
+        raise ConfigError(
+            f"this root wants tokens, and none is in {path}: {why}", code="no_tokens", path=config.root, hint=way_out
+        )
+    return None
+
+
+def _refuse_required(config: Config) -> None:
+    """Raise ``ConfigError`` (``no_tokens``) where ``catmem.yaml`` forbids to serve without tokens."""
+    if config.server.get("require_tokens"):
+        raise ConfigError(
+            "catmem.yaml says server.require_tokens, so --no-tokens is refused",
+            code="no_tokens",
+            path=config.path,
+            key="server.require_tokens",
+            hint="Make tokens: catmem token new AGENT. Or change it there.",
+        )
 
 
 def _log_to_stderr(*, everything: bool) -> None:

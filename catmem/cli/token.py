@@ -11,11 +11,17 @@ from catmem.cli.output import columns, emit, emit_json, printable, say, shown_pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
+    from catmem.policy.config import Config
     from catmem.server.caller import Scope
     from catmem.server.tokens import Token
 
 _SCOPES = ("write", "read", "metrics")
+_NOT_SERVED = (
+    "'catmem serve' will not start without any: make another, or say --no-tokens there (this once), or "
+    "server.require_tokens: false in catmem.yaml (for good)."
+)
 
 
 def _tokens_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,7 +81,7 @@ def new(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("--person excludes --profile and --scope metrics.")
     if scope == "metrics" and profile is not None:
         raise click.UsageError("--scope metrics excludes --profile.")
-    config = open_workspace(root_folder).config
+    config = _config_of(root_folder)
     path = tokens_file(config, tokens_path)
     token, text = new_token(config, path, agent, profile=profile, person=person, scope=cast("Scope", scope))
     if as_json:
@@ -95,13 +101,20 @@ def list_(agent: str | None, tokens_path: str | None, root_folder: str | None, *
     """List the tokens of AGENT or of all: their ids, and what they are good for."""
     from catmem.server.tokens import read_tokens, tokens_file
 
-    path = tokens_file(open_workspace(root_folder).config, tokens_path)
-    tokens = [token for token in read_tokens(path) if agent in {None, token.label}]
+    config = _config_of(root_folder)
+    path = tokens_file(config, tokens_path)
+    there = read_tokens(path)
+    tokens = [token for token in there if agent in {None, token.label}]
+    wanted = None if there else _wanted(config, path)
     if as_json:
-        emit_json({"path": str(path), "tokens": [token.to_dict() for token in tokens]})
+        emit_json({"path": str(path), "wanted": wanted, "tokens": [token.to_dict() for token in tokens]})
         return
-    if not tokens:
-        say("No tokens here." if agent is None else printable(f"{agent} has no token here."))
+    if not there:
+        say(printable(f"No tokens in {shown_path(path)}."))
+    elif not tokens:
+        say(printable(f"{agent} has no token here."))
+    if wanted is not None:
+        say(printable(f"This root wants tokens: {wanted}. {_NOT_SERVED}"))
     rows: list[tuple[str, ...]] = [(t.label, t.token_id, t.scope, t.created, _as_whom(t)) for t in tokens]
     emit(printable(columns(rows)))
 
@@ -123,11 +136,12 @@ def remove(  # noqa: PLR0913 - one parameter an option
     as_json: bool,
 ) -> None:
     """Remove a token of AGENT: TOKEN_ID, or the only one. It is good no more at once, at a running server too."""
-    from catmem.server.tokens import remove_tokens, tokens_file
+    from catmem.server.tokens import read_tokens, remove_tokens, tokens_file
 
     if every and token_id is not None:
         raise click.UsageError("TOKEN_ID and --all exclude each other.")
-    path = tokens_file(open_workspace(root_folder).config, tokens_path)
+    config = _config_of(root_folder)
+    path = tokens_file(config, tokens_path)
     gone = remove_tokens(path, agent, token_id, every=every)
     if as_json:
         emit_json({"path": str(path), "removed": [token.to_dict() for token in gone]})
@@ -135,6 +149,23 @@ def remove(  # noqa: PLR0913 - one parameter an option
     for token in gone:
         emit(printable(f"removed the token {token.token_id} of {token.label}\n"))
     say(printable(f"They were in {shown_path(path)}."))
+    if not read_tokens(path) and _wanted(config, path) is not None:
+        say(f"That was the last one. {_NOT_SERVED}")
+
+
+def _config_of(root_folder: str | None) -> Config:
+    """The configuration of the root. Raises ``ConfigError`` (``no_root``) where none is."""
+    from catmem.service.no_root import refuse_no_root
+
+    config = open_workspace(root_folder).config
+    refuse_no_root(config)
+    return config
+
+
+def _wanted(config: Config, path: Path) -> str | None:
+    from catmem.server.wanted import why_wanted
+
+    return why_wanted(config, path)
 
 
 def _who(token: Token) -> str:

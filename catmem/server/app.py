@@ -24,6 +24,7 @@ from catmem.server.errors import ServerError, answer_of, unforeseen
 from catmem.server.headers import OwnRequests, SecurityHeaders
 from catmem.server.limits import BodyLimit, Callers, RateLimit, TimeLimit, Unfinished, anyone
 from catmem.server.mending import Mender
+from catmem.server.readiness import Readiness
 from catmem.server.running import Workers, in_thread, stopping
 from catmem.server.tokens import Tokens
 from catmem.service.overview import Overviews
@@ -72,6 +73,7 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
     app.state.kept = KeptAnswers()
     app.state.workers = Workers()
     app.state.mender = Mender(workspace, app.state.workers.pool)
+    app.state.readiness = Readiness()
     app.state.stopping = asyncio.Event()
     if settings.page:
         app.state.overviews = Overviews(workspace)
@@ -135,21 +137,14 @@ async def _healthz(request: Request) -> Response:
 
 
 async def _readyz(request: Request) -> Response:
-    """The store answers too, and takes writes as far as is known: 503 with the code of its error else."""
+    """The store answers too, and takes writes: 503 with the code of its error else."""
     request.app.state.mender.refuse_doubt()
     configuration: Configuration = request.app.state.configuration
     await configuration.catch_up()
     if configuration.trouble is not None:
         raise configuration.trouble.with_traceback(None)
-    await in_thread(request, _ask_store, request.app.state.workspace)
+    await in_thread(request, request.app.state.readiness.refuse_unready, request.app.state.workspace)
     return JSONResponse({"status": "ready"})
-
-
-def _ask_store(workspace: Workspace) -> None:
-    """Read the head of one entity, whether there is such an entity or not."""
-    profiles, _ = load_each(workspace)  # one that is not right keeps nobody else from working
-    if profiles:
-        workspace.store.head(f"{profiles[0].name}/user")
 
 
 # --- errors --------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ _REFUSALS = {
 _ALWAYS = (400, 401, 403, 429, 503)
 _PLAIN = {
     "/healthz": ("healthz", "Whether the process lives"),
-    "/readyz": ("readyz", "Whether the store answers"),
+    "/readyz": ("readyz", "Whether the store answers and takes writes"),
 }
 """Paths of the application that want no token."""
 

@@ -25,7 +25,10 @@ from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.policy.config import expand_user, is_name
 from catmem.policy.schema import shown, suggestion
 from catmem.server.caller import PERSON, Caller, Scope
+from catmem.server.private import write_private
+from catmem.server.wanted import remember_tokens
 from catmem.service.envelopes.roles import agents_of
+from catmem.service.no_root import refuse_no_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,15 +196,18 @@ def new_token(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     """Make a token, and give what is kept of it and the token itself, which is nowhere else.
 
     ``label`` is an agent of the root; for a ``person``, or the ``scope`` ``metrics``, any name. ``profile`` is that of
-    the agent, if it is given. Raises ``UnknownNameError``, ``ConfigError`` (``bad_name``, ``other_profile``) and as
+    the agent, if it is given. The root remembers that it wants tokens from now on. Raises ``UnknownNameError``,
+    ``ConfigError`` (``no_root``, ``bad_name``, ``other_profile``), ``UnreadableError`` (``not_writable``) and as
     ``read_tokens``.
     """
+    refuse_no_root(config)
     _refuse_bad_label(label)
     bound = None if person or scope == "metrics" else _bound(config, label, profile)
     text = f"catmem_{secrets.token_hex(6)}_{secrets.token_urlsafe(_BYTES)}"
     created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     token = Token(text.split("_")[1], label, bound, scope, created, _digest(text))
     with _changing(path) as tokens:
+        remember_tokens(config, path)  # before there is one: a root that is served without would not know of it
         tokens.append(token)
     return token, text
 
@@ -306,24 +312,11 @@ def _changing(path: Path) -> Iterator[list[Token]]:
         tokens = read_tokens(path)
         yield tokens
         try:
-            _write(folder, path.name, tokens)
+            write_private(folder, path.name, {"version": 1, "tokens": [asdict(token) for token in tokens]})
         except OSError as error:
             raise _not_writable(path, error) from error
     finally:
         os.close(folder)
-
-
-def _write(folder: int, name: str, tokens: list[Token]) -> None:
-    new = f".{name}.new"
-    data = json.dumps({"version": 1, "tokens": [asdict(token) for token in tokens]}, indent=2) + "\n"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(new, flags, 0o600, dir_fd=folder), "w", encoding="ascii") as stream:
-        os.fchmod(stream.fileno(), 0o600)
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
-    os.fsync(folder)
 
 
 def _refuse_unsafe(found: os.stat_result, path: Path) -> None:

@@ -272,6 +272,12 @@ class FileStore:
     def _publish(self, folder: Folder, name: str) -> Publication:
         return self._publication(folder, name, durable=self._durable)
 
+    def refuse_unwritable(self, entity: str) -> None:
+        """Raise ``StoreError`` (``not_writable``) where the entity may not be written; as far as asking tells."""
+        from catmem.store.files.writable import refuse_unwritable
+
+        refuse_unwritable(self._locate(entity))
+
     def backup(self, entity: str) -> Path:
         """Keep a copy of the file as it is now, beside it, and say where. Raises ``StoreError``."""
         with self._writing(entity) as (folder, name):

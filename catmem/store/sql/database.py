@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 
 from catmem.errors import StoreError
 from catmem.store.lasting import SIDECAR
-from catmem.store.sql.faults import DriverError, fault_in_commit, fault_of, missing
+from catmem.store.sql.faults import DriverError, TransientError, fault_in_commit, fault_of, is_read_only, missing
 from catmem.store.sql.wal import log_of
 from catmem.store.sql.watch import Watch
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ClauseElement, Dialect, Engine
     from sqlalchemy.pool import PoolProxiedConnection
 
+    from catmem.errors import CatmemError
     from catmem.store.sql.wal import WriteAheadLog
     from catmem.store.sql.watch import Mark
 
@@ -45,6 +46,15 @@ LISTENER = 7246, 1
 GIVE_WAY = "50ms"
 """How long a write that holds an entity on PostgreSQL waits for a row. A direct client locks the row first and then, by
 the trigger, the entity; so it is catmem that lets go and begins again, and not a person's statement that fails."""
+
+
+_PATIENCE = 0.5
+"""Seconds for which a file that could only be read, and may be written now, is tried again."""
+
+
+def may_write(path: str) -> bool:
+    """Whether whoever runs this may write to a file or folder. Also root may not, where it is immutable."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 class Statement:
@@ -297,11 +307,20 @@ class Database:
         try:
             yield
         except DriverError as error:
+            link.is_lost = link.is_lost or is_read_only(error)
             link.take_back()
-            raise fault_of(error, self.name) from error
+            raise self._fault_of(error) from error
         except BaseException:
             link.take_back()
             raise
+
+    def _fault_of(self, error: DriverError) -> CatmemError | TransientError:
+        """What an error means; where the connections are of a time when a file could only be read, others are next."""
+        fault = fault_of(error, self.name)
+        if self.path is None or not is_read_only(error) or isinstance(fault, TransientError):
+            return fault
+        self.close()  # SQLite's connections stay as they are, also when the file may be written again
+        return TransientError(fault, patience=_PATIENCE) if may_write(self.path) else fault
 
     @contextmanager
     def _connected(self) -> Iterator[Link]:

@@ -44,6 +44,11 @@ class TransientError(Exception):
         self.patience = patience
 
 
+def is_read_only(error: DriverError) -> bool:
+    """Whether SQLite has opened the file to read it alone."""
+    return error.code is not None and error.code & 0xFF == _READ_ONLY
+
+
 def fault_of(error: DriverError, name: str) -> CatmemError | TransientError:
     """What a failed statement before the commit means; ``name`` is that of the database."""
     code, state = None if error.code is None else error.code & 0xFF, error.state

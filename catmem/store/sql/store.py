@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, DriftError, StoreError
 from catmem.store.contract import Change, Revision, Snapshot
-from catmem.store.lasting import Erased, Erasure
+from catmem.store.lasting import Erased, Erasure, Feature
 from catmem.store.memory import not_empty, unknown_revision
 from catmem.store.sql import entries, erasing, history, meta
 from catmem.store.sql.commit import Commit
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from catmem.store.contract import Fault, Update
-    from catmem.store.lasting import Anchor, Feature, Kept, Redact
+    from catmem.store.lasting import Anchor, Kept, Redact
     from catmem.store.sql.codec import Codec, FoundRow
     from catmem.store.sql.database import Link
     from catmem.store.sql.meta import Meta
@@ -407,7 +407,27 @@ class SqlStore:
         """The database's own name and version, and what it gives the store. Raises ``StoreError``."""
         from catmem.store.sql.features import examine
 
-        return self._again(lambda: examine(self._database))
+        name, features = self._again(lambda: examine(self._database))
+        return name, (self._writes(), *features)
+
+    def _writes(self) -> Feature:
+        try:
+            self.refuse_unwritable()
+        except StoreError as error:
+            return Feature("writes", there=False, means=f"{error.message}: nothing is written here")
+        return Feature("writes", there=True, means="whoever runs this may write here")
+
+    def refuse_unwritable(self) -> None:
+        """Raise ``StoreError`` (``not_writable``) where the database takes no writes, and as reading does.
+
+        Writes nothing, and asks once: it does not wait until the database is there again.
+        """
+        from catmem.store.sql.writable import refuse_unwritable
+
+        try:
+            refuse_unwritable(self._database, has_tables=self._ready.to_read())
+        except TransientError as error:
+            raise error.error from error
 
     def listen(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> Iterator[tuple[str, str]]:
         """The entity and revision of each commit that anybody makes in the next ``seconds``, as they come.

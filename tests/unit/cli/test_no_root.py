@@ -29,8 +29,13 @@ COMMANDS = [
     ["rollout", "report"],
     ["rollout", "bypass", "--end"],
     ["rollout", "bypass", "--reason", "why", "--for", "1h"],
+    ["serve", "--port", "0"],
     ["store", "copy", "files", "sqlite:///memory.db"],
     ["store", "info"],
+    ["token", "list"],
+    ["token", "new", "anna", "--person"],
+    ["token", "remove", "anna"],
+    ["watch"],
 ]
 
 

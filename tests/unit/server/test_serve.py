@@ -89,8 +89,6 @@ def test_the_configuration_says_what_the_command_line_does_not(root):
 def test_tokens_are_used_where_there_are_any(root):
     path = run_json("token", "new", "neo", "--root", root)["path"]
     assert str(settings_of(root).tokens) == path
-    run("token", "remove", "neo", "--root", root)
-    assert settings_of(root).tokens is None
 
 
 def test_a_file_that_is_named_has_to_have_tokens(root, tmp_path):

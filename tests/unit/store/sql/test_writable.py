@@ -1,0 +1,181 @@
+"""Whether a database takes writes: told without writing, without waiting, and again when that changes."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+from contextlib import contextmanager
+from itertools import count
+
+import pytest
+
+from catmem.errors import StoreError
+from catmem.model.document import parse
+from catmem.service.rows import RowCodec
+from catmem.store.contract import Change
+from catmem.store.sql.store import SqlStore
+from tests.sql.postgres import MISSING
+
+TEXT = b"## Rules\nOne.\n"
+NUMBERS = count()
+
+
+def write(store):
+    return store.commit("neo/user", None, lambda _: TEXT + b"%d\n" % next(NUMBERS), Change()).revision
+
+
+def refusal_of(store):
+    with pytest.raises(StoreError) as caught:
+        store.refuse_unwritable()
+    assert caught.value.code == "not_writable"
+    return caught.value
+
+
+@contextmanager
+def immutable(path):
+    """A file that not even root may write, as on a disk that is mounted to be read."""
+    if (
+        shutil.which("chattr") is None
+        or subprocess.run(["chattr", "+i", path], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("no file can be made immutable here")
+    try:
+        yield
+    finally:
+        subprocess.run(["chattr", "-i", path], check=True)
+
+
+def writes(store):
+    return {feature.name: feature.there for feature in store.features()[1]}["writes"]
+
+
+def test_a_database_that_may_be_written_is_not_refused(store):
+    store.refuse_unwritable()  # before there are tables
+    write(store)
+    store.refuse_unwritable()
+    assert writes(store)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    store = SqlStore(f"sqlite:///{tmp_path}/memory.db", RowCodec(parse))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def another(tmp_path):
+    """The same database, as another process has it."""
+    store = SqlStore(f"sqlite:///{tmp_path}/memory.db", RowCodec(parse))
+    yield store
+    store.close()
+
+
+def test_a_file_that_cannot_be_written_is_told_until_it_can_be(opened, another, tmp_path):
+    write(another)
+    another.close()
+    with immutable(tmp_path / "memory.db"):
+        assert opened.peek("neo/user")
+        refusal_of(opened)
+        assert not writes(opened)
+        with pytest.raises(StoreError):
+            write(opened)
+    opened.refuse_unwritable()
+    assert write(opened) == "2"  # and not by a connection of before, which only reads
+
+
+def test_a_file_that_becomes_so_while_it_is_open_is_told(opened, tmp_path):
+    write(opened)
+    with immutable(tmp_path / "memory.db"):
+        refusal_of(opened)
+    opened.refuse_unwritable()
+
+
+def test_a_connection_of_a_time_when_it_could_only_be_read_is_let_go(opened, another, tmp_path):
+    write(another)
+    another.close()
+    with immutable(tmp_path / "memory.db"):
+        assert opened.peek("neo/user")  # by a connection that stays as it is
+    opened.refuse_unwritable()
+    assert write(opened) == "2"
+
+
+def test_no_write_fails_because_of_one(opened, another, tmp_path):
+    write(another)
+    another.close()
+    with immutable(tmp_path / "memory.db"):
+        with pytest.raises(StoreError):
+            write(opened)
+        assert opened.peek("neo/user")
+    assert write(opened) == "2"
+
+
+def test_a_folder_where_no_database_can_be_made_is_told(opened, tmp_path):
+    with immutable(tmp_path):
+        refusal_of(opened)
+    opened.refuse_unwritable()
+    assert not (tmp_path / "memory.db").exists()
+
+
+def test_asking_changes_nothing_and_waits_for_nobody(opened, tmp_path):
+    write(opened)
+    mark = opened.mark()
+    opened.refuse_unwritable()
+    assert opened.is_at(mark)
+    other = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    opened.refuse_unwritable()  # somebody writes, so it can be written
+    other.close()
+
+
+# --- PostgreSQL ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A store on a database of its own, and a way to talk to that."""
+    if MISSING:
+        pytest.skip(MISSING)
+    import psycopg
+
+    from tests.sql.server import url
+
+    place = url("unit")
+    store = SqlStore(place, RowCodec(parse))
+    with psycopg.connect(place, autocommit=True) as connection:
+        yield store, connection
+        store.close()
+        connection.execute("SET default_transaction_read_only = off")
+        connection.execute(f'ALTER DATABASE "{connection.info.dbname}" RESET default_transaction_read_only')
+
+
+def test_a_database_that_can_only_be_read_is_told(server):
+    store, connection = server
+    write(store)
+    connection.execute(f'ALTER DATABASE "{connection.info.dbname}" SET default_transaction_read_only = on')
+    store.close()  # who connects from now on can only read
+    assert "default_transaction_read_only" in refusal_of(store).message
+    assert not writes(store)
+    connection.execute(f'ALTER DATABASE "{connection.info.dbname}" RESET default_transaction_read_only')
+    store.close()
+    store.refuse_unwritable()
+
+
+def test_a_user_without_rights_is_told_which(server):
+    store, connection = server
+    write(store)
+    user = f"reader_{next(NUMBERS)}"
+    schema = connection.execute("SELECT current_schema()").fetchone()[0]
+    connection.execute(f"CREATE ROLE {user} LOGIN PASSWORD 'reads'")
+    try:
+        connection.execute(f'GRANT USAGE ON SCHEMA "{schema}" TO {user}')
+        connection.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA "{schema}" TO {user}')
+        place = str(store._database._url.set(username=user, password="reads").render_as_string(hide_password=False))  # noqa: S106 - of this test
+        reader = SqlStore(place.replace("+psycopg", ""), RowCodec(parse))
+        assert reader.peek("neo/user")
+        assert "INSERT on mem_log" in refusal_of(reader).message
+        reader.close()
+    finally:
+        connection.execute(f"DROP OWNED BY {user}")
+        connection.execute(f"DROP ROLE {user}")

@@ -27,6 +27,7 @@ from catmem.policy.access import visible
 from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.selector import is_pattern
+from catmem.service.absent import discreet
 from catmem.service.writing.operation import Operation
 
 if TYPE_CHECKING:
@@ -315,7 +316,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
     def _as_tool_errors(self) -> Iterator[None]:
         """What catmem refuses, as the model reads it."""
         try:
-            yield
+            with discreet(self._workspace, self._profile):
+                yield
         except CatmemError as error:
             self._refusals += 1
             parts = [f"{error.message.rstrip('.')}.", error.hint or "Look at what is there, and try something else."]

@@ -28,6 +28,7 @@ from catmem.errors import CatmemError
 from catmem.mcp import resources
 from catmem.mcp.conversations import Conversations
 from catmem.mcp.tools import TOOLS, call_tool
+from catmem.service.absent import discreet
 from catmem.service.tool.tool import ToolSession
 
 if TYPE_CHECKING:
@@ -201,7 +202,8 @@ class _Memory:
     async def _read(self, work: Callable[[], _T]) -> _T:
         """What ``work`` gives. An error reaches the client without its path, and one that nobody foresaw as such."""
         try:
-            return await self._off_the_loop(work)
+            with discreet(self.workspace, self.profile):
+                return await self._off_the_loop(work)
         except CatmemError as error:
             said = " ".join(part for part in (f"{error.message}.", error.hint) if part)
             raise MCPError(types.INTERNAL_ERROR, said, {"reason": error.code}) from error

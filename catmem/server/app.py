@@ -28,7 +28,6 @@ from catmem.server.readiness import Readiness
 from catmem.server.running import Workers, in_thread, stopping
 from catmem.server.tokens import Tokens
 from catmem.service.overview import Overviews
-from catmem.service.profiles import load_each
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -13,7 +13,7 @@ import os
 import time
 from typing import TYPE_CHECKING, TypeAlias
 
-from catmem.errors import CatmemError, ConfigError, StoreError
+from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
 from catmem.policy.config import CONFIG_NAME, load_config
 from catmem.server.api.kept import KeptAnswers
 from catmem.server.limits import OWN_LOOK, is_open
@@ -37,6 +37,8 @@ _SETTLED = 50_000_000
 _AGAIN = 1.0
 """Seconds until a store that could not be opened is tried again."""
 _READS = frozenset({"GET", "HEAD"})
+_METRICS = "/metrics"
+"""Its numbers say themselves what cannot be read."""
 
 
 class Configuration:
@@ -54,6 +56,11 @@ class Configuration:
         self._again = 0.0
         self._others: list[Workspace] = []
         self.trouble: CatmemError | None = None
+
+    @property
+    def is_root_gone(self) -> bool:
+        """Whether the folder of the root was away at the last look."""
+        return isinstance(self.trouble, UnreadableError) and self.trouble.path == str(self._app.state.workspace.root)
 
     async def catch_up(self) -> None:
         """Take the configuration over, if it is another one. Raises nothing: ``trouble`` says what went wrong."""
@@ -83,11 +90,11 @@ class Configuration:
         return self._read is not None and self._mark() == self._read
 
     def _mark(self) -> _Mark:
-        """What tells whether the file was changed: inode, size and times; ``(errno, 0)`` where it is not there."""
+        """What tells whether the file was changed: inode, size and times; errno, whether the root is there, and 0."""
         try:
             found = os.stat(self._app.state.workspace.root / CONFIG_NAME)  # noqa: PTH116 - at every request
         except OSError as error:
-            return error.errno or 1, 0
+            return error.errno or 1, int(self._app.state.workspace.root.is_dir()), 0
         return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     def _fail(self, error: CatmemError) -> None:
@@ -123,6 +130,7 @@ class Configuration:
 def _look(before: Workspace) -> Workspace | CatmemError | None:
     """The workspace with the configuration as it is now, ``None`` for the same one, or what is wrong."""
     try:
+        _refuse_no_root(before)
         config = load_config(before.root)
         _refuse_other_start(before.config, config)
         if config == before.config:
@@ -132,6 +140,17 @@ def _look(before: Workspace) -> Workspace | CatmemError | None:
     except CatmemError as error:
         return error
     return now
+
+
+def _refuse_no_root(before: Workspace) -> None:
+    """Raise ``UnreadableError`` if the folder of the root is away: an empty one would be read in its place."""
+    if not before.root.is_dir():
+        raise UnreadableError(
+            "the root is not there",
+            code="missing",
+            path=before.root,
+            hint="Bring it back, for example by mounting its disk. Nothing is read or written until then.",
+        )
 
 
 def _refuse_other_start(before: Config, now: Config) -> None:
@@ -155,18 +174,22 @@ def _refuse_other_start(before: Config, now: Config) -> None:
 
 
 class Configured:
-    """Has each request answered by ``catmem.yaml`` as it is now, and lets none write where that is not known."""
+    """Has each request answered by ``catmem.yaml`` as it is now, and lets none write where that is not known.
+
+    Where the whole root is away none reads either.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         """``app`` answers."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. Raises what is wrong with ``catmem.yaml`` for one that writes."""
+        """Answer a request. Raises what is wrong with ``catmem.yaml`` for one that writes, with the root for all."""
         if scope["type"] == "http" and not is_open(scope["path"]):
             configuration: Configuration = scope["app"].state.configuration
             await configuration.catch_up()
             trouble = configuration.trouble
-            if trouble is not None and scope["method"] not in _READS and scope["path"] not in OWN_LOOK:
+            reads = scope["method"] in _READS and not (configuration.is_root_gone and scope["path"] != _METRICS)
+            if trouble is not None and not reads and scope["path"] not in OWN_LOOK:
                 raise trouble.with_traceback(None)
         await self._app(scope, receive, send)

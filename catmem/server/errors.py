@@ -90,13 +90,14 @@ _STATUS: tuple[tuple[type[CatmemError], int], ...] = (
 _FROM_INTERNAL = 500
 
 
-def answer_of(error: CatmemError, *, bounded: bool = True) -> tuple[int, dict[str, Any]]:
+def answer_of(error: CatmemError, *, bounded: bool = True, status: int | None = None) -> tuple[int, dict[str, Any]]:
     """The status and the JSON of an answer: ``error.to_dict()``, and ``head`` where a write was refused for it.
 
-    For a ``bounded`` caller (an agent, or nobody known) without what it says of this machine: places of files, and
-    what is wrong with them.
+    ``status`` is that of the error where it is asked for, if it is another one there than everywhere. For a ``bounded``
+    caller (an agent, or nobody known) without what it says of this machine: places of files, and what is wrong with
+    them.
     """
-    status = status_of(error)
+    status = status_of(error) if status is None else status
     told = {name: value for name, value in error.to_dict().items() if value is not None}
     if isinstance(error, RefusedError) and error.found is not None:
         told["head"] = error.found

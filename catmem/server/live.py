@@ -27,6 +27,7 @@ from catmem.server.past import Event, Past
 from catmem.server.running import in_thread, stopping
 from catmem.server.streaming import HEADERS, TYPE, EventStream, Joined, Reader, Source
 from catmem.server.telling import Teller
+from catmem.service.absent import discreet
 from catmem.service.watching.news import MISSED, heard_name, rights_of, standing, told
 from catmem.service.watching.watch import Watch
 
@@ -242,7 +243,8 @@ def _seen(workspace: Workspace, text: str | None, actor: str | None) -> dict[str
     if len(parts) > _MOST_NAMED or not all(name for name, _, _ in parts):
         said = f"Give {_MOST_NAMED} at most, with commas between: PROFILE/user, or PROFILE/user@REVISION."
         raise bad_parameter("entity_id is no list of entities", said)
-    return {heard_name(workspace, name, actor): seen if mark else None for name, mark, seen in parts}
+    with discreet(workspace, actor):
+        return {heard_name(workspace, name, actor): seen if mark else None for name, mark, seen in parts}
 
 
 def _is_bounded(workspace: Workspace, actor: str | None) -> bool:

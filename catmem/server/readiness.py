@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError
-from catmem.service.fleet import load_each
+from catmem.service.profiles import load_each
 from catmem.service.writable import refuse_unwritable
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ def store_at(workspace: Workspace, where: str) -> Store:
 
     refuse_no_store(where)
     config = replace(workspace.config, store=where)
-    return open_store(config, workspace.profile, profile_names(config.profiles_dir))
+    return open_store(config, workspace.profile, profile_names(config.profiles_dir), is_own=False)
 
 
 def refuse_no_store(where: str) -> None:

@@ -36,14 +36,17 @@ def open_store(
     profile: Callable[[str], Profile],
     names: Iterable[str] = (),
     parse: Callable[[bytes], Document] | None = None,
+    *,
+    is_own: bool = True,
 ) -> Store:
     """The store that ``catmem.yaml`` names, for the entities of the profiles that ``profile`` finds by name.
 
     ``names`` are the profiles whose entities ``verify`` looks at in files. ``parse`` is how the root reads a document,
-    where it has a way that remembers. Raises ``StoreError`` if a library is missing, or the URL is none.
+    where it has a way that remembers. ``is_own``: it is the store of the root, and not one to copy from or to. Raises
+    ``StoreError`` if a library is missing, or the URL is none.
     """
     if not keeps_files(config):
-        return _sql_store(config, profile, parse or (lambda data: parse_file(config, data)))
+        return _sql_store(config, profile, parse or (lambda data: parse_file(config, data)), is_own=is_own)
     return FileStore(
         lambda entity: locate(config, profile, entity),
         [f"{name}/{target}" for name in names for target in FILE_NAMES],
@@ -62,7 +65,9 @@ def has_one_writer(config: Config) -> bool:
     return config.store.startswith(_SQLITE)
 
 
-def _sql_store(config: Config, profile: Callable[[str], Profile], parse: Callable[[bytes], Document]) -> Store:
+def _sql_store(
+    config: Config, profile: Callable[[str], Profile], parse: Callable[[bytes], Document], *, is_own: bool
+) -> Store:
     try:
         from catmem.store.sql.store import SqlStore
     except ModuleNotFoundError as error:
@@ -74,7 +79,8 @@ def _sql_store(config: Config, profile: Callable[[str], Profile], parse: Callabl
         ) from error
     from catmem.service.rows import RowCodec
 
-    return SqlStore(store_url(config), RowCodec(parse, _tiers(profile)), folder=config.root)
+    root = config.root if is_own else None
+    return SqlStore(store_url(config), RowCodec(parse, _tiers(profile)), folder=config.root, root=root)
 
 
 def sql_store(store: Store) -> SqlStore | None:

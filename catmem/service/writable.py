@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError
-from catmem.service.fleet import load_each
+from catmem.service.profiles import load_each
 from catmem.service.stores import FILE_NAMES, sql_store
 from catmem.store.files.store import FileStore
 

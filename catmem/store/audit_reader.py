@@ -53,11 +53,14 @@ class AuditReader:
         self._left = b""
         """The beginning of a line that somebody may still be writing."""
         self._number = 0
+        self._last = b""
+        """The last bytes of whole lines: if they stand there no more, somebody emptied the file in its place."""
 
     def poll(self) -> Iterator[Line | Damage]:
         """The lines that were not given yet, the oldest first. Raises ``OSError``.
 
-        A file that has become an older one is read to its end first, so that no line is left out or given twice.
+        A file that has become an older one is read to its end first, so that no line is left out or given twice. One
+        that somebody emptied in its place, as ``logrotate`` does with ``copytruncate``, is read from its start.
         """
         files = self._log.open_files()
         places = [number for number, (_, descriptor) in enumerate(files) if self._is_open_one(descriptor)]
@@ -95,6 +98,7 @@ class AuditReader:
                 if reaches and _digest_before(descriptor, place.offset) == place.digest:
                     os.lseek(descriptor, place.offset, os.SEEK_SET)
                     self._descriptor, self._number = descriptor, place.line
+                    self._last = _bytes_before(descriptor, place.offset)
                     break
         finally:
             for descriptor in descriptors:
@@ -107,16 +111,27 @@ class AuditReader:
 
     def _rest(self, name: str, *, ended: bool) -> Iterator[Line | Damage]:
         """What the open file has further on. ``ended``: nobody writes to it any more."""
+        self._go_back()
         while piece := os.read(self._descriptor, _PIECE):
-            *whole, self._left = (self._left + piece).split(b"\n")
+            data = self._left + piece
+            *whole, self._left = data.split(b"\n")
             if len(self._left) > _LONGEST:
                 whole.append(self._left[:_LONGEST])
                 self._left = b""
+            self._last = (self._last + data[: len(data) - len(self._left)])[-_KNOWN_BY:]
             for data in whole:
                 yield self._line(name, data)
         if ended and self._left:
             yield self._line(name, self._left)
             self._left = b""
+
+    def _go_back(self) -> None:
+        """Stand after the last whole line, since half a one may be taken back; at the start of an emptied file."""
+        end = os.lseek(self._descriptor, 0, os.SEEK_CUR) - len(self._left)
+        if _bytes_before(self._descriptor, end) != self._last:
+            end, self._number, self._last = 0, 0, b""
+        os.lseek(self._descriptor, end, os.SEEK_SET)
+        self._left = b""
 
     def _line(self, name: str, data: bytes) -> Line | Damage:
         self._number += 1
@@ -126,10 +141,14 @@ class AuditReader:
         """Let go of the file; a further ``poll`` begins anew."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
-        self._descriptor, self._left, self._number = -1, b"", 0
+        self._descriptor, self._left, self._number, self._last = -1, b"", 0, b""
 
 
 def _digest_before(descriptor: int, offset: int) -> str:
-    """The digest of the bytes of an open file before ``offset``, as far as a place is known by them."""
+    return bytes_digest(_bytes_before(descriptor, offset))
+
+
+def _bytes_before(descriptor: int, offset: int) -> bytes:
+    """The bytes of an open file before ``offset``, as far as a place is known by them."""
     begin = max(0, offset - _KNOWN_BY)
-    return bytes_digest(os.pread(descriptor, offset - begin, begin))
+    return os.pread(descriptor, offset - begin, begin)

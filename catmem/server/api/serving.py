@@ -18,6 +18,7 @@ from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError, answer_of
 from catmem.server.headers import header
 from catmem.server.running import in_thread, in_turn
+from catmem.service.absent import discreet
 from catmem.service.ground import ground, start
 from catmem.service.stores import has_one_writer
 from catmem.service.writing.expected import is_digest
@@ -83,7 +84,8 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
         status = _status(endpoint, asked, error)
         if status is None:
             raise
-        return JSONResponse(answer_of(error, bounded=not caller.is_person)[1], status, _NO_STORE)
+        told = answer_of(error, bounded=not caller.is_person, status=status)[1]
+        return JSONResponse(told, status, _NO_STORE)
     if question is not None and kept is not None:
         answers.keep(question, kept)
     if made.tag is not None and not endpoint.writes and is_known(request.headers.get("if-none-match"), made.tag):
@@ -177,7 +179,8 @@ def _made(  # noqa: PLR0913, PLR0917 - called in a thread
     use.
     """
     begun = None if endpoint.writes else _begun(workspace)
-    answer = endpoint.answer(workspace, caller, asked)
+    with discreet(workspace, caller.profile):
+        answer = endpoint.answer(workspace, caller, asked)
     # The very same data is that of another moment at which all was as it is now.
     made = before.made if before is not None and before.data is answer.data else _bytes_of(endpoint, answer, as_json)
     if begun is None or answer.profiles is None:

@@ -16,6 +16,7 @@ from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest
 from catmem.resources import schema
 from catmem.service import gate
+from catmem.service.absent import discreet
 from catmem.service.clock import today
 from catmem.service.tool.answers import MOST_ENTRIES, Sight, may_fit, shown_entries, shown_hits, usage_dict
 from catmem.service.tool.arguments import Call, read_arguments
@@ -78,13 +79,14 @@ def memory_tool(
     call: Call | None = None
     try:
         entity, writes = f"{profile}/{_target_of(arguments)}", not _only_reads(arguments)
-        with gate.checks(workspace, entity, op=_op_of(arguments), agent=profile, recorded=writes):
-            call = read_arguments(arguments)
-        if call.query is not None:
-            return door.searched(call, call.query)
-        if call.action == "seed":
-            return door.seeded(call)
-        return door.listed(call) if call.action == "list" else door.written(call)
+        with discreet(workspace, profile):
+            with gate.checks(workspace, entity, op=_op_of(arguments), agent=profile, recorded=writes):
+                call = read_arguments(arguments)
+            if call.query is not None:
+                return door.searched(call, call.query)
+            if call.action == "seed":
+                return door.seeded(call)
+            return door.listed(call) if call.action == "list" else door.written(call)
     except CatmemError as error:
         return door.refused(error, call, _target_of(arguments))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,13 +19,14 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from catmem.errors import StoreError
-from catmem.store.lasting import SIDECAR
+from catmem.store.sql.database_file import DatabaseFile, open_existing
 from catmem.store.sql.faults import DriverError, TransientError, fault_in_commit, fault_of, is_read_only, missing
 from catmem.store.sql.wal import log_of
 from catmem.store.sql.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from sqlalchemy import ClauseElement, Dialect, Engine
     from sqlalchemy.pool import PoolProxiedConnection
@@ -220,8 +221,11 @@ def _count(cursor: Any) -> Any:  # noqa: ANN401 - the driver's
 class Database:
     """Connections to one database, opened as they are needed. Safe in threads, and after a fork."""
 
-    def __init__(self, url: str, *, timeout: float) -> None:
-        """``timeout`` is in seconds: how long a write waits for others. Raises ``StoreError``."""
+    def __init__(self, url: str, *, timeout: float, root: Path | None = None) -> None:
+        """``timeout`` is in seconds: how long a write waits for others. ``root`` keeps which databases it has had.
+
+        Raises ``StoreError``.
+        """
         try:
             self._url = make_url(url)
         except ArgumentError:
@@ -232,6 +236,7 @@ class Database:
         self._url = self._url.set(drivername=DRIVERS[self.kind])
         self.timeout = timeout
         self.path = os.path.abspath(str(self._url.database)) if self.kind == "sqlite" else None  # noqa: PTH100 - as given
+        self.file = None if self.path is None else DatabaseFile(self.path, root)
         self.name = (
             self.path
             or self._url.set(drivername="postgresql", username=None, password=None, query={}).render_as_string()
@@ -252,8 +257,11 @@ class Database:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a database file; a server is asked when it is needed."""
-        return self.path is None or os.path.lexists(self.path)
+        """Whether there is a database file; a server is asked when it is needed.
+
+        False only where there never was one: raises ``StoreError`` for one that went away.
+        """
+        return self.file is None or self.file.is_there()
 
     @property
     def identity(self) -> tuple[int, tuple[int, int] | None]:
@@ -278,7 +286,7 @@ class Database:
     def writing(self) -> Iterator[Link]:
         """A transaction that is committed at the end, or taken back."""
         with self._turn_of_thread(), self._connected() as link:
-            self._refuse_lost_log(None)
+            self._refuse_lost(None)
             with self._told(link):
                 link.text("BEGIN IMMEDIATE" if self.kind == "sqlite" else "BEGIN")
                 yield link
@@ -287,7 +295,7 @@ class Database:
             except DriverError as error:
                 link.take_back()
                 raise fault_in_commit(error, self.name, link.op_id) from error
-            self._refuse_lost_log(link.op_id)
+            self._refuse_lost(link.op_id)
             if link.news is not None:
                 link.tell(link.news)
 
@@ -352,34 +360,47 @@ class Database:
         with self._opening:
             if self._log is not None and self._log.is_lost:
                 raise self._log.in_doubt(self.name, None, saved=False)
-            if self._engine is not None and self._inode != self._found():
-                # The file was removed, or another put in its place: what is written to the old one is lost.
+            if self.file is not None and (self._inode is None or self._inode != self._found()):
+                if self._inode is not None:
+                    self._refuse_other(self.file)
+                # Another file of the same store: what is written to the old one is lost.
                 self._watch.close()
-                self._engine.dispose()
-                self._engine = None
+                if self._engine is not None:
+                    self._engine.dispose()
+                    self._engine = None
             if self._engine is None:
                 self._engine = self._make()
-                self._inode = None
-                weakref.finalize(self, _let_go, self._engine, self._watch, self._process)
-            if self.path is not None and self._inode is None:
                 self._inode = self._found()
+                weakref.finalize(self, _let_go, self._engine, self._watch, self._process)
             return self._engine
 
-    def _refuse_lost_log(self, op_id: str | None) -> None:
-        """Raise ``StoreError`` if SQLite's log is not the one that is open; ``op_id`` is of what was committed."""
+    def _refuse_other(self, file: DatabaseFile) -> None:
+        """Raise ``StoreError`` if the file that was opened went away, or what is in its place is not the same store.
+
+        Its connections stay as they are meanwhile: what they hold is there again as soon as the file is.
+        """
+        if not file.is_known:
+            return
+        if not file.is_there():
+            raise file.gone()
+        if self._log is not None and self._log.lies_beside():
+            raise file.other("another file stands in its place, with the log (-wal) of the one that was open beside it")
+        file.refuse_other(file.look())
+
+    def _refuse_lost(self, op_id: str | None) -> None:
+        """Raise ``StoreError`` if what is open is not the database at its path, or not its log.
+
+        ``op_id`` is of what was committed.
+        """
+        if self.file is not None and self._inode != self._found():
+            raise self.file.gone(op_id=op_id)
         log = self._log
         if log is None or log.is_in_place():
             return
         raise log.in_doubt(self.name, op_id, saved=log.save())
 
     def _found(self) -> tuple[int, int] | None:
-        if self.path is None:
-            return None
-        try:
-            status = os.stat(self.path)  # noqa: PTH116 - asked at each transaction
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
+        return None if self.file is None else self.file.identity()
 
     def _after_fork(self) -> None:
         """A child has connections of its own; those of its parent are left to it."""
@@ -391,16 +412,17 @@ class Database:
 
     def _make(self) -> Engine:
         try:
-            if self.path is not None:
-                _make_private(self.path)
+            if self.file is not None:
+                self.file.make()
                 engine = create_engine(
-                    self._url.set(database=self.path),
+                    self._url.set(database=self.file.path),
                     connect_args={"timeout": self.timeout},
                     max_overflow=-1,
                     pool_reset_on_return=None,  # done by `Link.end`, and only where there is something to take back
                 )
+                event.listen(engine, "do_connect", partial(open_existing, uri=self.file.uri))
                 event.listen(engine, "connect", _set_up_sqlite)
-                self._log = log_of(self.path)
+                self._log = log_of(self.file.path)
                 self._log.follow(engine, self._watch)
             else:
                 engine = create_engine(
@@ -461,20 +483,6 @@ def _let_go(engine: Engine, watch: Watch, process: int) -> None:
     else:
         watch.leave()
     engine.dispose(close=process == os.getpid())
-
-
-def _make_private(path: str) -> None:
-    """Make a SQLite file that nobody else may look into, where there is none; what SQLite puts beside it is like it.
-
-    ``.catmem`` of the root is made for it too, as all that keeps something there does.
-    """
-    folder = os.path.dirname(path)  # noqa: PTH120 - text, as the driver takes it
-    # What cannot be made is for the driver to tell, which opens the file next.
-    if os.path.basename(folder) == SIDECAR:  # noqa: PTH119
-        with suppress(OSError):
-            os.mkdir(folder, 0o700)  # noqa: PTH102
-    with suppress(OSError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def _set_up_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Dialect
 
     from catmem.store.sql.database import Database, Link
+    from catmem.store.sql.database_file import DatabaseFile
 
 _BUMP = "UPDATE memory_meta SET generation = generation + 1 WHERE entity"
 _NEW = (
@@ -155,6 +156,7 @@ def make_ready(database: Database) -> tuple[str, tuple[Any, ...]]:
         if database.kind == "postgresql":
             link.text(_ONE_AT_A_TIME)
         found = version_of(link)
+        _refuse_strange(database.file, link, found)
         if found is None:
             name = uuid4().hex
             for statement in definitions(link.dialect):
@@ -172,6 +174,16 @@ def make_ready(database: Database) -> tuple[str, tuple[Any, ...]]:
             for statement in _OUTDATED:
                 link.text(statement)
         return name, as_they_are(link)
+
+
+def _refuse_strange(file: DatabaseFile | None, link: Link, found: tuple[int, str] | None) -> None:
+    """Raise ``StoreError`` if the tables are gone that a file had, or are those of another store."""
+    if file is None:
+        return
+    if found is not None:
+        file.refuse_other(found[1])
+    elif file.is_lasting() and version_of(link) is None:  # else somebody has just made them
+        raise file.gone("has none of the tables that it had")
 
 
 def is_counted(link: Link) -> bool:
@@ -258,8 +270,11 @@ class Readiness:
             return True
         with database.looking() as link:
             found = version_of(link)
+            _refuse_strange(database.file, link, found)
             if found is None:
                 return False
+            if database.file is not None:
+                database.file.learn(found[1])
             refuse_newer(found[0], database.name)
             if found[0] == SCHEMA_VERSION:
                 tables = as_they_are(link)  # first, so that what changes meanwhile is noticed
@@ -271,6 +286,8 @@ class Readiness:
         """Make sure that there are tables; returns the name of the store."""
         if not self._is_known():
             self._learn(*make_ready(self._database))
+            if self._database.file is not None:
+                self._database.file.remember()
         return str(self._name)
 
     @property
@@ -288,5 +305,7 @@ class Readiness:
 
     def _learn(self, name: str, tables: tuple[Any, ...]) -> None:
         self._name = name
+        if self._database.file is not None:
+            self._database.file.learn(name)
         self._database.tables = tables
         self._known = self._database.identity

@@ -48,12 +48,15 @@ _Answer = TypeVar("_Answer")
 class SqlStore:
     """Entities in a database. Safe to use from several threads, processes and, with PostgreSQL, hosts at once."""
 
-    def __init__(self, url: str, codec: Codec, *, folder: Path | None = None, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self, url: str, codec: Codec, *, folder: Path | None = None, root: Path | None = None, timeout: float = TIMEOUT
+    ) -> None:
         """``url`` is ``sqlite:///PATH`` or ``postgresql://…``; ``folder`` is where rows that others changed are kept.
 
+        ``root`` keeps that it has this database, so that no other one is made in its place.
         Nothing is opened before it is needed. Raises ``StoreError`` for what is no such URL.
         """
-        self._database = Database(url, timeout=timeout)
+        self._database = Database(url, timeout=timeout, root=root)
         self._ready = Readiness(self._database)
         self._codec = codec
         self._folder = folder

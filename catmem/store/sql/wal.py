@@ -77,6 +77,13 @@ class WriteAheadLog:
             return not self.is_lost
         return not self.is_lost and self._found() == self._known
 
+    def lies_beside(self) -> bool:
+        """Whether the files that are open stand at the path; if nobody looked at them before, any that stand there."""
+        if not self._open:
+            return False
+        known = self._known or self._found()
+        return any(found is not None and found in known for found in self._found())
+
     def _found(self) -> tuple[_File, _File]:
         return _identity(self._paths[0]), _identity(self._paths[1])
 

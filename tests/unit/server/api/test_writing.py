@@ -451,3 +451,17 @@ def test_a_plain_write_to_a_profile_alone_is_one_to_its_user_file(neo):
     assert (answer.status_code, answer.json()["entity_id"]) == (200, "neo/user")
     again = neo.post("/mem/write", json=plain("And again.") | {"entity_id": "neo", "prev_rev": "2"})
     assert (again.status_code, again.json()["revision"]) == (200, "3")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "code"),
+    [
+        ("/mem/merge", {"entity_id": "neo", "precedence": ["anna"]}, "unknown_agent"),
+        ("/seed", {"source": "boss"}, "seed_target"),
+    ],
+)
+def test_what_an_agent_did_wrong_is_told_as_that_and_not_as_a_failure_of_the_server(boss, path, body, code):
+    answer = boss.post(path, json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, code)
+    assert "right now" not in answer.json()["message"]
+    assert "later" not in answer.json()["hint"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from contextlib import closing
@@ -131,6 +132,56 @@ def test_ten_thousand_hostile_names_are_one(workspace):
         counted.catch_up()
         assert counted.counts.writes == {(OTHER, OTHER, "ok"): 10_000}
         assert (len(counted.counts.reasons), counted.counts.heads.keys()) == (0, {OTHER})
+
+
+@pytest.mark.parametrize("after", [1, 3, 40], ids=["shorter", "as long", "longer"])
+@pytest.mark.parametrize("half", [b"", b'{"half a line'], ids=["", "in a line"])
+def test_a_log_that_is_emptied_in_its_place_counts_on(workspace, after, half):
+    """As ``logrotate`` does with ``copytruncate``."""
+    log = AuditLog(workspace.root / ".catmem")
+    with counting(workspace) as counted:
+        for number in range(3):
+            log.append(line(number))
+        add_raw(workspace, half)
+        counted.catch_up()
+        os.truncate(workspace.root / ".catmem" / "audit.jsonl", 0)
+        for number in range(after):
+            log.append(line(100 + number))
+        counted.catch_up()
+        counted.catch_up()
+        assert counted.counts.writes == {("neo/user", "neo", "ok"): 3 + after}
+        assert counted.damaged == 0
+
+
+def test_half_a_line_that_is_taken_back_is_no_emptied_log(workspace):
+    """As by a writer for whose whole line there was no space."""
+    log = AuditLog(workspace.root / ".catmem")
+    path = workspace.root / ".catmem" / "audit.jsonl"
+    with counting(workspace) as counted:
+        for number in range(20):
+            log.append(line(number))
+        size = path.stat().st_size
+        add_raw(workspace, b'{"half a line')
+        counted.catch_up()
+        os.truncate(path, size)
+        counted.catch_up()
+        log.append(line(20))
+        counted.catch_up()
+        assert counted.counts.writes == {("neo/user", "neo", "ok"): 21}
+        assert counted.damaged == 0
+
+
+def test_a_process_that_begins_after_that_goes_on_where_the_one_before_was(workspace):
+    log = AuditLog(workspace.root / ".catmem")
+    with counting(workspace) as counted:
+        log.append(line(0))
+        log.append(line(1))
+        counted.catch_up()
+        os.truncate(workspace.root / ".catmem" / "audit.jsonl", 0)
+        log.append(line(2))
+        counted.catch_up()
+    log.append(line(3))
+    assert writes(workspace) == 4
 
 
 def test_a_profile_that_comes_later_counts_from_then_on(workspace, log):

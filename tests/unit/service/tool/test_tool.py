@@ -577,3 +577,20 @@ def test_the_schema_is_one_that_tools_take():
     assert TOOL_SCHEMA["type"] == "object"
     assert "$ref" not in json.dumps(TOOL_SCHEMA)
     assert len(json.dumps(TOOL_SCHEMA)) < 5_000
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"action": "list"},
+        {"action": "search", "query": "short"},
+        {"action": "add", "content": "x", "category": "talk"},
+        {"action": "seed"},
+    ],
+    ids=lambda each: each["action"],
+)
+def test_a_profile_that_is_gone_hears_of_no_other(workspace, call, asked):
+    (workspace.root / "profiles" / "neo.yaml").unlink()
+    answer = call(**asked)
+    assert (answer["success"], answer["reason"]) == (False, "unknown_name")
+    assert "boss" not in json.dumps(answer)

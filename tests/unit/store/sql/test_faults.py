@@ -122,20 +122,6 @@ def test_a_database_that_somebody_keeps_locked_is_busy_and_unchanged(tmp_path):
     store.close()
 
 
-def test_a_database_that_is_replaced_is_opened_anew(tmp_path):
-    path = tmp_path / "memory.db"
-    store = opened(f"sqlite:///{path}")
-    add(store)
-    for each in tmp_path.glob("memory.db*"):
-        each.unlink()
-    assert store.peek(USER) == b""
-    assert add(store).revision == "1"
-    other = opened(f"sqlite:///{path}")
-    assert other.head(USER).revision == "1"
-    store.close()
-    other.close()
-
-
 def test_rows_of_changes_that_cannot_be_kept_stop_the_write(store, client, folder):
     add(store)
     client.run("UPDATE user_memories SET content = 'theirs'")

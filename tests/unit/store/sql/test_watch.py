@@ -79,6 +79,8 @@ def put_another_file_in_its_place(store, url):
     with closing(sqlite3.connect(path)) as here, closing(sqlite3.connect(new)) as there:
         here.backup(there)
     new.replace(path)
+    for end in ("wal", "shm"):  # else it is refused, since SQLite would put the old log into it
+        Path(f"{path}-{end}").unlink()
 
 
 def commit_through_the_same_connections_again_and_again(store, url):

@@ -1,0 +1,111 @@
+"""What a server tells while something of its root is away: that it cannot be read, and never that nothing is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.http_root import AGENTS, plain, served_root
+
+READS = (
+    "/mem/head?entity_id=neo",
+    "/mem/read?entity_id=neo",
+    "/mem/log?entity_id=neo",
+    "/prompt/neo",
+)
+
+
+def written(client, text, mem_rev):
+    return client.post("/mem/write", json=plain(text, prev_rev=mem_rev))
+
+
+@pytest.fixture(params=["files", "sqlite:///.catmem/memory.db"])
+def served(request, tmp_path):
+    for served in served_root(tmp_path, f"{AGENTS}store: {request.param}\n"):
+        served.workspace.add("neo", "Kept.", category="talk")
+        yield served
+
+
+def base(client):
+    return client.get("/mem/head?entity_id=neo").json()["mem_rev"]
+
+
+def refused(client, path):
+    answer = client.get(path)
+    return answer.status_code, answer.json()["code"]
+
+
+@pytest.mark.parametrize("served", ["sqlite:///.catmem/memory.db"], indirect=True)
+def test_a_database_that_is_away_is_told_and_is_there_again_when_it_is_back(served):
+    root, neo, person = served.workspace.root, served.client("neo"), served.client()
+    before = base(neo)
+    assert [neo.get(path).status_code for path in READS] == [200] * len(READS)  # answers that may be kept
+    (root / ".catmem" / "memory.db").rename(root / "aside.db")
+    assert [refused(neo, path) for path in (*READS, "/readyz")] == [(503, "database_gone")] * 5
+    assert {each["code"] for each in person.get("/mem/branches").json()["unreadable"]} == {"database_gone"}
+    assert person.get("/page/files/neo/user", headers={"Accept": "text/html"}).status_code == 503
+    answer = written(neo, "Never.", before)
+    assert (answer.status_code, answer.json()["code"]) == (503, "database_gone")
+    assert str(root) not in answer.text
+    assert not (root / ".catmem" / "memory.db").exists()
+    (root / "aside.db").rename(root / ".catmem" / "memory.db")
+    assert base(neo) == before
+    assert "Kept." in neo.get("/prompt/neo").text
+    assert written(neo, "After.", before).status_code == 200
+    assert neo.get("/readyz").status_code == 200
+
+
+def test_while_the_whole_root_is_away_nobody_is_told_that_it_is_empty(served):
+    root, neo, boss, person = served.workspace.root, *map(served.client, ("neo", "boss", None))
+    before = base(neo)
+    away = root.rename(root.with_name("away"))
+    for client in (neo, boss, person):
+        for path in (*READS, "/mem/branches", "/readyz"):
+            assert refused(client, path)[0] == 503
+        assert written(client, "Never.", before).status_code == 503
+    assert person.get("/", headers={"Accept": "text/html"}).status_code == 503
+    assert person.get("/metrics").status_code == 200
+    assert not root.exists()
+    away.rename(root)
+    assert [neo.get(path).status_code for path in READS] == [200] * len(READS)
+    assert written(neo, "After.", before).status_code == 200
+
+
+def test_while_the_profiles_are_away_no_name_is_said_to_be_none(served):
+    root, neo, person = served.workspace.root, served.client("neo"), served.client()
+    (root / "profiles").rename(root / "aside")
+    for client in (neo, person):
+        assert refused(client, "/mem/read?entity_id=neo") == (503, "missing")
+    (root / "aside").rename(root / "profiles")
+    assert neo.get("/mem/read?entity_id=neo").status_code == 200
+
+
+ASKED = (
+    ("GET", "/mem/head?entity_id=neo", None),
+    ("GET", "/mem/read?entity_id=boss", None),
+    ("GET", "/mem/log?entity_id=x", None),
+    ("GET", "/mem/branches", None),
+    ("GET", "/prompt/neo", None),
+    ("GET", "/prompt/boss", None),
+    ("POST", "/mem/write", plain("Never.", prev_rev=0)),
+    ("POST", "/mem/merge", {"entity_id": "neo"}),
+    ("POST", "/seed", {"source": "neo"}),
+)
+
+
+@pytest.mark.parametrize(("method", "path", "body"), ASKED)
+def test_an_agent_without_its_profile_hears_of_nobody_else(served, method, path, body):
+    root, neo = served.workspace.root, served.client("neo")
+    (root / "profiles" / "secret-merger.yaml").write_text("name: secret-merger\n", encoding="utf-8")
+    (root / "profiles" / "neo.yaml").unlink()
+    answer = neo.request(method, path, json=body)
+    assert answer.status_code in {403, 404, 409}
+    assert "secret" not in answer.text
+    assert "boss" not in answer.text
+
+
+def test_an_agent_without_its_profile_hears_of_nobody_else_in_events(served):
+    root, neo = served.workspace.root, served.client("neo")
+    (root / "profiles" / "neo.yaml").unlink()
+    answer = neo.get("/mem/events?entity_id=neo", headers={"Accept": "text/event-stream"})
+    assert answer.status_code == 404
+    assert "boss" not in answer.text

@@ -1,0 +1,311 @@
+"""A SQLite database that goes away: it is told, nothing is made in its place, and it goes on when it is back."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from catmem.errors import StoreError, UnreadableError
+from catmem.model.document import parse
+from catmem.service.rows import RowCodec
+from catmem.store.contract import Change
+from catmem.store.sql.store import SqlStore
+
+USER = "trinity/user"
+
+
+@pytest.fixture
+def root(tmp_path):
+    place = tmp_path / "root"
+    place.mkdir()
+    return place
+
+
+@pytest.fixture
+def path(root):
+    return root / ".catmem" / "memory.db"
+
+
+@pytest.fixture
+def store(root, path):
+    opened = opened_at(root, path)
+    add(opened, b"one")
+    yield opened
+    opened.close()
+
+
+def opened_at(root, path):
+    return SqlStore(f"sqlite:///{path}", RowCodec(parse), folder=root, root=root, timeout=0.3)
+
+
+def add(store, text, op_id=None):
+    return store.commit(USER, None, lambda now: now.data + b"\n## A\n" + text + b"\n", Change(op_id=op_id))
+
+
+def files(path):
+    return sorted(path.parent.glob(f"{path.name}*"))
+
+
+def move(path, aside, *, alone=False):
+    """Move the database away, ``alone`` or with what SQLite has beside it; returns what moves it back."""
+    aside.mkdir()
+    moved = [path] if alone else files(path)
+    for each in moved:
+        each.rename(aside / each.name)
+
+    def back():
+        for each in moved:
+            (aside / each.name).rename(each)
+
+    return back
+
+
+USES = {
+    "peek": lambda store: store.peek(USER),
+    "read": lambda store: store.read(USER),
+    "an old revision": lambda store: store.read(USER, "1"),
+    "head": lambda store: store.head(USER),
+    "log": lambda store: list(store.log(USER)),
+    "replay": lambda store: list(store.replay(USER)),
+    "branches": lambda store: store.branches(USER),
+    "entities": lambda store: store.entities(),
+    "mark": lambda store: store.mark(),
+    "marks": lambda store: store.marks(),
+    "verify": lambda store: store.verify(),
+    "mend": lambda store: store.mend(),
+    "anchors": lambda store: list(store.anchors()),
+    "rows": lambda store: store.rows(),
+    "features": lambda store: store.features(),
+    "commit": lambda store: add(store, b"never"),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+@pytest.mark.parametrize(
+    "how",
+    list(itertools.product([True, False], ["the store that had it open", "one that was closed", "a new one"])),
+    ids=str,
+)
+def test_nobody_takes_a_database_that_is_away_for_an_empty_one(store, root, tmp_path, how, use):
+    (alone, who), path = how, root / ".catmem" / "memory.db"
+    mark = store.mark()
+    back = move(path, tmp_path / "aside", alone=alone)
+    if who == "one that was closed":
+        store.close()
+    asked = opened_at(root, path) if who == "a new one" else store
+    with pytest.raises(StoreError) as caught:
+        use(asked)
+    assert (caught.value.code, caught.value.path) == ("database_gone", str(path))
+    assert not store.is_at(mark)
+    assert not path.exists()
+    back()
+    assert asked.read(USER).data.count(b"one") == 1
+    assert add(asked, b"two").revision == "2"
+    assert asked.verify() == []
+    asked.close()
+
+
+def test_a_log_alone_says_that_there_was_a_database(store, root, path, tmp_path):
+    """As of a root that was used by a catmem that kept no record of it."""
+    back = move(path, tmp_path / "aside", alone=True)
+    (root / ".catmem" / "databases.json").unlink()
+    new = opened_at(root, path)
+    for use in (lambda: new.peek(USER), lambda: add(new, b"never")):
+        with pytest.raises(StoreError, match="not there any more"):
+            use()
+    back()
+    assert add(new, b"two").revision == "2"
+    new.close()
+
+
+def test_a_database_that_is_deleted_is_not_made_anew_before_somebody_says_so(store, root, path):
+    for each in files(path):
+        each.unlink()
+    with pytest.raises(StoreError, match="not there any more"):
+        add(store, b"never")
+    store.close()
+    (root / ".catmem" / "databases.json").unlink()
+    new = opened_at(root, path)
+    assert add(new, b"anew").revision == "1"
+    new.close()
+
+
+def copied(path, new):
+    with closing(sqlite3.connect(path)) as here, closing(sqlite3.connect(new)) as there:
+        here.backup(there)
+
+
+def an_empty_file(new):
+    new.touch()
+
+
+def a_database_of_something_else(new):
+    with closing(sqlite3.connect(new)) as made:
+        made.execute("CREATE TABLE facts (fact TEXT)")
+
+
+def another_store(new):
+    other = opened_at(None, new)
+    add(other, b"theirs")
+    other.close()
+
+
+@pytest.mark.parametrize("make", [an_empty_file, a_database_of_something_else, another_store])
+def test_what_is_put_in_its_place_is_neither_read_nor_written(store, path, tmp_path, make):
+    back = move(path, tmp_path / "aside")
+    make(path)
+    before = path.read_bytes()
+    for use in USES.values():
+        with pytest.raises(StoreError) as caught:
+            use(store)
+        assert caught.value.code == "other_database"
+    assert path.read_bytes() == before
+    for each in files(path):
+        each.unlink()
+    back()
+    assert store.read(USER).revision == "1"
+    assert add(store, b"two").revision == "2"
+
+
+@pytest.mark.parametrize("make", [an_empty_file, a_database_of_something_else])
+def test_a_new_process_takes_no_database_without_tables_for_the_one_that_the_root_had(store, root, path, make):
+    store.close()
+    path.unlink()
+    make(path)
+    new = opened_at(root, path)
+    for name in ("read", "commit"):
+        with pytest.raises(StoreError) as caught:
+            USES[name](new)
+        assert caught.value.code == "database_gone"
+    new.close()
+
+
+def test_a_copy_beside_the_log_of_the_old_one_is_refused_since_sqlite_would_put_that_into_it(store, path, tmp_path):
+    new = tmp_path / "copy.db"
+    copied(path, new)
+    add(store, b"later")
+    old = path.rename(tmp_path / "old.db")
+    shutil.copy(new, path)
+    with pytest.raises(StoreError) as caught:
+        store.read(USER)
+    assert caught.value.code == "other_database"
+    assert path.read_bytes() == new.read_bytes()
+    old.replace(path)
+    assert store.read(USER).revision == "2"
+
+
+def test_a_copy_of_the_same_store_is_taken_where_no_log_of_the_old_one_lies(store, path, tmp_path):
+    new = tmp_path / "copy.db"
+    copied(path, new)
+    add(store, b"later")
+    move(path, tmp_path / "aside")
+    shutil.copy(new, path)
+    assert store.read(USER).revision == "1"
+    assert add(store, b"two").revision == "2"
+    assert store.verify() == []
+
+
+def test_a_write_during_which_it_went_away_is_not_acknowledged_and_made_once(store, path, tmp_path):
+    backs = []
+
+    def update(now):
+        backs.append(move(path, tmp_path / "aside"))
+        return now.data + b"\n## B\ntwo\n"
+
+    with pytest.raises(StoreError) as caught:
+        store.commit(USER, None, update, Change(op_id="mine"))
+    assert caught.value.code == "database_gone"
+    assert "'mine'" in caught.value.hint
+    backs[0]()
+    done = store.commit(USER, None, lambda now: now.data + b"\n## B\ntwo\n", Change(op_id="mine"))
+    assert done.revision == "2"
+
+
+def test_what_stands_in_the_log_is_there_again_though_another_program_began_the_place_anew(store, path, tmp_path):
+    back = move(path, tmp_path / "aside", alone=True)
+    with closing(sqlite3.connect(path)) as made:  # SQLite removes the log as it finds an empty database beside it
+        made.execute("CREATE TABLE facts (fact TEXT)")
+    with pytest.raises(StoreError, match="another"):
+        store.read(USER)
+    path.unlink()
+    back()
+    assert store.read(USER).revision == "1"
+    with pytest.raises(StoreError, match="write-ahead log") as caught:
+        add(store, b"two")
+    assert "and safe" in caught.value.hint
+    assert add(store, b"two").revision == "2"
+    assert store.verify() == []
+
+
+def test_a_root_that_is_moved_as_a_whole_still_knows_its_database(store, root, tmp_path):
+    store.close()
+    moved = root.rename(tmp_path / "elsewhere")
+    (moved / ".catmem" / "memory.db").unlink()
+    new = opened_at(moved, moved / ".catmem" / "memory.db")
+    with pytest.raises(StoreError, match="not there any more"):
+        new.peek(USER)
+
+
+def test_a_root_that_cannot_say_what_it_had_is_not_taken_for_new(store, root, path):
+    store.close()
+    path.unlink()
+    (root / ".catmem" / "databases.json").write_text("{")
+    new = opened_at(root, path)
+    with pytest.raises(UnreadableError, match="which databases"):
+        new.peek(USER)
+    assert not path.exists()
+
+
+def test_a_new_database_is_made_where_none_was(root, path):
+    new = opened_at(root, path)
+    assert new.peek(USER) == b""
+    assert new.mark() is None
+    assert not path.exists()
+    assert add(new, b"one").revision == "1"
+    new.close()
+
+
+def test_a_link_leads_to_where_a_new_database_is_made(root, path, tmp_path):
+    path.parent.mkdir()
+    path.symlink_to(tmp_path / "there.db")
+    new = opened_at(root, path)
+    assert add(new, b"one").revision == "1"
+    new.close()
+    assert (tmp_path / "there.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_comes_later_is_taken(tmp_path):
+    late = tmp_path / "late"
+    new = opened_at(None, late / "memory.db")
+    with pytest.raises(StoreError) as caught:
+        add(new, b"never")
+    assert caught.value.code == "not_available"
+    late.mkdir()
+    assert add(new, b"one").revision == "1"
+    new.close()
+
+
+def test_nobody_tells_by_a_path_that_cannot_be_followed(tmp_path):
+    (tmp_path / "file").touch()
+    new = opened_at(None, tmp_path / "file" / "memory.db")
+    with pytest.raises(StoreError) as caught:
+        new.peek(USER)
+    assert caught.value.code == "not_available"
+
+
+def test_a_forked_child_makes_none_either(store, path, tmp_path):
+    move(path, tmp_path / "aside")
+    child = os.fork()
+    if child == 0:
+        try:
+            store.peek(USER)
+        except StoreError as error:
+            os._exit(0 if error.code == "database_gone" else 1)
+        os._exit(2)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0

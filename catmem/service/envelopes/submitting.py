@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.service.writing.operation import Operation
     from catmem.service.writing.terms import Terms
-    from catmem.store.contract import Snapshot
+    from catmem.store.contract import OnStale, Snapshot
 
 _KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
 """What the history keeps of an envelope beside what every revision has; the content is the revision itself."""
@@ -77,6 +77,7 @@ def submit(
     *,
     confirm: bool = False,
     sender: Sender | None = None,
+    on_stale: OnStale | None = None,
 ) -> Written:
     """Make the write of an envelope; see ``Workspace.submit``."""
     unread: EnvelopeError | None = None
@@ -96,8 +97,8 @@ def submit(
         check_signature(workspace, envelope, trying)
         check_time(workspace, envelope, trying)
         actor = checked_role(workspace, envelope, trying, sender)
-        submission = Submission(workspace, envelope, operations, terms_of(workspace, envelope, actor), trying, confirm)
-        return submission.write()
+        terms, on_stale = terms_of(workspace, envelope, actor), on_stale or workspace.config.on_stale
+        return Submission(workspace, envelope, operations, terms, trying, on_stale, confirm).write()
 
 
 def _named(fields: Mapping[str, Any]) -> tuple[str, str, str | None]:
@@ -122,6 +123,7 @@ class Submission:
     operations: tuple[Operation, ...]
     terms: Terms
     trying: Attempt
+    on_stale: OnStale
     confirm: bool
     plan: Plan | None = None
     before: str = ""
@@ -145,7 +147,7 @@ class Submission:
             request=envelope.request,
             note=self.note,
             on_drift=config.on_drift,
-            on_stale=config.on_stale,
+            on_stale=self.on_stale,
         )
         try:
             snapshot = self.trying.commit(str(envelope.prev_rev), self.update, change, rebases=True)
@@ -229,7 +231,7 @@ class Submission:
 
         In branch mode it becomes a branch, as any other write on an old view does.
         """
-        if self.workspace.config.on_stale == "branch":
+        if self.on_stale == "branch":
             return
         envelope = self.envelope
         head = self.workspace.store.head(envelope.entity_id)

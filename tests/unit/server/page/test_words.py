@@ -74,7 +74,7 @@ def test_a_day_that_has_gone_by_is_past(client):
 @pytest.mark.parametrize("address", [FILE, "/page/queue", "/page/search?q=future"])
 def test_what_is_dated_in_the_future_is_called_so(client, address):
     text = Markup(card(client, address, "future")).text
-    assert "dated in the future" in text
+    assert text.count("dated in the future") == 1
     assert "unverified" not in text
     assert "verified_date" not in text
 

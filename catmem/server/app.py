@@ -42,11 +42,12 @@ LOG = logging.getLogger("catmem.server")
 
 
 def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRoute] | None = None) -> Starlette:
-    """The application over a root. Its state has ``workspace``, ``settings``, ``workers`` and ``stopping``.
+    """The application over a root. Its state has ``workspace``, ``settings``, ``workers``, ``stopping`` and ``tokens``.
 
-    ``stopping`` is an ``asyncio.Event`` that is set when the server is to end: streams have to end then. ``identify``
-    is there too: it says who sends a request. ``routes`` take the place of those of the API, the metrics and the page.
-    Raises ``ConfigError`` and ``UnreadableError`` for a file of tokens that cannot be used.
+    ``tokens`` is ``None`` where there are none. ``stopping`` is an ``asyncio.Event`` that is set when the server is to
+    end: streams have to end then. ``identify`` is there too: it says who sends a request. ``routes`` take the place of
+    those of the API, the metrics and the page. Raises ``ConfigError`` and ``UnreadableError`` for a file of tokens that
+    cannot be used.
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
     app = Starlette(
@@ -68,6 +69,7 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
     )
     app.state.workspace = workspace
     app.state.settings = settings
+    app.state.tokens = tokens
     app.state.identify = anyone if tokens is None else tokens.identify
     app.state.kept = KeptAnswers()
     app.state.workers = Workers()

@@ -98,6 +98,16 @@ class Tokens:
         token = self.find(_password(text)) if kind.lower() == "basic" else None
         return token.caller if token is not None and token.caller.is_person else None
 
+    def agent_at_browser(self, request: Request) -> Caller | None:
+        """Whose token came as a browser sends a password, where it is no person's: it lets nobody in.
+
+        Raises as ``identify`` does.
+        """
+        given = [value for name, value in request["headers"] if name == b"authorization"]
+        kind, _, text = (given[0] if len(given) == 1 else b"").decode("latin-1").strip().partition(" ")
+        token = self.find(_password(text)) if kind.lower() == "basic" else None
+        return None if token is None or token.caller.is_person else token.caller
+
     def find(self, text: str) -> Token | None:
         """What is kept of a token, if it is good. Its id is no secret; the rest is compared in constant time."""
         self._look()

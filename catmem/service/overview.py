@@ -24,7 +24,7 @@ from catmem.service.profiles import load_each
 from catmem.service.reviewing.due import answered_elsewhere, due_facts
 from catmem.service.seeding.copies import copies_among
 from catmem.service.seeding.lockfile import SeedFile
-from catmem.service.seeding.planning import plan_seed, seed_order
+from catmem.service.seeding.planning import EPHEMERAL_TIER, plan_seed, seed_order
 from catmem.service.stores import FILE_NAMES, parse_file
 
 if TYPE_CHECKING:
@@ -131,13 +131,19 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All profiles by tier and name. ``problems`` are what concerns no single profile that could be looked at."""
+    """All profiles by tier and name. ``problems`` are what concerns no single profile that could be looked at.
+
+    ``unseen`` counts the profiles that could not be looked at at all, and ``unjudged`` those of the others that name
+    a source, and of which nobody can tell how they stand to it.
+    """
 
     as_of: date
     lines: tuple[Line, ...]
     due: Mapping[str, int]
     """How many facts wait for an answer, by state: a copy that follows its source is answered there."""
     problems: tuple[CatmemError, ...]
+    unseen: int = 0
+    unjudged: int = 0
 
     @property
     def entries(self) -> int:
@@ -153,6 +159,16 @@ class Overview:
     def out_of_step(self) -> int:
         """How many profiles have something to get from their source, or a conflict with it."""
         return sum(line.seeded is not None and not line.seeded.in_step for line in self.lines)
+
+    @property
+    def unmeasured(self) -> int:
+        """How many profiles could not be looked at, or hold a file that cannot be read: their facts are not counted."""
+        return self.unseen + sum(line.measure is None for line in self.lines)
+
+    @property
+    def unlogged(self) -> int:
+        """How many profiles could not be looked at, or have a history that cannot be read: branches may wait there."""
+        return self.unseen + sum(bool(line.problems) for line in self.lines)
 
     @property
     def never_seeded(self) -> int:
@@ -212,7 +228,8 @@ class Overviews:
             self._forget(now)
             due = self._waiting(lines)
         in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
-        return Overview(day, in_order, due, (*problems, *wrong))
+        unjudged = sum(_is_seeded(profile) and profile.name not in seeds for profile in profiles)
+        return Overview(day, in_order, due, (*problems, *wrong), len(problems), unjudged)
 
     def prepare(self, stopped: Callable[[], bool]) -> None:
         """Work out what an overview needs, so that the first who asks for one need not wait; ends once ``stopped``.
@@ -362,6 +379,11 @@ class Overviews:
             known = any(each.is_known for each in files)
             found.append((name, Seeded(source, arriving, conflicts, known, tuple(refused))))
         return found
+
+
+def _is_seeded(profile: Profile) -> bool:
+    """Whether a profile names a source, and does not live for one task."""
+    return profile.seed_from is not None and profile.tier < EPHEMERAL_TIER
 
 
 def _are_same(one: Sequence[object], other: Sequence[object]) -> bool:

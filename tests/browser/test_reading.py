@@ -35,7 +35,7 @@ def test_the_queue_of_one_state(calm):
     assert [each.text.splitlines()[0] for each in calm.all("article.entry header")] == ["expired"]
 
 
-def test_search_finds_what_a_profile_sees(calm):
+def test_search_finds_what_has_a_word_of_it(calm):
     calm.open("/")
     calm.write(calm.find("#find"), "calls before")
     with calm.turning():

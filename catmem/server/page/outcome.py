@@ -8,7 +8,7 @@ from catmem.errors import CatmemError
 from catmem.model.pairing import pair_entries
 from catmem.policy.access import visible_categories
 from catmem.policy.staleness import DATED_BY, read_date
-from catmem.server.page.shown import day
+from catmem.server.page.shown import category, day
 from catmem.service.clock import today
 from catmem.service.reviewing.operations import is_expired
 from catmem.service.showing import findings_in
@@ -101,10 +101,10 @@ def verb(one: Became, record: Revision) -> str | None:
     if was is None or entry is None or (was.body, was.category) != (entry.body, entry.category):
         return None
     if was.tags.get("verified_date") != entry.tags.get("verified_date") and "verified_date" in entry.tags:
-        return f"Verified in {entry.category}"
+        return f"Verified in {category(entry.category)}"
     changed = was.tags.get("expires") != entry.tags.get("expires")
     if changed and is_expired(entry.tags, today()) and len(record.note["actions"]) == 1:
-        return f"Expired in {entry.category}"
+        return f"Expired in {category(entry.category)}"
     return None
 
 
@@ -125,7 +125,7 @@ def _remarks(workspace: Workspace, entity: str, one: Became, entry: Entry) -> It
         if date is not None and now is not None and now < date and date > today():
             yield f"Its {key} was {day(date)}, in the future, and is {day(now)} now."
     if not visible_categories(one.document, [entry.category], target, profile, config.taxonomy):
-        yield f"{owner} does not read {entry.category}, so its prompt does not show this."
+        yield f"{owner} does not read {category(entry.category)}, so its prompt does not show this."
     elif is_expired(entry.tags, today()):
         shows = "do not show it" if profile.prompt.expired == "drop" else "call it expired"
         expired = day(read_date(entry.tags.get("expires")))

@@ -15,6 +15,7 @@ from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
 from catmem.server.page.addresses import DID, own_address
 from catmem.server.page.csrf import Visit, naming, remember, token_of, visit_of
+from catmem.server.page.doorstep import for_people, turned_away, what_it_may
 from catmem.server.page.lately import done_lately
 from catmem.server.page.rendering import rendered
 from catmem.server.page.theme import theme_of
@@ -96,10 +97,9 @@ def asked_of(request: Request) -> Asked:
     if not caller.is_person:
         raise ServerError(
             403,
-            "the page is for people, and this token is that of an agent",
+            for_people(caller),
             code="people_only",
-            hint="Agents use the addresses below /mem and /prompt. 'catmem token new NAME --person' makes a token for "
-            "a person.",
+            hint=what_it_may(caller),
         )
     state = request.app.state
     if not hasattr(state, "overviews"):
@@ -139,11 +139,14 @@ def error_page(request: Request, error: Exception) -> Response:
     except CatmemError:
         is_person = None
     root_name = request.app.state.workspace.root.name if is_person else ""
+    said = json.loads(bytes(plain.body))
+    if said["code"] == "no_token":
+        said |= turned_away(request)._asdict()
     context = {
         "here": request.url.path,
         "root_name": root_name,
         "theme": theme_of(request),
-        "error": json.loads(bytes(plain.body)),
+        "error": said,
         "status": plain.status_code,
         "heading": _HEADINGS.get(plain.status_code, "This cannot be shown"),
         # Every link of the page would lead the token of an agent to this page again.

@@ -41,6 +41,7 @@ def environment() -> Environment:
     made.filters |= {
         "basis": shown.basis,
         "body": shown.body_html,
+        "category": shown.category,
         "changed_from": shown.changed_from,
         "count": shown.counted,
         "day": shown.day,
@@ -51,6 +52,7 @@ def environment() -> Environment:
         "part": shown.part,
         "plural": shown.plural,
         "reference": shown.reference,
+        "untold": shown.untold,
         "words": shown.words,
     }
     made.globals |= {"static": static_address, "bar_of": shown.bar_of}

@@ -12,10 +12,18 @@ from markupsafe import Markup
 
 from catmem.model.body import to_html
 from catmem.model.unified import unified_diff
+from catmem.policy.staleness import read_date
+from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from catmem.model.document import TagValue
+    from catmem.policy.staleness import Freshness
+
+UNCATEGORIZED_TITLE = "Uncategorized"
+"""What people read for entries without a category."""
 
 BODY = 4_000
 """Characters of a body that a page shows; it says how many there are more."""
@@ -60,9 +68,21 @@ def words(value: str) -> str:
     return value.replace("_", " ").replace("-", " ")
 
 
-def basis(value: str) -> str:
-    """Where the date of a fact comes from, as words that go before it."""
-    return {"verified_date": "verified", "expires": "expires", "file_time": "in a file of"}.get(value, words(value))
+def basis(freshness: Freshness) -> str:
+    """Where the date of a fact comes from, as words that stand between its state and that date."""
+    # No fact is judged by a day on which it will expire.
+    said = {"verified_date": "verified", "expires": "on", "file_time": "in a file of"}
+    return said.get(freshness.basis or "", words(freshness.basis or ""))
+
+
+def untold(
+    tags: Mapping[str, TagValue], freshness: Freshness | None, ahead: Sequence[tuple[str, date]] = ()
+) -> dict[str, TagValue]:
+    """The tags of a fact without those whose date stands beside its state: by ``freshness``, and ``ahead`` of today."""
+    told = dict(ahead)
+    if freshness is not None and freshness.basis is not None and freshness.day is not None:
+        told.setdefault(freshness.basis, freshness.day)
+    return {key: value for key, value in tags.items() if read_date(value) is None or read_date(value) != told.get(key)}
 
 
 def day(value: date | None) -> str:
@@ -80,6 +100,11 @@ def _as_day(found: re.Match[str]) -> str:
         return day(date.fromisoformat(found[0]))
     except ValueError:
         return found[0]
+
+
+def category(slug: str) -> str:
+    """A category as people read it: its slug, and a word for what has none."""
+    return UNCATEGORIZED_TITLE if slug == UNCATEGORIZED else slug
 
 
 def moment(timestamp: str) -> str:

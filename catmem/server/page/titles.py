@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from catmem.server.page.shown import UNCATEGORIZED_TITLE
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -17,5 +18,5 @@ def title_of(workspace: Workspace, document: Document, category: str) -> str:
     if declared is not None and declared.title:
         return declared.title
     if category == UNCATEGORIZED:
-        return "Uncategorized"
+        return UNCATEGORIZED_TITLE
     return next((section.title for section in document.sections if section.category == category), category)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from catmem.server.page.shown import category
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -55,7 +57,11 @@ _DONE = {
 
 def _actions(actions: Sequence[Mapping[str, Any]]) -> str:
     """The operations of a write: ``added to talk, removed from rules``."""
-    told = [f"{_DONE.get(str(each.get('action')), str(each.get('action')))} {each.get('category')}" for each in actions]
+    told = [f"{_DONE.get(str(each.get('action')), str(each.get('action')))} {_where(each)}" for each in actions]
     distinct = list(dict.fromkeys(told))
     text = ", ".join(distinct[:_MOST]) + (f" and {len(distinct) - _MOST} more" if len(distinct) > _MOST else "")
     return text[:1].upper() + text[1:]
+
+
+def _where(action: Mapping[str, Any]) -> str:
+    return category(str(action.get("category")))

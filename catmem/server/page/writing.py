@@ -136,7 +136,8 @@ def writing(action: Action, *, says: str = "", again: Again | None = None) -> Ca
 def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Written:
     """Write what a form says, as the API makes a plain write of a person: one envelope, through all its guards.
 
-    ``content`` is a whole text, its JSON form, or operations. Raises what ``Workspace.submit`` raises.
+    ``content`` is a whole text, its JSON form, or operations. Raises what ``Workspace.submit`` raises. An old view is
+    refused whatever ``on_stale`` says: branches are for agents that cannot try again, and a person can look.
     """
     expected = sent.seen
     base = Base(expected)
@@ -145,7 +146,7 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
     fields = {"entity_id": sent.named, "content": content, "op_id": sent.op_id}
     fields = {name: value for name, value in fields.items() if value is not None}
     envelope = plain_envelope(sent.workspace, fields, None, base)
-    return submit_read(sent.workspace, envelope, confirm=sent.confirm)
+    return submit_read(sent.workspace, envelope, confirm=sent.confirm, on_stale="refuse")
 
 
 def done(sent: Sent, written: Written, address: str | None = None) -> Did:

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from catmem.errors import (
     CatmemError,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.service.writing.operation import Operation
     from catmem.service.writing.terms import Terms
-    from catmem.store.contract import Snapshot
+    from catmem.store.contract import OnStale, Snapshot
 
 _KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
 """What the history keeps of an envelope beside what every revision has; the content is the revision itself."""
@@ -76,11 +76,12 @@ def submit(
     *,
     confirm: bool = False,
     sender: Sender | None = None,
+    on_stale: OnStale | None = None,
 ) -> Written:
     """Make the write of an envelope; see ``Workspace.submit``."""
     with gate.checks(workspace, "?", op="put", agent="?"):
         fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
-    return _submit_fields(workspace, fields, confirm=confirm, sender=sender)
+    return _submit_fields(workspace, fields, _Manner(confirm, sender, on_stale))
 
 
 def submit_value(
@@ -94,36 +95,47 @@ def submit_value(
     """The same for a JSON value that ``json_of`` gave, of a text of ``size`` bytes: it is not read once more."""
     with gate.checks(workspace, "?", op="put", agent="?"):
         fields = fields_in(value, size)
-    return _submit_fields(workspace, fields, confirm=confirm, sender=sender)
+    return _submit_fields(workspace, fields, _Manner(confirm, sender))
 
 
 def submit_read(
-    workspace: Workspace, envelope: Envelope, *, confirm: bool = False, sender: Sender | None = None
+    workspace: Workspace,
+    envelope: Envelope,
+    *,
+    confirm: bool = False,
+    sender: Sender | None = None,
+    on_stale: OnStale | None = None,
 ) -> Written:
     """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now."""
     entity, agent, prev = envelope.entity_id, envelope.agent_id, envelope.prev_rev
     with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
-        return _submit(workspace, envelope, trying, confirm=confirm, sender=sender)
+        return _submit(workspace, envelope, trying, _Manner(confirm, sender, on_stale))
 
 
-def _submit_fields(workspace: Workspace, fields: dict[str, Any], *, confirm: bool, sender: Sender | None) -> Written:
+class _Manner(NamedTuple):
+    """What ``Workspace.submit`` is told besides the envelope."""
+
+    confirm: bool = False
+    sender: Sender | None = None
+    on_stale: OnStale | None = None
+
+
+def _submit_fields(workspace: Workspace, fields: dict[str, Any], manner: _Manner) -> Written:
     entity, agent, prev = _named(fields)
     with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
-        return _submit(workspace, envelope_of(fields), trying, confirm=confirm, sender=sender)
+        return _submit(workspace, envelope_of(fields), trying, manner)
 
 
-def _submit(
-    workspace: Workspace, envelope: Envelope, trying: Attempt, *, confirm: bool, sender: Sender | None
-) -> Written:
+def _submit(workspace: Workspace, envelope: Envelope, trying: Attempt, manner: _Manner) -> Written:
     """The write of an envelope that is right by itself."""
     operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
-    check_sender(envelope, sender)
+    check_sender(envelope, manner.sender)
     trying.op = asked_by(operations)
     check_signature(workspace, envelope, trying)
     check_time(workspace, envelope, trying)
-    actor = checked_role(workspace, envelope, trying, sender)
-    submission = Submission(workspace, envelope, operations, terms_of(workspace, envelope, actor), trying, confirm)
-    return submission.write()
+    actor = checked_role(workspace, envelope, trying, manner.sender)
+    terms, on_stale = terms_of(workspace, envelope, actor), manner.on_stale or workspace.config.on_stale
+    return Submission(workspace, envelope, operations, terms, trying, on_stale, manner.confirm).write()
 
 
 def _named(fields: Mapping[str, Any]) -> tuple[str, str, str | None]:
@@ -148,6 +160,7 @@ class Submission:
     operations: tuple[Operation, ...]
     terms: Terms
     trying: Attempt
+    on_stale: OnStale
     confirm: bool
     plan: Plan | None = None
     before: str = ""
@@ -170,7 +183,7 @@ class Submission:
             request=envelope.request,
             note=self.note,
             on_drift=config.on_drift,
-            on_stale=config.on_stale,
+            on_stale=self.on_stale,
         )
         try:
             snapshot = self.trying.commit(str(envelope.prev_rev), self.update, change, rebases=True)
@@ -262,7 +275,7 @@ class Submission:
         Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
         an old view does.
         """
-        if self.workspace.config.on_stale == "branch":
+        if self.on_stale == "branch":
             return
         envelope = self.envelope
         log = self.workspace.store.log(self.terms.entity)

@@ -104,11 +104,14 @@ class Review:
         states: Iterable[DueState] = (),
         as_of: date | None = None,
         restart: bool = False,
+        with_sources: bool = False,
     ) -> Review:
         """Go on with the round of a root, or begin one; ``restart`` forgets what was passed over.
 
         ``profiles`` are all by default, those of tier 1 first, and one that is not right is among the ``unreadable``;
-        ``category`` and ``states`` keep some facts only. Raises ``ConfigError`` and ``UnknownNameError``.
+        ``category`` and ``states`` keep some facts only. ``with_sources`` also looks at the files that copies of these
+        profiles follow, so that no copy is asked about that is answered there. Raises ``ConfigError`` and
+        ``UnknownNameError``.
         """
         if workspace.config.path is None and not profile_names(workspace.config.profiles_dir):
             raise ConfigError(
@@ -135,6 +138,8 @@ class Review:
         if restart:
             review.round.begin_anew()
         review._look_at_all()
+        if with_sources:
+            review._look_at_sources()
         return review
 
     # --- what is due ----------------------------------------------------------------------------------------------
@@ -142,6 +147,15 @@ class Review:
     def due(self) -> list[Due]:
         """The facts that are still to be asked about, in their order."""
         return [due for profile in self.profiles for due in self._pending(profile)]
+
+    def elsewhere(self) -> list[Due]:
+        """The due facts of these profiles that are copies and answered at their sources, in their order."""
+        found = (due for profile in self.profiles for due in self._facts_of(profile))
+        return [due for due in found if self._follows(due)]
+
+    def sources_of(self, due: Due) -> Mapping[str, bool]:
+        """The entities that a fact is a copy of, and whether it is due there too; none for one that is no copy."""
+        return {entity: self._is_due(entity, due.entry.id) for entity in sorted(self._copies.get(due.key, ()))}
 
     def next(self) -> Due | None:
         """The next fact, as its file is now; ``None`` if there is none left."""
@@ -168,21 +182,25 @@ class Review:
     @property
     def passed_over(self) -> int:
         """How many due facts are not asked about, since they were answered or skipped in this round already."""
-        facts = sum(len(each) for each in self._facts.values())
+        facts = sum(1 for profile in self.profiles for _ in self._facts_of(profile))
         return facts - len(self.due())
+
+    def _facts_of(self, profile: Profile) -> Iterator[Due]:
+        """What is due in the files of one profile, in file order."""
+        for target in TARGETS:
+            yield from self._facts.get(f"{profile.name}/{target}", ())
 
     def _pending(self, profile: Profile) -> list[Due]:
         """What is due of one profile, the oldest first, without what was passed over."""
         passed = Counter(self.round.passed)
         pending: list[Due] = []
-        for target in TARGETS:
-            for due in self._facts.get(f"{profile.name}/{target}", ()):
-                if self._follows(due):
-                    continue
-                if passed[due.key] > 0:
-                    passed[due.key] -= 1
-                else:
-                    pending.append(due)
+        for due in self._facts_of(profile):
+            if self._follows(due):
+                continue
+            if passed[due.key] > 0:
+                passed[due.key] -= 1
+            else:
+                pending.append(due)
         return sorted(pending, key=lambda due: due.freshness.day or self.as_of)
 
     def _follows(self, due: Due) -> bool:
@@ -204,6 +222,16 @@ class Review:
                     seen.add(path)
                 except CatmemError as error:
                     self.unreadable.append(error)
+
+    def _look_at_sources(self) -> None:
+        """Read what copies of these profiles follow, where that is not looked at anyway."""
+        names = {profile.name for profile in self.profiles}
+        followed = (known for (entity, _), known in self._copies.items() if entity.partition("/")[0] in names)
+        for entity in sorted(set[str]().union(*followed) - self._texts.keys()):
+            try:
+                self._look_at(self.workspace.profile(entity.partition("/")[0]), entity)
+            except CatmemError as error:
+                self.unreadable.append(error)
 
     def _look_at(self, profile: Profile, entity: str) -> bool:
         """Read a file again; whether it has changed since the last time."""

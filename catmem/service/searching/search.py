@@ -93,7 +93,8 @@ class Narrowing(TypedDict, total=False):
 
     ``target`` is one of the two files, ``category`` a slug or an alias, ``tags`` what an entry must be tagged with
     (``None``: not at all with that one), ``state`` some states of facts on the day ``as_of``, today by default.
-    ``source`` is the profile whose files are searched. ``limit`` is how many are shown, after the ranking.
+    ``source`` is the profile whose files are searched. ``limit`` is how many are shown, after the ranking. ``whole``
+    searches all that stands in the files, for a person: what the profile does not see, too.
     """
 
     target: str | None
@@ -103,6 +104,7 @@ class Narrowing(TypedDict, total=False):
     limit: int | None
     as_of: date | None
     source: str | None
+    whole: bool
 
 
 def search(
@@ -165,7 +167,8 @@ def _found(
     reader = workspace.profile(profile)
     owner = reader if source is None else workspace.profile(source)
     day = narrowing.get("as_of") or today()
-    looked = _Search(workspace, reader, owner, TARGETS if target is None else (target,), wanted, day)
+    whole = narrowing.get("whole", False)
+    looked = _Search(workspace, reader, owner, TARGETS if target is None else (target,), wanted, day, whole=whole)
     # All days first, whatever is kept: the oldest of them counts for those that have none.
     found = looked.dated(looked.shareable() if to_agent else looked.found())
     if category is not None:
@@ -206,6 +209,8 @@ class _Search:
         targets: Sequence[str],
         query: Query,
         as_of: date,
+        *,
+        whole: bool = False,
     ) -> None:
         self.workspace = workspace
         self.reader = reader
@@ -213,6 +218,7 @@ class _Search:
         self.targets = targets
         self.query = query
         self.as_of = as_of
+        self.whole = whole
         # Both files stand in one folder, which is looked up once.
         first = workspace._path(owner, targets[0])  # noqa: SLF001
         self.paths = [first, *(first.with_name(FILE_NAMES[target]) for target in targets[1:])]
@@ -222,6 +228,8 @@ class _Search:
     def _source(self, target: str, path: Path) -> Source:
         index = _index_of(self.workspace, self.owner, target, path)
         present = dict.fromkeys(stretch.category for stretch in index.stretches)
+        if self.whole:
+            return Source.of(index, {category: place for place, category in enumerate(present)})
         taxonomy = self.workspace.config.taxonomy
         return Source.of(index, visible_categories(index.document, present, target, self.reader, taxonomy))
 

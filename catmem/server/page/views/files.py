@@ -18,10 +18,12 @@ from catmem.service.ages.known import freshness_of
 from catmem.service.clock import today
 from catmem.service.history import entity_of
 from catmem.service.listing import seen_file
+from catmem.service.reviewing.operations import dated_ahead
 from catmem.service.seeding.copies import copies_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import date
 
     from catmem.model.document import Document, Entry
     from catmem.policy.profile import Profile
@@ -35,7 +37,8 @@ _SIZE = 100
 class Shown(NamedTuple):
     """An entry on the page. ``threats`` are the rules for which prompts withhold it.
 
-    ``follows`` are the entities that it is a copy of: it is changed there.
+    ``ahead`` are its tags that hold a date in the future. ``follows`` are the entities that it is a copy of: it is
+    changed there.
     """
 
     entry: Entry
@@ -43,6 +46,7 @@ class Shown(NamedTuple):
     freshness: Freshness
     threats: tuple[str, ...]
     in_sight: bool
+    ahead: tuple[tuple[str, date], ...]
     follows: tuple[str, ...] = ()
 
 
@@ -117,7 +121,8 @@ def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
     follows: Mapping[str, frozenset[str]],
 ) -> list[Group]:
     target = entity.partition("/")[2]
-    ages = freshness_of(workspace, profile, entity, document, entries, as_of=today())
+    day = today()
+    ages = freshness_of(workspace, profile, entity, document, entries, as_of=day)
     threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
     groups: list[Group] = []
@@ -126,6 +131,6 @@ def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
             groups.append(Group(entry.category, title_of(workspace, document, entry.category), []))
         rules = tuple(sorted({finding.rule for finding in findings}))
         line, sources = document.line(entry.start), tuple(sorted(follows.get(entry.id, ())))
-        row = Shown(entry, line, age, rules, entry.start in in_sight, sources)
+        row = Shown(entry, line, age, rules, entry.start in in_sight, dated_ahead(entry.tags, day), sources)
         groups[-1].rows.append(row)
     return groups

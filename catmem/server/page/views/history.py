@@ -14,7 +14,7 @@ from catmem.service.history import entity_of
 from catmem.store.memory import unknown_revision
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from catmem.server.page.reading import Asked
     from catmem.server.page.refused import Refusal
@@ -67,12 +67,19 @@ def history(asked: Asked) -> Page:
                 Told(each, did(each), beginning(words.get(each.revision, ""), _WORDS), _change(each, sizes))
                 for each in found[:_SIZE]
             ],
+            "compared": _compared(found[:_SIZE]),
             "page": asked.number("page"),
             "more": len(found) > _SIZE,
             "outside": first == 0 and newest is not None and newest.digest != digest,
             "watched": [(entity, digest)],
         },
     )
+
+
+def _compared(records: Sequence[Revision]) -> tuple[str, str]:
+    """The two revisions that most want to compare: the newest ones, of the main line as far as there are so many."""
+    newest = sorted(records, key=lambda each: each.is_branch)[:2]
+    return newest[-1].revision if newest else NOTHING, newest[0].revision if newest else NOTHING
 
 
 class WayBack(NamedTuple):

@@ -46,8 +46,8 @@ def profile_prompt(asked: Asked) -> Page:
             "states": Counter("blocked" if row.status == "blocked" else row.state for row in manifest.rows),
             "inside": sum(row.status == "in" for row in manifest.rows),
             "out": [row for row in manifest.rows if row.status != "in"],
-            "hidden": sum(manifest.hidden.values()),
-            "hidden_in": [(target, count) for target, count in manifest.hidden.items() if count],
+            "left_out": sum(manifest.hidden.values()) + sum(row.status != "in" for row in manifest.rows),
+            "hidden_in": list(_hidden(manifest)),
             "budgets": list(_budgets(manifest, len(prompt.text))),
             "files": [
                 (target, len(documents[target].entries), sizes[target], _bar(target, sizes[target], limits[target]))
@@ -58,6 +58,14 @@ def profile_prompt(asked: Asked) -> Page:
             "line": next((each for each in asked.overviews.read().lines if each.name == profile.name), None),
         },
     )
+
+
+def _hidden(manifest: Manifest) -> Iterator[tuple[str, int, int]]:
+    """Each file with how many of its entries are in categories that the profile does not read, or in none."""
+    for target, hidden in manifest.hidden.items():
+        loose = manifest.hidden_uncategorized[target]
+        if hidden:
+            yield target, hidden - loose, loose
 
 
 def _budgets(manifest: Manifest, size: int) -> Iterator[Bar]:

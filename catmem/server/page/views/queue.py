@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError
 from catmem.policy.profile import profile_names
+from catmem.server.page.addresses import with_query
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import paged, reference
 from catmem.service.reviewing.review import Review
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from catmem.server.page.reading import Asked
     from catmem.service.reviewing.due import Due, DueState
@@ -26,28 +27,46 @@ STATES: dict[DueState, str] = {
 _SIZE = 50
 
 
+class Followed(NamedTuple):
+    """What a copy follows, and the place in the queue of the same fact there; ``None`` if it is not due there."""
+
+    entity: str
+    address: str | None
+
+
 class Waiting(NamedTuple):
     """A fact that waits for an answer.
 
     ``base`` is the revision that it was read from, or a digest; empty where no answer can be written.
-    ``next`` is the id of the place of the one that comes after it.
+    ``next`` is the id of the place of the one that comes after it. ``follows`` is what it is a copy of, and
+    ``elsewhere`` says that it is answered there.
     """
 
     due: Due
     base: str
     next: str
+    follows: tuple[Followed, ...]
+    elsewhere: bool
 
 
 def queue(asked: Asked) -> Page:
-    """What is due, the oldest of each profile first; the query may name a ``profile`` and a ``state``."""
+    """What is due, the oldest of each profile first; the query may name a ``profile``, a ``state`` and an ``entry``.
+
+    For one profile also its copies that are answered at their sources, with the way there.
+    """
     profiles = profile_names(asked.workspace.config.profiles_dir)
     name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
     # What a round on the command line passed over is due all the same.
-    review = Review.open(asked.workspace, profiles=[name] if name else (), restart=True)
+    review = Review.open(asked.workspace, profiles=[name] if name else (), restart=True, with_sources=True)
     due = review.due()
-    counts = Counter(each.state for each in due)
-    some = paged([each for each in due if state in {None, each.state}], asked.number("page"), _SIZE)
-    groups = _grouped(review, some.rows)
+    elsewhere = review.elsewhere() if name else []
+    counts = Counter(each.state for each in [*due, *elsewhere])
+    chosen = [each for each in [*due, *elsewhere] if state in {None, each.state}]
+    # A fact that a link names is on the page that holds it.
+    named = asked.query.get("entry")
+    place = next((index for index, each in enumerate(chosen) if each.entry.id == named), None) if named else None
+    some = paged(chosen, asked.number("page") if place is None else place // _SIZE + 1, _SIZE)
+    groups = _grouped(review, some.rows, {each.key for each in elsewhere})
     return Page(
         "queue.html",
         {
@@ -57,6 +76,7 @@ def queue(asked: Asked) -> Page:
             "state": state,
             "counts": counts,
             "due": len(due),
+            "elsewhere": len(elsewhere),
             "paged": some,
             "groups": groups,
             "copies": review.copies,
@@ -66,8 +86,10 @@ def queue(asked: Asked) -> Page:
     )
 
 
-def _grouped(review: Review, due: Sequence[Due]) -> list[tuple[str, list[Waiting]]]:
-    """The facts by profile, each in its turn."""
+def _grouped(
+    review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str, str]]
+) -> list[tuple[str, list[Waiting]]]:
+    """The facts by profile, each in its turn; ``elsewhere`` has the keys of those answered at their sources."""
     groups: list[tuple[str, list[Waiting]]] = []
     bases: dict[str, str] = {}
     for index, each in enumerate(due):
@@ -79,8 +101,16 @@ def _grouped(review: Review, due: Sequence[Due]) -> list[tuple[str, list[Waiting
         # After the last one the person looks at the one before it.
         beside = due[index + 1] if index + 1 < len(due) else due[index - 1] if index else None
         following = "" if beside is None else reference(beside.entry.id)
-        groups[-1][1].append(Waiting(each, bases[each.entity], following))
+        follows = tuple(_followed(review, each))
+        groups[-1][1].append(Waiting(each, bases[each.entity], following, follows, each.key in elsewhere))
     return groups
+
+
+def _followed(review: Review, due: Due) -> Iterator[Followed]:
+    """What a fact is a copy of."""
+    for entity, is_due in review.sources_of(due).items():
+        address = with_query("/page/queue", profile=entity.partition("/")[0], entry=due.entry.id)
+        yield Followed(entity, f"{address}#{reference(due.entry.id)}" if is_due else None)
 
 
 def _base(review: Review, entity: str) -> str:

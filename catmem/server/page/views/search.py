@@ -1,22 +1,27 @@
-"""Search over what profiles see."""
+"""Search over all files: what no prompt shows is found by a person, too."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import QueryError
+from catmem.policy.access import visible
 from catmem.policy.profile import profile_names
 from catmem.server.page.reading import Page
+from catmem.service.clock import today
+from catmem.service.reviewing.operations import dated_ahead
 from catmem.service.searching.everywhere import Everywhere, FoundOf, search_everywhere
 from catmem.service.searching.search import search as search_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
     from catmem.policy.search_snippet import Snippet
     from catmem.policy.staleness import State
     from catmem.server.page.reading import Asked
     from catmem.service.searching.search import Found
+    from catmem.service.workspace import Workspace
 
 _MOST = 50
 _LONGEST = 400
@@ -26,11 +31,16 @@ STATES: dict[State, str] = {"fresh": "Fresh", "stale": "Stale", "expired": "Expi
 
 
 class Hit(NamedTuple):
-    """An entry that was found, and the piece that shows why: texts, each looked for or not."""
+    """An entry that was found, and the piece that shows why: texts, each looked for or not.
+
+    ``ahead`` are its tags that hold a date in the future, ``in_sight`` says whether its profile sees it.
+    """
 
     name: str
     found: Found
     pieces: tuple[tuple[str, bool], ...]
+    ahead: tuple[tuple[str, date], ...]
+    in_sight: bool
 
 
 def search(asked: Asked) -> Page:
@@ -44,7 +54,17 @@ def search(asked: Asked) -> Page:
             searched = _searched(asked, name, query, state)
         except QueryError as error:
             problem = error
-    hits = [Hit(row.profile, row.found, tuple(_pieces(row.found.snippet))) for row in searched.found]
+    sights = _Sights(asked.workspace)
+    hits = [
+        Hit(
+            row.profile,
+            row.found,
+            tuple(_pieces(row.found.snippet)),
+            dated_ahead(row.found.entry.tags, today()),
+            row.found.entry.category in sights.of(row.profile, row.found.target),
+        )
+        for row in searched.found
+    ]
     return Page(
         "search.html",
         {
@@ -66,9 +86,25 @@ def _searched(asked: Asked, name: str | None, query: str, state: State | None) -
     """What one profile finds, or all of them."""
     states = [state] if state else None
     if name is None:
-        return search_everywhere(asked.workspace, query, limit=_MOST, state=states)
-    found = search_one(asked.workspace, name, query, limit=_MOST, state=states)
+        return search_everywhere(asked.workspace, query, limit=_MOST, state=states, whole=True)
+    found = search_one(asked.workspace, name, query, limit=_MOST, state=states, whole=True)
     return Everywhere([FoundOf(name, each) for each in found.found], found.total, ())
+
+
+class _Sights:
+    """Which categories profiles see in their files, each looked up once."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._known: dict[tuple[str, str], frozenset[str]] = {}
+
+    def of(self, name: str, target: str) -> frozenset[str]:
+        """The categories of a file that its profile sees."""
+        if (name, target) not in self._known:
+            document = self._workspace.read(name, target).document
+            profile, taxonomy = self._workspace.profile(name), self._workspace.config.taxonomy
+            self._known[name, target] = frozenset(visible(document, target, profile, taxonomy).categories)
+        return self._known[name, target]
 
 
 def _pieces(snippet: Snippet) -> Iterator[tuple[str, bool]]:

@@ -145,17 +145,29 @@ def test_the_way_back_to_a_form_that_was_sent(client, workspace):
     assert entry(workspace, "second thought")
 
 
-def test_a_person_who_writes_on_an_old_page_makes_a_branch_where_the_root_says_so(tmp_path):
+def by_an_agent(workspace, before, after):
+    workspace.replace("neo", before, content=f"Never schedule calls {after}.", actor="boss")
+
+
+def by_hand(workspace, before, after):
+    path = workspace.root / "homes" / "neo" / "USER.md"
+    put(path, path.read_text(encoding="utf-8").replace(before, after))
+
+
+@pytest.mark.parametrize("means", [by_an_agent, by_hand])
+@pytest.mark.parametrize("press", [editing, verifying])
+def test_a_person_who_writes_on_an_old_page_is_asked_where_the_root_keeps_branches(tmp_path, means, press):
     workspace = root(tmp_path / "root", config=f"{CONFIG}on_stale: branch\n")
     with served(workspace) as client:
-        form = editing(client, workspace)
-        workspace.replace("neo", "short", content="Prefers quite short answers.")
-        page = sent(client, form, follow=True)
-        assert "is kept beside the head as a branch" in Markup(page.text).text
-        assert "Undo" not in str(Forms(page.text).all)
-        assert [each["href"] for each in Markup(page.text).all("a") if "/branches/neo" in each["href"]] == [
-            "/page/branches/neo/user/2a"
-        ]
+        form = press(client, workspace)
+        means(workspace, "before ten", "before nine")
+        made, forms = refused(sent(client, form))
+        assert "Never schedule calls before nine." in made.text
+        again = forms.named("Save on what is there now" if press is editing else "Verify it")
+        assert sent(client, again).status_code == 303
+        assert not any(each.is_branch for each in workspace.store.branches("neo/user"))
+    assert "before nine" in text_of(workspace)
+    assert "2020-01-01] Prefers short answers." not in text_of(workspace)
     workspace.store.close()
 
 
@@ -167,11 +179,6 @@ def files(tmp_path):
     workspace = root(tmp_path / "root")
     yield workspace
     workspace.store.close()
-
-
-def by_hand(workspace, before, after):
-    path = workspace.root / "homes" / "neo" / "USER.md"
-    put(path, path.read_text(encoding="utf-8").replace(before, after))
 
 
 def test_an_edit_by_hand_is_shown_and_kept(files):

@@ -235,7 +235,7 @@ def test_a_prompt_is_shown_with_its_budget_and_what_stayed_out(client, workspace
     made = page(client, "/page/profiles/neo")
     assert [text for tag, text in made.texts if tag == "pre"] == [workspace.prompt("neo").text]
     assert f"Prompt, total {len(workspace.prompt('neo').text)} of 400 characters" in made.text
-    assert "1 entry of its files is in categories that neo does not read" in made.text
+    assert "1 entry of its USER.md is in categories that neo does not read" in made.text
     assert "expired 1 Feb 2020" in made.text
     assert "withheld instruction-override" in made.text
 
@@ -327,11 +327,12 @@ def test_access_tells_why(client):
     assert "Reads it in USER.md no" in text
 
 
-def test_a_search_finds_what_profiles_see_and_marks_the_words(client):
+def test_a_search_finds_what_is_on_file_and_marks_the_words(client):
     made = page(client, "/page/search?q=calls")
     assert ("mark", "calls") in made.texts
     assert "1 entry found" in made.text
-    assert "Nothing found" in page(client, "/page/search?q=picture&profile=neo").text
+    assert "not seen by neo" in page(client, "/page/search?q=picture&profile=neo").text
+    assert "Nothing found" in page(client, "/page/search?q=picture&profile=boss").text
 
 
 def test_a_query_that_cannot_be_looked_for_says_so(client):

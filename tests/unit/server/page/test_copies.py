@@ -1,0 +1,177 @@
+"""Copies that follow a source on the page: they are answered where they come from, and what is found is told once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from catmem.service.workspace import Workspace
+from tests.golden.case import put
+from tests.unit.server.page.changing import served
+from tests.unit.server.page.forms import Forms
+from tests.unit.server.page.markup import Markup
+
+BOSS = """\
+## Talk
+[verified_date: 2020-01-01] Prefers short answers.
+§
+[verified_date: 2020-03-01] Signs mail with both names.
+"""
+OWN = """\
+## Talk
+[verified_date: 2019-01-01] Knows it alone.
+"""
+PROFILES = {
+    "boss": "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\n",
+    "neo": "user_memory_categories: [talk]\nseed_from: boss\n",
+    "pupil": "user_memory_categories: [talk]\nseed_from: neo\n",
+}
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """The boss seeds neo, who seeds the pupil; neo knows one thing more, which is as old as the others."""
+    put(tmp_path / "catmem.yaml", "taxonomy: {categories: {talk: {title: Talk}}}\n")
+    for name, text in PROFILES.items():
+        put(tmp_path / "profiles" / f"{name}.yaml", text)
+    put(tmp_path / "homes" / "boss" / "USER.md", BOSS)
+    put(tmp_path / "homes" / "neo" / "USER.md", OWN)
+    workspace = Workspace.open(tmp_path, search=False)
+    for source, target in [("boss", "neo"), ("neo", "pupil")]:
+        workspace.apply_seed(workspace.plan_seed(source, [target]))
+    yield workspace
+    workspace.store.close()
+
+
+@pytest.fixture
+def client(workspace):
+    with served(workspace) as client:
+        yield client
+
+
+def articles(html):
+    """Each fact of the queue: its entity, the buttons beside it, and the links."""
+    found = []
+    for text in re.findall(r"<article.*?</article>", html, re.DOTALL):
+        made = Markup(text)
+        entity = made.all("article")[0]["data-entity"]
+        links = [each["href"] for each in made.all("a")]
+        found.append((entity, re.findall(r"<button[^>]*>(\w+)", text), links))
+    return found
+
+
+def test_a_copy_has_no_buttons_in_the_queue_of_its_profile(client):
+    found = articles(client.get("/page/queue?profile=neo").text)
+    assert [(entity, bool(buttons)) for entity, buttons, _ in found] == [
+        ("neo/user", True),
+        ("neo/user", False),
+        ("neo/user", False),
+    ]
+
+
+@pytest.mark.parametrize(("name", "source"), [("neo", "boss"), ("pupil", "neo")])
+def test_a_copy_leads_to_its_source_in_the_queue(client, name, source):
+    html = client.get(f"/page/queue?profile={name}&state=stale").text
+    assert f"follows {source}/user , and is looked at there" in Markup(html).text
+    links = [link for _, buttons, links in articles(html) if not buttons for link in links if "/queue" in link]
+    assert links
+    for link in links:
+        address, _, place = link.partition("#")
+        shown = Markup(client.get(address).text)
+        assert f'id="{place}"' in client.get(address).text
+        assert place in [each["id"] for each in shown.all("article") if each["data-entity"] == f"{source}/user"]
+
+
+def test_where_everything_due_is_a_copy_nothing_is_to_be_answered(client):
+    made = Markup(client.get("/page/queue?profile=pupil").text)
+    assert "Nothing is to be answered in pupil: what is due there is a copy." in made.text
+    assert "Stale (3)" in made.text
+
+
+def test_the_whole_queue_has_each_fact_once(client):
+    found = articles(client.get("/page/queue").text)
+    assert [entity for entity, *_ in found] == ["boss/user", "boss/user", "neo/user"]
+    assert all(buttons for _, buttons, _ in found)
+
+
+def test_a_copy_that_is_behind_its_source_says_that_a_seed_mends_it(client, workspace):
+    workspace.verify("boss", "short")
+    html = client.get("/page/queue?profile=neo").text
+    behind = next(text for text in re.findall(r"<article.*?</article>", html, re.DOTALL) if "short answers" in text)
+    assert "follows boss/user , which says something else by now: a seed brings it" in Markup(behind).text
+    assert "/page/seeds/neo" in [each["href"] for each in Markup(behind).all("a")]
+    assert "<button" not in behind
+
+
+def test_a_copy_that_is_due_by_its_own_measure_can_be_answered(client, workspace):
+    put(workspace.root / "profiles" / "boss.yaml", f"{PROFILES['boss']}stale_after: 9999d\n")
+    html = client.get("/page/queue?profile=neo").text
+    assert "follows boss/user , where it is not due" in Markup(html).text
+    assert all(buttons for _, buttons, _ in articles(html))
+
+
+def test_a_fact_that_a_link_names_is_on_the_page_that_holds_it(client, workspace):
+    facts = "§\n".join(f"[verified_date: 2019-02-01] Fact {number}.\n" for number in range(120))
+    put(workspace.root / "homes" / "boss" / "USER.md", f"## Talk\n{facts}")
+    entry = workspace.read("boss", "user").document.entries[-1]
+    html = client.get("/page/queue", params={"profile": "boss", "entry": entry.id}).text
+    assert "Fact 119." in html
+    assert "Fact 1." not in html
+
+
+def test_a_source_that_cannot_be_read_answers_nothing(client, workspace):
+    (workspace.root / "homes" / "boss" / "USER.md").write_bytes(b"\xff")
+    assert all(buttons for _, buttons, _ in articles(client.get("/page/queue?profile=neo").text))
+
+
+def test_the_only_forms_are_those_of_what_follows_nothing(client, workspace):
+    own = next(each for each in workspace.read("neo", "user").document.entries if "alone" in each.body)
+    forms = [form for form in Forms(client.get("/page/queue?profile=neo").text).all if "Verify" in form["buttons"]]
+    assert [form["fields"]["entry"] for form in forms] == [own.id]
+
+
+# --- lint ------------------------------------------------------------------------------------------------------------
+
+
+def test_lint_tells_what_is_found_in_copies_once(client):
+    made = Markup(client.get("/page/lint?rule=CM307").text)
+    assert made.text.count("it was last verified on 2020-01-01") == 1
+    assert made.text.count("and in its copies: neo/user, pupil/user") == 2
+    assert "8 findings" not in made.text
+    assert "are in copies, and stand with what they follow" in made.text
+
+
+def test_lint_leads_to_the_review_of_what_is_stale(client):
+    links = [each["href"] for each in Markup(client.get("/page/lint?rule=CM307").text).all("a")]
+    for link in [each for each in links if "/page/queue?" in each]:
+        address, _, place = link.partition("#")
+        assert f'id="{place}"' in client.get(address).text
+    assert sum("/page/queue?" in each for each in links) == 3
+    assert "catmem verify" not in client.get("/page/lint?rule=CM307").text
+
+
+def test_equal_entries_of_one_file_are_each_found(client, workspace):
+    put(
+        workspace.root / "homes" / "boss" / "USER.md",
+        BOSS + "§\n[verified_date: 2020-03-01] Signs mail with both names.\n",
+    )
+    made = Markup(client.get("/page/lint?rule=CM307").text)
+    assert made.text.count("it was last verified on 2020-03-01") == 2
+
+
+def test_what_two_profiles_seed_each_other_is_found(client, workspace):
+    workspace.apply_seed(workspace.plan_seed("neo", ["boss"]))
+    made = Markup(client.get("/page/lint?rule=CM307").text)
+    assert "it was last verified on 2020-01-01" in made.text
+    assert "it was last verified on 2019-01-01" in made.text
+
+
+def test_lint_leads_from_a_branch_to_the_branches(client, workspace):
+    seen = workspace.store.head("neo/user").revision
+    workspace.add("neo", "One.", category="talk")
+    workspace.add("neo", "Two.", category="talk", expected=seen, on_stale="branch")
+    made = Markup(client.get("/page/lint?rule=CM903").text)
+    assert "Bring them together" in made.text
+    # Once in the head of the page, and once beside the finding.
+    assert [each["href"] for each in made.all("a")].count("/page/branches") == 2

@@ -1,0 +1,91 @@
+"""Who comes without the token of a person reads what a person needs, and a program what a program needs."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from catmem.server.tokens import new_token
+from tests.unit.server.page.changing import root, served
+from tests.unit.server.page.markup import Markup
+
+HTML = {"Accept": "text/html,*/*"}
+
+
+@pytest.fixture
+def at_the_door(tmp_path):
+    """A browser before a server with tokens, and the secrets of some."""
+    workspace = root(tmp_path / "root")
+    path = tmp_path / "tokens" / "tokens.json"
+    made = {
+        "agent": new_token(workspace.config, path, "neo"),
+        "reader": new_token(workspace.config, path, "boss", scope="read"),
+        "metrics": new_token(workspace.config, path, "prometheus", scope="metrics"),
+    }
+    with served(workspace, tokens=path) as client:
+        yield client, {name: secret for name, (_, secret) in made.items()}
+    workspace.store.close()
+
+
+def basic(secret):
+    return {"Authorization": "Basic " + base64.b64encode(f"anna:{secret}".encode()).decode(), **HTML}
+
+
+def test_a_browser_is_told_what_a_person_needs(at_the_door):
+    client, _ = at_the_door
+    answer = client.get("/", headers=HTML)
+    text = Markup(answer.text).text
+    assert answer.status_code == 401
+    assert "catmem token new NAME --person" in text
+    assert "Any name will do, and the token is the password." in text
+    assert "Authorization: Bearer" not in text
+
+
+@pytest.mark.parametrize("headers", [{}, {"Accept": "application/json"}])
+def test_a_program_is_told_of_the_header(at_the_door, headers):
+    client, _ = at_the_door
+    assert "Authorization: Bearer TOKEN" in client.get("/mem/list", headers=headers).json()["hint"]
+
+
+TOLD = [
+    ("agent", "the agent neo", "what the profile neo sees, and writes what that may"),
+    ("reader", "the agent boss", "what the profile boss sees and writes nothing"),
+    ("metrics", "for metrics", "It reads /metrics and nothing else"),
+]
+
+
+@pytest.mark.parametrize(("name", "whose", "may"), TOLD)
+def test_the_token_of_an_agent_in_a_browser_is_called_that(at_the_door, name, whose, may):
+    client, secrets = at_the_door
+    answer = client.get("/", headers=basic(secrets[name]))
+    text = Markup(answer.text).text
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Basic")
+    assert whose in text
+    assert may in text
+    assert "catmem token new NAME --person" in text
+    assert secrets[name] not in answer.text
+
+
+@pytest.mark.parametrize(("name", "whose", "may"), TOLD[:2])
+def test_and_in_the_header_of_a_program_too(at_the_door, name, whose, may):
+    client, secrets = at_the_door
+    answer = client.get("/", headers={"Authorization": f"Bearer {secrets[name]}", **HTML})
+    assert answer.status_code == 403
+    assert whose in Markup(answer.text).text
+    assert may in Markup(answer.text).text
+
+
+@pytest.mark.parametrize("wrong", ["", "tulip", "catmem_0123456789ab_" + "A" * 43])
+def test_what_is_no_token_is_nobodys(at_the_door, wrong):
+    client, _ = at_the_door
+    text = Markup(client.get("/", headers=basic(wrong)).text).text
+    assert "the agent" not in text
+    assert "This page wants the token of a person." in text
+
+
+def test_the_id_of_an_agents_token_alone_tells_nothing(at_the_door):
+    client, secrets = at_the_door
+    guessed = secrets["agent"][:-3] + ("AAA" if secrets["agent"][-3:] != "AAA" else "BBB")
+    assert "neo" not in Markup(client.get("/", headers=basic(guessed)).text).text

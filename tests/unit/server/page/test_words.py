@@ -1,0 +1,194 @@
+"""The words of the page: each thing is told once, in the words of people, and what fits best stands out."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from catmem.service.clock import today
+from catmem.service.history import adopt
+from tests.golden.case import put
+from tests.unit.server.page.changing import root, served
+from tests.unit.server.page.markup import Markup
+
+FILE = "/page/files/neo/user"
+AHEAD = (today() + timedelta(days=400)).isoformat()
+TEXT = f"""\
+No category here.
+§
+[verified_date: 2020-01-01, source: chat] Prefers short answers.
+
+## Talk
+[created: 2020-01-01, expires: 2020-02-01, domain: finance] Book travel to cost centre 410.
+§
+[verified_date: {AHEAD}] Comes from the future.
+§
+[verified_date: 2020-01-01, created: {AHEAD}] Old, and made later.
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = root(tmp_path / "root", text="")
+    # No write would take a date in the future.
+    put(tmp_path / "root" / "homes" / "neo" / "USER.md", TEXT)
+    adopt(workspace, "neo/user")
+    yield workspace
+    workspace.store.close()
+
+
+@pytest.fixture
+def client(workspace):
+    with served(workspace) as client:
+        yield client
+
+
+def card(client, address, words):
+    """The HTML of the entry that has these words."""
+    texts = re.findall(r"<article.*?</article>|<li class=\"entry\".*?</li>", client.get(address).text, re.DOTALL)
+    return next(text for text in texts if words in Markup(text).text)
+
+
+@pytest.mark.parametrize("address", [FILE, "/page/queue"])
+@pytest.mark.parametrize(
+    ("words", "told", "tags"),
+    [
+        ("Prefers short", "verified 1 Jan 2020", ["source chat"]),
+        ("Book travel", "1 Feb 2020", ["created 2020-01-01", "domain finance"]),
+    ],
+)
+def test_the_date_that_decides_is_told_once(client, address, words, told, tags):
+    made = Markup(card(client, address, words))
+    assert made.text.count(told) == 1
+    assert [each.strip() for each in re.findall(r"<li>(.*?)</li>", card(client, address, words))] == [
+        f'<span class="tag-key">{key}</span> {value}' for key, value in (tag.split(" ") for tag in tags)
+    ]
+
+
+def test_a_day_that_has_gone_by_is_past(client):
+    assert "expired on 1 Feb 2020" in Markup(card(client, FILE, "Book travel")).text
+
+
+@pytest.mark.parametrize("address", [FILE, "/page/queue", "/page/search?q=future"])
+def test_what_is_dated_in_the_future_is_called_so(client, address):
+    text = Markup(card(client, address, "future")).text
+    assert text.count("dated in the future") == 1
+    assert "unverified" not in text
+    assert "verified_date" not in text
+
+
+def test_what_is_due_for_more_than_a_date_in_the_future_says_both(client):
+    text = Markup(card(client, FILE, "made later")).text
+    assert "stale verified 1 Jan 2020 dated in the future: created" in text
+
+
+def highlighted(html):
+    return re.findall(r"<button[^>]*main-button[^>]*>(\w+)", html)
+
+
+@pytest.mark.parametrize("address", [FILE, "/page/queue"])
+@pytest.mark.parametrize(("words", "button"), [("Prefers short", "Verify"), ("Book travel", "Remove")])
+def test_the_button_that_fits_stands_out(client, address, words, button):
+    assert highlighted(card(client, address, words)) == [button]
+
+
+@pytest.mark.parametrize("address", [FILE, "/page/queue", "/page/search?q=short", "/page/access"])
+def test_what_has_no_category_is_uncategorized_to_people(client, address):
+    text = Markup(client.get(address).text).text
+    assert "__uncategorized__" not in text
+
+
+def test_the_reason_for_it_is_too(client):
+    text = Markup(client.get("/page/access/neo/__uncategorized__").text).text
+    assert "neo and Uncategorized" in text
+
+
+def test_what_was_done_with_it_is_too(client, workspace):
+    workspace.verify("neo", "No category")
+    assert "Verified in Uncategorized" in Markup(client.get("/page/history/neo/user").text).text
+
+
+# --- history ---------------------------------------------------------------------------------------------------------
+
+
+def compared(client):
+    html = client.get("/page/history/neo/user").text
+    chosen = dict.fromkeys(("since", "to"))
+    for name in chosen:
+        select = re.search(rf'<select name="{name}">(.*?)</select>', html, re.DOTALL)[1]
+        chosen[name] = re.search(r'<option value="(\w+)" selected', select)[1]
+    return chosen["since"], chosen["to"], html
+
+
+def test_the_newest_two_of_the_main_line_are_compared(client, workspace):
+    workspace.verify("neo", "No category")
+    workspace.add("neo", "Beside it.", category="talk", expected="1", on_stale="branch")
+    since, to, html = compared(client)
+    assert (since, to) == ("1", "2")
+    assert "(branch)" in html
+    assert client.get("/page/history/neo/user/compare", params={"since": since, "to": to}).status_code == 200
+
+
+def test_a_branch_and_the_only_revision_are_compared(client, workspace):
+    workspace.add("neo", "One.", category="talk", expected="0", on_stale="branch")
+    since, to, _ = compared(client)
+    assert to == "1"
+    assert since != "1"
+
+
+# --- what nobody sees ------------------------------------------------------------------------------------------------
+
+
+def test_what_a_section_hid_is_told_as_it_is(client, workspace):
+    text = Markup(client.get("/page/profiles/neo").text).text
+    assert "2 entries of its USER.md have no category." in text
+    assert "in categories that neo does not read" not in text
+    put(workspace.root / "profiles" / "neo.yaml", "user_memory_categories: [rules]\ninclude_uncategorized: false\n")
+    text = Markup(client.get("/page/profiles/neo").text).text
+    assert "3 entries of its USER.md are in categories that neo does not read." in text
+    assert "neo does not read what has none" in text
+
+
+@pytest.mark.parametrize("address", ["/page/search?q=category", "/page/search?q=category&profile=neo"])
+def test_a_person_finds_what_no_prompt_shows(client, workspace, address):
+    assert "No category" not in workspace.prompt("neo").text
+    assert "not seen by neo" in Markup(card(client, address, "No category here.")).text
+    assert "not seen by" not in card(client, "/page/search?q=future", "future")
+
+
+def test_an_agent_finds_none_of_it(client, workspace):
+    assert workspace.search("neo", "category") == []
+
+
+# --- what could not be looked at ------------------------------------------------------------------------------------
+
+
+BROKEN = "tier: many\n"
+
+
+@pytest.mark.parametrize("broken", ["boss", "pupil"])
+def test_nothing_is_said_to_be_in_order_that_nobody_could_look_at(client, workspace, broken):
+    put(workspace.root / "profiles" / "pupil.yaml", "user_memory_categories: [talk]\nseed_from: boss\n")
+    assert "could not be looked at" not in client.get("/").text
+    put(workspace.root / "profiles" / f"{broken}.yaml", BROKEN)
+    text = Markup(client.get("/").text).text
+    # Of a source that cannot be read nobody knows either how the others stand to it.
+    unknown = {"boss": "2 profiles", "pupil": "1 profile"}[broken]
+    assert f"0 profiles to seed {unknown} could not be looked at." in text
+    assert "0 branches to merge 1 profile could not be looked at." in text
+    assert "All are in step" not in text
+    assert f"{unknown} could not be looked at." in Markup(client.get("/page/seeds").text).text
+
+
+@pytest.mark.parametrize(
+    ("address", "said"), [("/", "Everything is fresh"), ("/page/queue", "All clear"), ("/page/queue", "Nothing is due")]
+)
+def test_what_is_due_in_a_file_that_cannot_be_read_is_unknown(client, workspace, address, said):
+    put(workspace.root / "homes" / "neo" / "USER.md", "## Talk\nNew.\n")
+    assert said in client.get(address).text
+    (workspace.root / "homes" / "neo" / "USER.md").write_bytes(b"\xff")
+    text = Markup(client.get(address).text).text
+    assert said not in text
+    assert "could" in text

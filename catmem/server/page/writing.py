@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, StaleError
 from catmem.policy.schema import shown
 from catmem.server.errors import ServerError
 from catmem.server.page.addresses import own_address, with_query
@@ -150,10 +150,27 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
 
 
 def done(sent: Sent, written: Written, address: str | None = None) -> Did:
-    """What a write did, told at ``address``; by default on the page that the form was sent from."""
-    # A form that was sent twice is told the same both times.
+    """What a write did, told at ``address``; by default on the page that the form was sent from.
+
+    A form that is sent twice is told the same both times, as long as that is true: raises ``StaleError`` for one whose
+    revision is the newest no longer, since it may be sent again for what was taken back in the meantime.
+    """
+    if written.repeated:
+        _refuse_overtaken(sent.workspace, written)
     revision = written.revision if written.changed or written.repeated else None
     return Did(sent.back if address is None else address, written.entity, revision)
+
+
+def _refuse_overtaken(workspace: Workspace, written: Written) -> None:
+    now = workspace.store.read(written.entity)
+    if now.revision != written.revision:
+        raise StaleError(
+            f"this form was sent before, and wrote revision {written.revision}: this time nothing was written",
+            code="sent_before",
+            expected=written.revision,
+            found=now.revision or now.digest,
+            hint="If what it wrote is gone and shall be there again, send it on what is there now.",
+        )
 
 
 def bad_form(message: str) -> ServerError:

@@ -137,6 +137,32 @@ def test_two_windows_of_one_person(client, workspace):
     assert revisions(workspace) == 2
 
 
+@pytest.mark.parametrize(
+    ("answer", "again"), [("verify", "Verify it"), ("expire", "Let it expire"), ("remove", "Remove it")]
+)
+def test_a_form_that_was_undone_is_no_success_when_it_is_sent_again(client, workspace, answer, again):
+    form = {**verifying(client, workspace), "action": f"/page/change/{answer}"}
+    before, did = text_of(workspace), sent(client, form)
+    assert sent(client, shown(client, did.headers["location"]).named("Undo")).status_code == 303
+    assert text_of(workspace) == before
+    made, forms = refused(sent(client, form))
+    assert "This form was sent before, and wrote revision 2" in made.text
+    assert text_of(workspace) == before
+    assert sent(client, forms.named(again)).status_code == 303
+    assert text_of(workspace) != before
+
+
+def test_an_addition_that_somebody_took_out_by_hand_is_no_success_when_it_is_sent_again(files):
+    before = text_of(files)
+    with served(files) as client:
+        adding = shown(client, FILE).named("Add it")
+        assert sent(client, adding, content=TYPED, category="talk").status_code == 303
+        files.path("neo", "user").write_text(before, encoding="utf-8")
+        made, forms = refused(sent(client, adding, content=TYPED, category="talk"))
+        assert "This form was sent before" in made.text
+        assert forms.named("Add it")["fields"]["content"] == TYPED
+
+
 def test_the_way_back_to_a_form_that_was_sent(client, workspace):
     form = editing(client, workspace)
     assert sent(client, form).status_code == 303

@@ -106,6 +106,18 @@ def test_a_restore_can_be_undone_and_made_again(client, workspace):
     assert (text_of(workspace), revisions(workspace)[0][0]) == (FIRST, "5")
 
 
+def test_a_restore_that_was_undone_is_no_success_when_it_is_sent_again(client, workspace):
+    restoring = shown(client, OLD).named("Restore revision 1")
+    sent(client, restoring)
+    sent(client, shown(client, "/page/history/neo/user?did=neo/user@3").named("Undo"))
+    answer = sent(client, restoring)
+    assert answer.status_code == 409
+    assert "This form was sent before, and wrote revision 3" in told(answer)
+    assert text_of(workspace) == SECOND
+    assert sent(client, Forms(answer.text).named("Restore revision 1")).status_code == 303
+    assert text_of(workspace) == FIRST
+
+
 @pytest.mark.parametrize("address", ["/page/history/neo/user/2", NOW])
 def test_what_is_there_already_is_not_offered(client, address):
     assert [form for form in shown(client, address).all if "restore" in str(form["action"])] == []

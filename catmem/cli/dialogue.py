@@ -268,12 +268,15 @@ def _were(count: int) -> str:
 
 
 def say_passed(review: Review) -> None:
-    """Say how many due facts this round does not ask about again."""
+    """Say how many due facts this round does not ask about: answered in it, or copies, which their source answers."""
     if review.passed_over:
         say(
             f"{review.passed_over:,} more {_were(review.passed_over)} answered or skipped in this round; "
             "--restart asks again."
         )
+    copies = len(review.elsewhere())
+    if copies:
+        say(f"{copies:,} more {_are(copies)} seeded from another profile, and asked about there.")
 
 
 def take_back(review: Review, *, as_json: bool) -> None:

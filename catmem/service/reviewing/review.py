@@ -104,14 +104,12 @@ class Review:
         states: Iterable[DueState] = (),
         as_of: date | None = None,
         restart: bool = False,
-        with_sources: bool = False,
     ) -> Review:
         """Go on with the round of a root, or begin one; ``restart`` forgets what was passed over.
 
         ``profiles`` are all by default, those of tier 1 first, and one that is not right is among the ``unreadable``;
-        ``category`` and ``states`` keep some facts only. ``with_sources`` also looks at the files that copies of these
-        profiles follow, so that no copy is asked about that is answered there. Raises ``ConfigError`` and
-        ``UnknownNameError``.
+        ``category`` and ``states`` keep some facts only. The files that copies of these profiles follow are looked at
+        too, so that no copy is asked about that is answered there. Raises ``ConfigError`` and ``UnknownNameError``.
         """
         if workspace.config.path is None and not profile_names(workspace.config.profiles_dir):
             raise ConfigError(
@@ -138,8 +136,7 @@ class Review:
         if restart:
             review.round.begin_anew()
         review._look_at_all()
-        if with_sources:
-            review._look_at_sources()
+        review._look_at_sources()
         return review
 
     # --- what is due ----------------------------------------------------------------------------------------------

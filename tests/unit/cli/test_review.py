@@ -265,3 +265,13 @@ def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_
     assert "Likes tea, others say." in result.stdout
     assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea, others say." in text(place)
     assert "All done." in result.stderr
+
+
+@pytest.mark.parametrize("asked", [(), ("-p", "pupil")], ids=["all", "the copy alone"])
+def test_a_copy_is_asked_about_at_its_source_and_nowhere_else(place, asked):
+    put(place / "profiles" / "pupil.yaml", "user_memory_categories: [talk]\nseed_from: neo\n")
+    run("seed", "neo", "pupil", "--root", place)
+    listed = run("review", "--root", place, "--list", *asked, *DAY)
+    assert "pupil/user" not in listed.stdout
+    assert listed.stdout.count("Likes tea.") == (0 if asked else 1)
+    assert "2 more are seeded from another profile, and asked about there." in listed.stderr

@@ -57,7 +57,7 @@ def queue(asked: Asked) -> Page:
     profiles = profile_names(asked.workspace.config.profiles_dir)
     name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
     # What a round on the command line passed over is due all the same.
-    review = Review.open(asked.workspace, profiles=[name] if name else (), restart=True, with_sources=True)
+    review = Review.open(asked.workspace, profiles=[name] if name else (), restart=True)
     due = review.due()
     elsewhere = review.elsewhere() if name else []
     counts = Counter(each.state for each in [*due, *elsewhere])

@@ -25,19 +25,9 @@ from catmem.model.version import Version
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.profile import check_profile, memory_dir
 from catmem.policy.rights import Rights
-from catmem.policy.seed import (
-    FilePlan,
-    Offer,
-    Offered,
-    Parts,
-    is_settled,
-    offer,
-    plan_file,
-    slice_text,
-    sliced,
-    withheld,
-)
+from catmem.policy.seed import FilePlan, Parts, is_settled, left_out, plan_file
 from catmem.policy.seedlock import LOCK_NAME
+from catmem.policy.seedslice import Offer, Offered, offer, slice_text, sliced
 from catmem.policy.staleness import DATED_BY
 from catmem.service.ages.known import clocks_of
 from catmem.service.seeding.lockfile import SeedFile
@@ -328,7 +318,7 @@ class _Planning:
         data = self.workspace.bytes_of(profile, target)
         if data and not self.every_entry and is_settled(parts):
             _refuse_unfit(self.workspace, entity, data)
-            return FilePlan(entity, source, "", "", parts.base or (), withheld=withheld(parts.slice))
+            return FilePlan(entity, source, "", "", parts.base or (), withheld=left_out(parts))
         _refuse_unfit(self.workspace, entity, data)
         plan = plan_file(parts, legible(self.workspace.parse, entity, data), resolve=self.asked.resolve)
         refuse_too_long(self.workspace, profile, plan, self.asked.as_of)

@@ -138,12 +138,35 @@ def test_that_a_fact_expired_is_no_removal(workspace):
     assert workspace.plan_seed("boss", ["neo"], as_of=later).in_sync
 
 
-def test_a_fact_that_the_source_dates_back_stays_as_it_was_seeded(workspace):
+def test_a_fact_that_expires_at_its_source_expires_in_every_copy(workspace):
+    seed(workspace, "neo", "ann")
+    edit(workspace, "Likes tea.", "[expires: 2026-11-20] Likes tea.")
+    assert not workspace.plan_seed("boss", ["neo"], as_of=DAY).in_sync
+    result = seed(workspace, "neo", "ann")
+    for entity in ("neo/user", "ann/user"):
+        assert "[expires: 2026-11-20] Likes tea." in text_of(workspace, entity)
+    assert [each.plan.withheld for each in result.files] == [(), ()]
+    plan = workspace.plan_seed("boss", ["neo", "ann"], as_of=DAY)
+    assert plan.in_sync
+    assert [each.withheld for each in plan.files] == [(), ()]
+
+
+@pytest.mark.parametrize("every_entry", [False, True])
+def test_a_copy_that_expired_by_itself_is_in_sync_and_nothing_that_was_left_out(workspace, every_entry):
+    edit(workspace, "Likes tea.", "[expires: 2026-11-25] Likes tea.")
     seed(workspace, "neo")
-    before = text_of(workspace)
-    edit(workspace, "[created: 2026-01-02] Vendor", "[created: 2026-01-02, expires: 2026-02-01] Vendor")
+    plan = workspace.plan_seed("boss", ["neo"], as_of=date(2026, 11, 26), every_entry=every_entry)
+    assert plan.in_sync
+    assert [each.withheld for each in plan.files] == [()]
+
+
+def test_a_fact_that_is_renewed_at_its_source_is_renewed_in_its_copy(workspace):
     seed(workspace, "neo")
-    assert text_of(workspace) == before
+    edit(workspace, "Likes tea.", "[expires: 2026-11-20] Likes tea.")
+    seed(workspace, "neo")
+    edit(workspace, "[expires: 2026-11-20] Likes tea.", "[verified_date: 2026-11-21] Likes tea.")
+    seed(workspace, "neo")
+    assert text_of(workspace) == NEO.replace("Likes tea.", "[verified_date: 2026-11-21] Likes tea.")
 
 
 # --- again ---

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from catmem.policy.access import hidden_by_sections
 from catmem.policy.staleness import freshness, read_date
 from catmem.syntax.slug import UNCATEGORIZED
 
@@ -37,11 +38,7 @@ def on_alike(entry: Entry, count: int) -> str:
 
 def on_first_section(before: Document, after: Document, terms: Terms) -> str | None:
     """What to know of a flat file's first section, where its owner no longer sees the entries before it."""
-    if before.scan.headers or not after.scan.headers:
-        return None
-    if all(entry.category != UNCATEGORIZED for entry in after.entries):
-        return None
-    if not _is_read(UNCATEGORIZED, before, terms) or _is_read(UNCATEGORIZED, after, terms):
+    if not hidden_by_sections(before, after, terms.target, terms.owner, terms.config.taxonomy):
         return None
     return (
         "the entries before the first section have no category now, and are not shown to profiles without "

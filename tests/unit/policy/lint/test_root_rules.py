@@ -366,3 +366,26 @@ def test_no_message_shows_a_secret():
     (found,) = all_rules()["CM605"].check(file, Context(Config(Path()), date(2026, 11, 21)))
     assert secret not in found.message + found.hint
     assert "github-token" in found.message
+
+
+LOOSE = "Bins go out on Thursdays.\n§\nHates cilantro.\n\n## Food\nLikes tea.\n"
+
+
+@pytest.mark.parametrize(
+    ("profile", "text", "found"),
+    [
+        ("user_memory_categories: [food]\n", LOOSE, ["2 entries have"]),
+        ("user_memory_categories: ['*']\n", "Loose.\n\n## Food\nx\n", ["1 entry has"]),
+        ("user_memory_categories: [food]\n", "## Food\nx\n\n## __uncategorized__\nLoose.\n", ["1 entry has"]),
+        ("user_memory_categories: [food]\n", "Bins go out.\n§\nHates cilantro.\n", []),
+        ("user_memory_categories: [food]\n", "# About\n\n## Food\nx\n", []),
+        ("user_memory_categories: [food, __uncategorized__]\n", LOOSE, []),
+        ("user_memory_categories: [food, '!__uncategorized__']\n", LOOSE, []),
+        ("user_memory_categories: [food]\ninclude_uncategorized: true\n", LOOSE, []),
+        ("user_memory_categories: [food]\ninclude_uncategorized: false\n", LOOSE, []),
+    ],
+)
+def test_cm412_what_a_profile_does_not_see_of_its_own_file_because_that_has_sections(tmp_path, profile, text, found):
+    said = scene(tmp_path, OPEN, neo=profile, **{"homes/neo/USER.md": text}).find("CM412")
+    message = "no category, and the prompt of neo leaves out such entries of a file with sections"
+    assert said == [("homes/neo/USER.md", 0, f"{each} {message}") for each in found]

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 from catmem.policy.access import hidden_by_sections
 from catmem.policy.staleness import freshness, read_date
+from catmem.policy.tagnames import known_tags, meant_tag
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from catmem.model.document import Document, Entry, TagValue
     from catmem.service.writing.terms import Terms
 
 FIRST_REVISION = "1"
+_NAME_SHOWN = 80
+"""Characters of a tag's name that a note shows."""
 
 
 def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue]) -> str:
@@ -23,6 +26,17 @@ def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue]) -> 
     if any(old.get(key) != value for key, value in given.items()):
         said += "; to give it these tags, use replace OLD --tag KEY=VALUE"
     return said
+
+
+def on_tags(given: Iterable[str], terms: Terms) -> list[str]:
+    """What to know of the names of tags that are ``given``: of those that are nearly a known one, and so do nothing."""
+    known = known_tags(terms.config.tag_schemas)
+    meant = {name: meant_tag(name, known) for name in given if name not in known}
+    return [
+        f"the tag {name[:_NAME_SHOWN]} is not declared and has no effect; {near} may be meant"
+        for name, near in meant.items()
+        if near is not None
+    ]
 
 
 def on_verification(tags: Mapping[str, TagValue]) -> str | None:

@@ -232,7 +232,7 @@ class _Source:
     file: YamlFile
     faults: list[ConfigError] = field(default_factory=list)
 
-    def blame(self, key: KeyPath, code: str, message: str, hint: str) -> None:
+    def fault(self, key: KeyPath, code: str, message: str, hint: str) -> None:
         """Note what is wrong with a setting."""
         line, column = self.file.positions[key]
         error = ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
@@ -306,26 +306,26 @@ def _check_agents(source: _Source, agents: Mapping[str, str]) -> None:
     for name in RESERVED:
         if name in agents:
             message = f"{name} is whoever has no profile, and cannot be an agent with one"
-            source.blame(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
+            source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
 
 
 def _check_homes(source: _Source, homes: str) -> None:
     if re.search("[{}]", homes.replace("{name}", "")):
         message = f"{shown(homes)} has braces other than {{name}}"
-        source.blame(("homes",), "bad_template", message, "Write a folder, or a template with {name} in it.")
+        source.fault(("homes",), "bad_template", message, "Write a folder, or a template with {name} in it.")
 
 
 def _check_tilde(source: _Source, key: KeyPath, path: str) -> None:
     if path.startswith("~") and not path.startswith("~/") and path != "~":
         message = f"{shown(path)} begins with the home folder of another user"
-        source.blame(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
+        source.fault(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
 
 
 def _check_tags(source: _Source, tags: Mapping[str, Any]) -> None:
     for name in tags:
         if name in _format_tags():
             message = f"the tag {name} belongs to the file format and cannot be declared again"
-            source.blame(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
+            source.fault(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
 
 
 def _format_tags() -> Mapping[str, Any]:
@@ -341,7 +341,7 @@ def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> d
     taken: dict[str, str] = {UNCATEGORIZED: UNCATEGORIZED}
     if UNCATEGORIZED in declared:
         message = f"the category {UNCATEGORIZED} is always there and cannot be declared"
-        source.blame(("taxonomy", "categories", UNCATEGORIZED), "reserved_category", message, "Remove it.")
+        source.fault(("taxonomy", "categories", UNCATEGORIZED), "reserved_category", message, "Remove it.")
     own = {slug: said for slug, said in declared.items() if slug != UNCATEGORIZED}
     taken |= {slug: slug for slug in own}
     categories = {slug: _category(source, slug, said, taken) for slug, said in own.items()}
@@ -361,10 +361,10 @@ def _category(source: _Source, slug: str, said: Mapping[str, Any], taken: dict[s
         place = (*key, "aliases", index)
         if not alias:
             message = f"the alias {shown(written)} has no letter or number"
-            source.blame(place, "bad_alias", message, "Write a title or a slug.")
+            source.fault(place, "bad_alias", message, "Write a title or a slug.")
         elif alias in taken:
             message = f"the alias {shown(written)} already stands for the category {taken[alias]}"
-            source.blame(place, "alias_taken", message, "One name means one category: remove one of the two.")
+            source.fault(place, "alias_taken", message, "One name means one category: remove one of the two.")
         else:
             taken[alias] = slug
             aliases.append(alias)
@@ -372,7 +372,7 @@ def _category(source: _Source, slug: str, said: Mapping[str, Any], taken: dict[s
     if slugify(title) not in {slug, *given}:
         message = f"a section titled {shown(title)} would have the category {slugify(title) or 'nothing'}, not {slug}"
         hint = f"Change the title, or give {slugify(title)!r} as an alias." if slugify(title) else "Change the title."
-        source.blame((*key, "title"), "bad_title", message, hint)
+        source.fault((*key, "title"), "bad_title", message, hint)
     return Category(
         slug=slug,
         title=title,

@@ -90,7 +90,8 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     Run it again whenever the source has changed: its edits arrive, what a target added or changed stays, and what both
     changed is a conflict, which is reported and left to you (exit status 3). What was seeded stands in
-    catmem.seed.lock; commit it with the files. Expired entries, and those that a prompt would withhold, are not seeded.
+    catmem.seed.lock; commit it with the files. Expired entries, and those that a prompt would withhold, are not seeded;
+    what expires after it was seeded expires in the copies.
     With --all a profile that is not right is named in the end (exit status 2), and the others are seeded.
     """
     _refuse_mixed(source, targets, everybody=everybody, modes=(dry_run, check, status, ephemeral))

@@ -98,3 +98,13 @@ def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonom
     if UNCATEGORIZED in present and UNCATEGORIZED not in order:
         loose = sum(entry.category == UNCATEGORIZED for entry in document.entries)
     return View(target, document, categories, entries, len(document.entries) - len(entries), loose)
+
+
+def hidden_by_sections(
+    before: Document, after: Document, target: str, profile: Profile, taxonomy: Taxonomy | None = None
+) -> int:
+    """How many entries without a category a profile saw in a flat document, and does not see in it with sections."""
+    if before.scan.headers or not after.scan.headers:
+        return 0
+    was, now = (visible_categories(each, (UNCATEGORIZED,), target, profile, taxonomy) for each in (before, after))
+    return sum(entry.category == UNCATEGORIZED for entry in after.entries) if was and not now else 0

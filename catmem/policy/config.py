@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.errors import ConfigError, UnreadableError
-from catmem.policy.schema import check, shown
+from catmem.policy.schema import shown, validate
 from catmem.policy.staleness import DEFAULT_STALE_AFTER
 from catmem.policy.yamlfile import YamlFile, key_text, load_yaml
 from catmem.resources import schema
@@ -155,6 +156,18 @@ def load_config(root: str | Path) -> Config:
 
     Raises ``ConfigError`` for a file that is not right, ``UnreadableError`` for one that cannot be read.
     """
+    config, faults = read_config(root)
+    if faults:
+        raise faults[0]
+    return config
+
+
+def read_config(root: str | Path) -> tuple[Config, tuple[ConfigError, ...]]:
+    """The configuration of the folder ``root`` without the settings that are not right, and what is wrong with those.
+
+    So all can be told at once, and the rest be looked at as it is meant. The first fault by the schema counts the
+    others. Raises ``ConfigError`` for a file that is no YAML, and ``UnreadableError``.
+    """
     folder = _absolute(root)
     if not folder.is_dir():
         raise UnreadableError(
@@ -163,11 +176,11 @@ def load_config(root: str | Path) -> Config:
     path = folder / CONFIG_NAME
     # A link that leads nowhere is no missing file: with the defaults in its place a closed taxonomy would be open.
     if not os.path.lexists(path):
-        return Config(folder)
+        return Config(folder), ()
     file = load_yaml(path)
-    data = {} if file.data is None else file.data
-    check(data, "config", positions=file.positions, path=path)
-    return _config(folder, _Source(path, file), data)
+    source = _Source(path, file)
+    config = _config(folder, source, _fitting(source, {} if file.data is None else file.data))
+    return config, tuple(source.faults)
 
 
 def days(text: str) -> int:
@@ -217,10 +230,39 @@ class _Source:
 
     path: Path
     file: YamlFile
+    faults: list[ConfigError] = field(default_factory=list)
 
-    def fault(self, key: KeyPath, code: str, message: str, hint: str) -> ConfigError:
+    def fault(self, key: KeyPath, code: str, message: str, hint: str) -> None:
+        """Note what is wrong with a setting."""
         line, column = self.file.positions[key]
-        return ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
+        error = ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
+        self.faults.append(error)
+
+
+def _fitting(source: _Source, data: Any) -> Mapping[str, Any]:  # noqa: ANN401 - any YAML value
+    """What the file says, without the settings that do not fit the schema."""
+    faults = validate(data, "config", positions=source.file.positions, path=source.path)
+    if not faults:
+        said: Mapping[str, Any] = data
+        return said
+    source.faults.append(faults[0].to_error(len(faults) - 1))
+    fitting = deepcopy(data)
+    for fault in faults:
+        _take_out(fitting, fault.key)
+    return {} if validate(fitting, "config") else fitting
+
+
+def _take_out(data: Any, key: KeyPath) -> None:  # noqa: ANN401 - any YAML value
+    """Take a setting out of what holds it, if it is there still."""
+    for part in key[:-1]:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return
+    if key and isinstance(data, dict):
+        data.pop(key[-1], None)
+    elif key and isinstance(data, list) and isinstance(key[-1], int):
+        del data[key[-1] : key[-1] + 1]
 
 
 def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
@@ -242,7 +284,7 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
             card_titles=taxonomy.get("card_titles", False),
             categories=_categories(source, taxonomy.get("categories", {})),
         ),
-        tag_schemas=data.get("tags", {}),
+        tag_schemas={name: said for name, said in data.get("tags", {}).items() if name not in _format_tags()},
         stale_after=days(data["stale_after"]) if "stale_after" in data else DEFAULT_STALE_AFTER,
         recency_days=data.get("search", {}).get("recency_days", DEFAULT_RECENCY_DAYS),
         domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
@@ -264,59 +306,73 @@ def _check_agents(source: _Source, agents: Mapping[str, str]) -> None:
     for name in RESERVED:
         if name in agents:
             message = f"{name} is whoever has no profile, and cannot be an agent with one"
-            raise source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
+            source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
 
 
 def _check_homes(source: _Source, homes: str) -> None:
     if re.search("[{}]", homes.replace("{name}", "")):
         message = f"{shown(homes)} has braces other than {{name}}"
-        raise source.fault(("homes",), "bad_template", message, "Write a folder, or a template with {name} in it.")
+        source.fault(("homes",), "bad_template", message, "Write a folder, or a template with {name} in it.")
 
 
 def _check_tilde(source: _Source, key: KeyPath, path: str) -> None:
     if path.startswith("~") and not path.startswith("~/") and path != "~":
         message = f"{shown(path)} begins with the home folder of another user"
-        raise source.fault(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
+        source.fault(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
 
 
 def _check_tags(source: _Source, tags: Mapping[str, Any]) -> None:
     for name in tags:
-        if name in schema("tags")["properties"]:
+        if name in _format_tags():
             message = f"the tag {name} belongs to the file format and cannot be declared again"
-            raise source.fault(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
+            source.fault(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
+
+
+def _format_tags() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = schema("tags")["properties"]
+    return found
 
 
 def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Category]:
-    """The categories, after a look at every name: one name may mean one category only."""
+    """The categories, after a look at every name: one name may mean one category only.
+
+    Of a title that opens another category it is taken that it was meant for this one, if no other has that name.
+    """
     taken: dict[str, str] = {UNCATEGORIZED: UNCATEGORIZED}
-    for slug in declared:
-        key = ("taxonomy", "categories", slug)
-        if slug in taken:
-            message = f"the category {slug} is always there and cannot be declared"
-            raise source.fault(key, "reserved_category", message, "Remove it.")
-        taken[slug] = slug
-    return {slug: _category(source, slug, said, taken) for slug, said in declared.items()}
+    if UNCATEGORIZED in declared:
+        message = f"the category {UNCATEGORIZED} is always there and cannot be declared"
+        source.fault(("taxonomy", "categories", UNCATEGORIZED), "reserved_category", message, "Remove it.")
+    own = {slug: said for slug, said in declared.items() if slug != UNCATEGORIZED}
+    taken |= {slug: slug for slug in own}
+    categories = {slug: _category(source, slug, said, taken) for slug, said in own.items()}
+    for slug, category in categories.items():
+        meant = slugify(category.title)
+        if meant and meant not in taken:
+            taken[meant] = slug
+            categories[slug] = replace(category, aliases=(*category.aliases, meant))
+    return categories
 
 
 def _category(source: _Source, slug: str, said: Mapping[str, Any], taken: dict[str, str]) -> Category:
     key = ("taxonomy", "categories", slug)
     aliases: list[str] = []
-    for index, written in enumerate(said.get("aliases", [])):
+    given = [slugify(written) for written in said.get("aliases", [])]
+    for index, (written, alias) in enumerate(zip(said.get("aliases", []), given, strict=True)):
         place = (*key, "aliases", index)
-        alias = slugify(written)
         if not alias:
             message = f"the alias {shown(written)} has no letter or number"
-            raise source.fault(place, "bad_alias", message, "Write a title or a slug.")
-        if alias in taken:
+            source.fault(place, "bad_alias", message, "Write a title or a slug.")
+        elif alias in taken:
             message = f"the alias {shown(written)} already stands for the category {taken[alias]}"
-            raise source.fault(place, "alias_taken", message, "One name means one category: remove one of the two.")
-        taken[alias] = slug
-        aliases.append(alias)
+            source.fault(place, "alias_taken", message, "One name means one category: remove one of the two.")
+        else:
+            taken[alias] = slug
+            aliases.append(alias)
     title = said.get("title") or _title_of(slug)
-    if slugify(title) not in {slug, *aliases}:
+    if slugify(title) not in {slug, *given}:
         message = f"a section titled {shown(title)} would have the category {slugify(title) or 'nothing'}, not {slug}"
         hint = f"Change the title, or give {slugify(title)!r} as an alias." if slugify(title) else "Change the title."
-        raise source.fault((*key, "title"), "bad_title", message, hint)
+        source.fault((*key, "title"), "bad_title", message, hint)
     return Category(
         slug=slug,
         title=title,

@@ -19,21 +19,15 @@ from catmem.model.compose import composed, read_like
 from catmem.model.merge_into import merge_into, only_verified
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
-from catmem.policy.access import visible
-from catmem.policy.seedlock import Seeded
-from catmem.policy.staleness import read_date
-from catmem.policy.threats import BuiltinScanner
-from catmem.policy.threats.batch import scan_each
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.policy.seedslice import is_expired, slice_text, withheld
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import date
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from catmem.model.conflict import Conflict
     from catmem.model.document import Document
-    from catmem.policy.config import Taxonomy
-    from catmem.policy.profile import Profile
+    from catmem.policy.seedlock import Seeded
+    from catmem.policy.seedslice import Offer, Offered
 
 Resolve = Literal["target", "source"]
 """Whose entry stays where both changed one, if a person says so."""
@@ -51,99 +45,11 @@ State = Literal[
 """How an entry of the slice, or of what was seeded last, stands in the target."""
 
 
-class Offered(NamedTuple):
-    """An entry that the source may read. ``withheld`` says why it is not seeded, if so."""
-
-    version: Version
-    id: str
-    withheld: str | None
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What it says, and where."""
-        return self.version.category, self.id
-
-    def seeded(self) -> Seeded:
-        """The entry as the lock keeps it."""
-        return Seeded(self.version.category, self.id, self.version.text)
-
-
-class Offer(NamedTuple):
-    """What a source's profile may read of one of its files, in file order."""
-
-    document: Document
-    entries: tuple[Offered, ...]
-    titles: Mapping[str, str]
-
-
 class Row(NamedTuple):
     """How one entry stands. ``version`` is the target's where it has one that counts, else the source's."""
 
     state: State
     version: Version
-
-
-def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy, *, as_of: date) -> Offer:
-    """What ``profile`` may hand on of its ``user`` or ``memory`` file.
-
-    Expired entries are withheld, and those in which the threat scan finds something, or in the name of their category.
-    """
-    entries = visible(document, target, profile, taxonomy).entries
-    found = scan_each(BuiltinScanner(), [f"{entry.body}\n{entry.tags or ''}" for entry in entries])
-    hostile = _hostile({entry.category for entry in entries}, taxonomy)
-    offered: list[Offered] = []
-    for entry, findings in zip(entries, found, strict=True):
-        expires = read_date(entry.tags.get("expires"))
-        withheld = None
-        if expires is not None and as_of > expires:
-            withheld = f"expired {expires}"
-        elif findings:
-            withheld = f"blocked: {', '.join(sorted({finding.rule for finding in findings}))}"
-        elif entry.category in hostile:
-            withheld = "blocked: title"
-        offered.append(Offered(Version.of(entry), entry.id, withheld))
-    titles = {section.category: section.title for section in reversed(document.sections)}
-    clear = scan_each(BuiltinScanner(), list(titles.values()))
-    titles = {category: title for (category, title), bad in zip(titles.items(), clear, strict=True) if not bad}
-    declared = {slug: each.title for slug, each in taxonomy.categories.items() if each.title}
-    return Offer(document, tuple(offered), {**titles, **declared})
-
-
-def _hostile(categories: Collection[str], taxonomy: Taxonomy) -> set[str]:
-    """The undeclared categories whose names would be a threat in the title of a section."""
-    undeclared = sorted(category for category in categories if category not in taxonomy.categories)
-    found = scan_each(BuiltinScanner(), [category.replace("-", " ") for category in undeclared])
-    return {category for category, findings in zip(undeclared, found, strict=True) if findings}
-
-
-def sliced(offered: Offer, target: str, profile: Profile, taxonomy: Taxonomy) -> tuple[Offered, ...]:
-    """The part of an offer that ``profile`` names for its ``user`` or ``memory`` file.
-
-    What has no category is part of it only if the profile says so itself: by that name, or with
-    ``include_uncategorized: true``. A flat file is no reason to copy all of it to everybody.
-    """
-    selectors = profile.selectors(target, taxonomy)
-    named: dict[str, bool] = {}
-    for each in offered.entries:
-        category = each.version.category
-        if category not in named:
-            named[category] = selectors.matches(category) or (
-                category == UNCATEGORIZED
-                and profile.include_uncategorized is True
-                and not selectors.takes_away(category)
-            )
-    return tuple(each for each in offered.entries if named[each.version.category])
-
-
-def withheld(entries: Iterable[Offered]) -> tuple[Offered, ...]:
-    """Those of a slice that stay out."""
-    return tuple(each for each in entries if each.withheld is not None)
-
-
-def slice_text(offered: Offer, entries: Iterable[Offered]) -> str:
-    """A slice as the text of a memory file, without what is withheld."""
-    versions = [each.version for each in entries if each.withheld is None]
-    return composed(versions, offered.titles, offered.document).text
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +103,12 @@ def is_settled(parts: Parts) -> bool:
     return known == Counter(each.key for each in parts.slice if each.withheld is None or each.key in known)
 
 
+def left_out(parts: Parts) -> tuple[Offered, ...]:
+    """What stays out of a slice that is settled: of an entry that was seeded, only what the scan finds by now."""
+    known = {each.key for each in parts.base or ()}
+    return tuple(each for each in withheld(parts.slice) if each.is_hostile or each.key not in known)
+
+
 def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -> FilePlan:
     """What seeding a slice makes of the target's document. Pure.
 
@@ -206,7 +118,7 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
     like, base = parts.offered.document, _base(parts, ours)
     if not (base or ours.text):
         return _first(parts, ours)
-    arriving = _arriving(parts.slice, base)
+    arriving, out, kept = _arriving(parts, base, ours)
     before = composed([Version.read(each.category, each.text) for each in base], {}, like)
     theirs = composed([Version.read(each.category, each.text) for each in arriving], parts.offered.titles, like)
     merged = merge_into(ours, before, theirs, precedence="theirs" if resolve == "source" else "ours")
@@ -218,9 +130,9 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
         before=ours.text,
         after=merged.text,
         entries=tuple(_held_back(arriving, base, conflicts, read_like(merged.text, like))),
-        rows=tuple(_rows(before, ours, theirs, merged.conflicts)),
+        rows=tuple(row for row in _rows(before, ours, theirs, merged.conflicts) if _counts(row, kept)),
         conflicts=conflicts,
-        withheld=withheld(parts.slice),
+        withheld=out,
         is_known=parts.base is not None,
     )
 
@@ -248,21 +160,56 @@ def _base(parts: Parts, ours: Document) -> tuple[Seeded, ...]:
     return tuple(each for each in parts.base or () if each.key in offered or each.key not in parts.held)
 
 
-def _arriving(entries: Sequence[Offered], base: Sequence[Seeded]) -> list[Seeded]:
-    """The slice as the merge is to see it: what is withheld now but was seeded stays as it was seeded.
+class _Arriving(NamedTuple):
+    """A slice as the merge is to see it.
 
-    A fact that expired, or that the scan would withhold by now, was not removed by anybody.
+    ``withheld`` are the entries of the slice that stay out of it. ``kept`` are those for which stands, as often, what
+    was seeded of them before.
+    """
+
+    entries: list[Seeded]
+    withheld: tuple[Offered, ...]
+    kept: Counter[tuple[str, str]]
+
+
+def _arriving(parts: Parts, base: Sequence[Seeded], ours: Document) -> _Arriving:
+    """The slice as the merge is to see it: what is withheld now arrives only where it was seeded before.
+
+    That a fact expired is a change like any other, and reaches its copies. A target that took its copy out, or let it
+    expire on a day of its own, says nothing of it any more: there is nothing to tell it. What the scan withholds by
+    now was not removed by anybody: its copies stay as they were seeded.
     """
     were = [Version.read(each.category, each.text) for each in base]
-    pairs = pair_entries(were, [each.version for each in entries])
-    partner = {there: base[here] for here, there in pairs.items()}
+    partner = {there: here for here, there in pair_entries(were, [each.version for each in parts.slice]).items()}
+    said = pair_entries(were, ours.entries) if any(each.withheld for each in parts.slice) else {}
     arriving: list[Seeded] = []
-    for index, each in enumerate(entries):
+    out: list[Offered] = []
+    kept: Counter[tuple[str, str]] = Counter()
+    for index, each in enumerate(parts.slice):
         if each.withheld is None:
             arriving.append(each.seeded())
-        elif index in partner:
-            arriving.append(partner[index])
-    return arriving
+            continue
+        number = partner.get(index)
+        if number is None or each.is_hostile:
+            out.append(each)
+        if number is None:
+            continue
+        copy = Version.of(ours.entries[said[number]]) if number in said else None
+        is_own = copy is not None and not (copy.says(were[number]) or copy.says(each.version))
+        is_silent = copy is None or (is_own and is_expired(copy.tags, parts.offered.as_of))
+        if each.is_hostile:
+            kept[base[number].key] += 1
+        arriving.append(base[number] if each.is_hostile or is_silent else each.seeded())
+    return _Arriving(arriving, tuple(out), kept)
+
+
+def _counts(row: Row, kept: Counter[tuple[str, str]]) -> bool:
+    """Whether a row is not that of an entry which is among the withheld ones already."""
+    key = row.version.category, row.version.id
+    if row.state in {"removed_from_source", "conflict"} or not kept[key]:
+        return True
+    kept[key] -= 1
+    return False
 
 
 def _without_own(arriving: Sequence[Seeded], before: Document, ours: Document) -> list[Seeded]:

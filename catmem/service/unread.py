@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,14 +58,29 @@ def unread_note(workspace: Workspace) -> str | None:
         return None
     first, more = os.path.relpath(unread[0].path, config.root), len(unread) - 1
     files = f"{first} holds" if not more else f"{first} and {more} other file{'s' if more > 1 else ''} hold"
-    return f"{files} entries that nobody reads: the store is {shown_store(config.store)}. {_remedy(config)}"
+    try:
+        remedy = _remedy(config, unread[0], workspace.store)
+    except CatmemError:
+        return None
+    return f"{files} entries that nobody reads: the store is {shown_store(config.store)}. {remedy}"
 
 
-def _remedy(config: Config) -> str:
-    """What to do about files that nobody reads."""
+def _remedy(config: Config, unread: UnreadFile, store: Store) -> str:
+    """What to do about a file that nobody reads. Raises ``StoreError``.
+
+    A copy goes into a database without any history. Where there is some, what the file says is added to it.
+    """
+    if all(store.head(entity) is None for entity in sorted({unread.entity, *_entities(config)})):
+        return (
+            f"'catmem store copy files {shown_store(config.store)}' brings the files there with their history; "
+            "or say `store: files` in catmem.yaml"
+        )
+    name, _, target = unread.entity.partition("/")
+    root = os.path.realpath(config.root)
+    path = os.path.relpath(unread.path, config.root) if root == os.path.realpath(".") else str(unread.path)
     return (
-        f"'catmem store copy files {shown_store(config.store)}' brings the files there with their history; "
-        "or say `store: files` in catmem.yaml"
+        f"'catmem import --from hermes -p {name} -t {target} {shlex.quote(path)}' adds what it says and the store has "
+        "not; then move the file away"
     )
 
 
@@ -107,7 +123,7 @@ def nobody_reads(config: Config, profiles: Iterable[Profile], store: Store) -> l
     strays = [each for each in sorted(database.rows().items()) if each[0] not in known]
     return [
         *(_of_stray(known, entity, count, database.place(entity)) for entity, count in strays),
-        *(_of_unread(config, each) for each in _unread(config, dict(_homes(config, profiles)), lambda: store)),
+        *(_of_unread(config, each, store) for each in _unread(config, dict(_homes(config, profiles)), lambda: store)),
     ]
 
 
@@ -122,9 +138,9 @@ def _of_stray(known: set[str], entity: str, count: int, place: str) -> Fault:
     return Fault(_STRAY, message, place, hint, damage=False)
 
 
-def _of_unread(config: Config, unread: UnreadFile) -> Fault:
+def _of_unread(config: Config, unread: UnreadFile, store: Store) -> Fault:
     message = f"the store of this root does not have what this file of {unread.entity} says, so nobody reads it"
-    return Fault("unread_file", message, str(unread.path), f"{_remedy(config)}.", damage=False)
+    return Fault("unread_file", message, str(unread.path), f"{_remedy(config, unread, store)}.", damage=False)
 
 
 def _unread(config: Config, homes: Mapping[str, Path], store: Callable[[], Store]) -> Iterator[UnreadFile]:

@@ -67,6 +67,13 @@ def test_add(user):
     assert user.read_text() == changed("the 15th.\n", f"the 15th.\n§\n[created: {TODAY}] Vendor is Acme.\n")
 
 
+def test_a_tag_that_is_nearly_a_known_one_is_told_and_written(user):
+    result = run(*VERBS["add"], "--tag", "verifed_date=2026-13-01")
+    note = "the tag verifed_date is not declared and has no effect; verified_date may be meant"
+    assert result.stderr.count(note) == 1
+    assert "verifed_date: 2026-13-01" in user.read_text()
+
+
 def test_replace_keeps_the_tags(user):
     assert run(*VERBS["replace"]).stdout == "replaced in rules in neo/user (revision 2)\n"
     assert user.read_text() == changed("15th", "20th")

@@ -15,8 +15,9 @@ from catmem.model.document import parse
 from catmem.model.splice import titled
 from catmem.policy.config import Taxonomy
 from catmem.policy.profile import Profile
-from catmem.policy.seed import Parts, offer, plan_file, sliced
+from catmem.policy.seed import Parts, plan_file
 from catmem.policy.seedlock import LOCK_NAME
+from catmem.policy.seedslice import offer, sliced
 from tests.property.strategies import texts
 from tests.roots import make_root, put_bytes, text_of
 
@@ -300,6 +301,73 @@ def test_a_chain_of_tiers_gives_what_the_top_gives_with_both_selectors(source, s
         if text_of(workspace, "lead/user"):
             workspace.apply_seed(workspace.plan_seed("lead", ["scout"], as_of=DAY))
         assert says(text_of(workspace, "scout/user")) == says(text_of(workspace, "both/user"))
+
+
+days = st.dates(date(2026, 11, 18), date(2026, 11, 24))
+rounds = st.lists(
+    st.tuples(
+        st.sampled_from(["expire", "renew", "verify", "reword", "remove", "wait"]),
+        st.sampled_from(["boss", "neo"]),
+        st.integers(0, 50),
+        days,
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def dated(text: str, kind: str, place: int, day: date) -> str:
+    """A text after one entry's dates, words or whole were changed."""
+    document = parse(text)
+    if not document.entries or kind == "wait":
+        return text
+    entry = document.entries[place % len(document.entries)]
+    tags = {key: value for key, value in entry.tags.items() if kind != "renew" or key != "expires"}
+    tags |= {"expires": str(day)} if kind == "expire" else {}
+    tags |= {"verified_date": str(day)} if kind in {"renew", "verify"} else {}
+    block = ", ".join(f"{key}: {value}" for key, value in tags.items())
+    body = entry.body + (f" as of {day}" if kind == "reword" else "")
+    side = Side(title=document.title or "")
+    for each in document.entries:
+        raw = f"[{block}] {body}" if block else body
+        if each is not entry or kind != "remove":
+            side.entries.setdefault(each.category, []).append(raw if each is entry else each.raw)
+    return side.text()
+
+
+def last_days(text: str) -> dict[tuple[str, str], date]:
+    """The last day on which a file says something, by category and words."""
+    return {
+        (entry.category, entry.body): date.fromisoformat(str(entry.tags.get("expires", date.max)))
+        for entry in parse(text).entries
+    }
+
+
+@FEW
+@given(sides("SOURCE"), rounds)
+@example(Side({"talk": ["SOURCE of talk 1: alpha alpha"]}), [("expire", "boss", 0, date(2026, 11, 20), True)])
+def test_after_a_seed_without_conflicts_no_copy_that_follows_its_source_says_more_than_that_on_any_day(source, changes):
+    assume(source.text())
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = fleet(folder, source, {"neo": ["*"]}, {})
+        seeded(workspace)
+        own: set[tuple[str, str]] = set()  # to which of its copies the target gave a day of its own
+        for kind, who, place, day, again in changes:
+            before = last_days(text_of(workspace, f"{who}/user"))
+            text = dated(text_of(workspace, f"{who}/user"), kind, place, day)
+            put_bytes(workspace, f"{who}/user", text or "## talk\nx\n")
+            if who == "neo":
+                own |= {key for key, until in last_days(text_of(workspace)).items() if before.get(key) != until}
+            if not again:
+                continue
+            result = seeded(workspace)
+            if any(each.plan.conflicts for each in result.files):
+                continue
+            there = last_days(text_of(workspace, "boss/user"))
+            here = {key: until for key, until in last_days(text_of(workspace)).items() if key not in own}
+            assert {key: until for key, until in here.items() if until > there.get(key, date.min)} == {}
+            assert workspace.plan_seed("boss", as_of=DAY).in_sync
 
 
 def says(text):

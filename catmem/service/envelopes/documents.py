@@ -21,7 +21,7 @@ from catmem.service.envelopes.contents import refuse_unseen_category
 from catmem.service.showing import value_texts
 from catmem.service.writing.budget import could_go, over_budget, size_of
 from catmem.service.writing.planning import Plan, ended
-from catmem.service.writing.remarks import on_first_section, on_title
+from catmem.service.writing.remarks import on_first_section, on_tags, on_title
 from catmem.service.writing.terms import body_of
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.slug import UNCATEGORIZED
@@ -379,7 +379,14 @@ def _plan(old: Document, new: Document, changes: Sequence[Change], terms: Terms,
     )
     entries = tuple(entry for _, found in touched for entry in found)
     actions = [{"action": name, "category": each.category, "id": each.id} for name, found in touched for each in found]
-    notes = (on_first_section(old, new, terms), on_title(old, new))
+    given = dict.fromkeys(
+        key
+        for change in changes
+        if change.new is not None
+        for key in change.new.tags
+        if change.old is None or key not in change.old.tags
+    )
+    notes = (on_first_section(old, new, terms), on_title(old, new), *on_tags(given, terms))
     return Plan(new, entries, tuple(actions), tuple(note for note in notes if note), tuple(warnings))
 
 

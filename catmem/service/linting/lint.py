@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
-from catmem.policy.config import Config, find_root, load_config
+from catmem.policy.config import Config, find_root, read_config
 from catmem.policy.lint.baseline import read_baseline, without_old
 from catmem.policy.lint.diagnostic import Diagnostic
 from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store, lint_yaml
@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     from catmem.store.contract import Store
 
 _BASELINE_LIMIT = 1 << 26
+_BY_CONFIGURATION = (
+    *("CM103", "CM112", "CM302", "CM303", "CM307", "CM309", "CM403", "CM405", "CM406", "CM409", "CM410"),
+    *("CM501", "CM502", "CM503", "CM607", "CM608"),
+)
+"""Rules that judge by what ``catmem.yaml`` says: without it they would find what is not so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +109,19 @@ class Linter:
         ``paths`` are the files and folders to report on, by default the whole root; rules across files look at the
         whole root in any case. ``keep`` is whether results are kept for the next run. Raises ``ConfigError`` for a code
         in ``select`` or ``ignore`` that no rule has, and ``UnreadableError`` for a path that is not there.
+        Where ``catmem.yaml`` is wrong the rules see what is right in it; where nothing of it can be read, those that
+        judge by it are off.
         """
         where = (find_root(folder) if search else None) or folder
-        errors: list[CatmemError] = []
+        failed: tuple[CatmemError, ...]
         try:
-            config, failed = load_config(where), None
+            config, failed = read_config(where)
         except CatmemError as error:
             if not os.path.isdir(where):  # noqa: PTH112 - a text or a path
                 raise
-            errors.append(error)
-            config, failed = Config(Root.absolute(where)), error
+            config, failed = Config(Root.absolute(where)), (error,)
+            ignore = (*ignore, *_BY_CONFIGURATION)
+        errors: list[CatmemError] = [*failed]
         root = Root(config, failed)
         said = Settings()
         try:

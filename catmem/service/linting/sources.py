@@ -16,7 +16,7 @@ from catmem.reading import read_bounded
 from catmem.service.stores import FILE_NAMES, keeps_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from catmem.policy.config import Config
     from catmem.policy.lint.linted import Target
@@ -52,10 +52,11 @@ class Source:
 class Root:
     """A root as lint finds it: its YAML files, read, and the profiles that are right.
 
-    ``config`` are the defaults where ``catmem.yaml`` is broken; ``failed`` is the error then.
+    ``config`` is what is left where ``catmem.yaml`` is broken, the defaults where nothing is; ``failed`` are the errors
+    then.
     """
 
-    def __init__(self, config: Config, failed: CatmemError | None = None) -> None:
+    def __init__(self, config: Config, failed: Sequence[CatmemError] = ()) -> None:
         """Read every YAML file of the root once."""
         self.config = config
         self.real = os.path.realpath(config.root)
@@ -83,8 +84,13 @@ class Root:
 
     def blame(self, error: CatmemError) -> None:
         """Note what is wrong in ``catmem.yaml`` that only showed after it was read."""
-        if CONFIG_NAME in self.yaml:
-            self.yaml[CONFIG_NAME] = replace(self.yaml[CONFIG_NAME], error=error)
+        file = self.yaml.get(CONFIG_NAME)
+        if file is None:
+            return
+        if file.error is None:
+            self.yaml[CONFIG_NAME] = replace(file, error=error)
+        else:
+            self.yaml[CONFIG_NAME] = replace(file, further=(*file.further, error))
 
     @staticmethod
     def absolute(path: str | Path) -> Path:
@@ -197,12 +203,13 @@ class Root:
             error = wrong
         profile = None
         if kind == "config":
-            error = self.failed or error
+            error = next(iter(self.failed), error)
         elif kind == "schema" and error is None:
             self.schemas[path.name] = values
         elif kind == "profile" and error is None:
             profile, error = self._profile(path)
-        self.yaml[name] = LintedYaml(name, data, error, kind=kind, values=values, positions=positions, profile=profile)
+        linted = LintedYaml(name, data, error, kind=kind, values=values, positions=positions, profile=profile)
+        self.yaml[name] = replace(linted, further=tuple(self.failed[1:])) if kind == "config" else linted
 
     def _profile(self, path: Path) -> tuple[Profile | None, CatmemError | None]:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import OverBudgetError, RefusedError
-from catmem.service.seeding.planning import refuse_bounded
+from catmem.service.seeding.planning import on_hidden, refuse_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +41,9 @@ def seed_answer(workspace: Workspace, name: str, targets: Sequence[str] | None, 
         answer |= {"files_left_out": left_out}
     if plan.basis.lock.notes:
         answer |= {"note": _NOTED}
+    hidden = [note for each in plan.files if (note := on_hidden(workspace, each)) is not None]
+    if hidden:
+        answer |= {"warnings": hidden}
     if result.refused:
         count = len(result.refused)
         answer |= {

@@ -16,7 +16,7 @@ from catmem.service.ages.history import CLOCKS, body_key
 from catmem.service.clock import today
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Refusal, SeededFile, SeedResult
-from catmem.service.seeding.planning import refuse_too_long, replanned
+from catmem.service.seeding.planning import on_hidden, refuse_too_long, replanned
 from catmem.service.writing.legible import legible
 from catmem.service.writing.remarks import on_adoption, on_title
 from catmem.store.contract import Change
@@ -172,12 +172,17 @@ class _Applying:
         snapshot = gate.commit(self.workspace, planned.target, None, update, change)
         wrote = snapshot.revision if made[0].changes else None
         notes = () if snapshot.adopted is None else (on_adoption(snapshot.adopted),)
-        return SeededFile(made[0], wrote, (*notes, *self._on_title(made[0])))
+        return SeededFile(made[0], wrote, (*notes, *self._on_title(made[0]), *self._on_hidden(made[0])))
 
     def _on_title(self, plan: FilePlan) -> tuple[str, ...]:
         """What to know of a flat file whose leading heading was an entry and is the title now."""
         title = on_title(*(self.workspace.parse(text) for text in (plan.before, plan.after)))
         return () if title is None else (title,)
+
+    def _on_hidden(self, plan: FilePlan) -> tuple[str, ...]:
+        """What the file hides from now on, where the plan did not say so: somebody changed the file meanwhile."""
+        note = on_hidden(self.workspace, plan)
+        return () if note is None or note in self.plan.notes else (note,)
 
     def _again(self, planned: FilePlan, document: Document) -> FilePlan:
         """The same slice for what is there now."""

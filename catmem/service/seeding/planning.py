@@ -22,22 +22,13 @@ from catmem.errors import (
 )
 from catmem.model.compose import composed
 from catmem.model.version import Version
+from catmem.policy.access import hidden_by_sections
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.profile import check_profile, memory_dir, profile_names
 from catmem.policy.rights import Rights
-from catmem.policy.seed import (
-    FilePlan,
-    Offer,
-    Offered,
-    Parts,
-    is_settled,
-    offer,
-    plan_file,
-    slice_text,
-    sliced,
-    withheld,
-)
+from catmem.policy.seed import FilePlan, Parts, is_settled, left_out, plan_file
 from catmem.policy.seedlock import LOCK_NAME
+from catmem.policy.seedslice import Offer, Offered, offer, slice_text, sliced
 from catmem.policy.staleness import DATED_BY
 from catmem.service.ages.known import clocks_of
 from catmem.service.profiles import load_each
@@ -375,7 +366,7 @@ class _Planning:
         data = self.workspace.bytes_of(profile, target)
         if data and not self.every_entry and is_settled(parts):
             _refuse_unfit(self.workspace, entity, data)
-            return FilePlan(entity, source, "", "", parts.base or (), withheld=withheld(parts.slice))
+            return FilePlan(entity, source, "", "", parts.base or (), withheld=left_out(parts))
         _refuse_unfit(self.workspace, entity, data)
         plan = plan_file(parts, legible(self.workspace.parse, entity, data), resolve=self.asked.resolve)
         refuse_too_long(self.workspace, profile, plan, self.asked.as_of)
@@ -390,7 +381,8 @@ class _Planning:
         return frozenset(each.key for record in others for each in record.entries)
 
     def _notes(self, files: Iterable[FilePlan]) -> tuple[str, ...]:
-        """What to know of the lock: what is not whole in it, and where a seed can only add."""
+        """What to know of the lock, what is not whole in it and where a seed can only add; and what a file hides."""
+        files = list(files)
         data, lock = self.lock
         notes = [f"{LOCK_NAME} {note}" for note in lock.notes]
         blind = [each.target for each in files if not each.is_known and each.before.strip()]
@@ -399,7 +391,25 @@ class _Planning:
             notes.append(
                 f"nothing is on record of an earlier seed of {named}: entries are added and none is taken away"
             )
+        notes += [note for each in files if (note := on_hidden(self.workspace, each)) is not None]
         return tuple(notes)
+
+
+def on_hidden(workspace: Workspace, plan: FilePlan) -> str | None:
+    """What to know of a flat file whose own entries leave its profile's prompt, since a seed gives it sections."""
+    if not (plan.changes and plan.before.strip()):
+        return None
+    name, _, target = plan.target.partition("/")
+    before, after = workspace.parse(plan.before), workspace.parse(plan.after)
+    count = hidden_by_sections(before, after, target, workspace.profile(name), workspace.config.taxonomy)
+    if not count:
+        return None
+    entries = "the entry" if count == 1 else f"the {count:,} entries"
+    return (
+        f"{plan.target} gets its first section, and that takes {entries} without a category out of the prompt of "
+        f"{name}: catmem move -p {name} -t {target} TEXT -c CATEGORY gives one a category, include_uncategorized: true "
+        "in its profile shows all"
+    )
 
 
 def _refuse_unfit(workspace: Workspace, entity: str, data: bytes) -> None:

@@ -24,6 +24,7 @@ from catmem.service.writing.remarks import (
     on_expiry,
     on_first_section,
     on_same_text,
+    on_tags,
     on_title,
     on_unread,
     on_verification,
@@ -34,7 +35,7 @@ from catmem.syntax.scan import rescan
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from catmem.model.document import TagValue
     from catmem.service.writing.operation import Operation
@@ -97,6 +98,7 @@ class _Draft:
         if already is not None:
             self._leave("add", already, on_same_text(already.tags, tags))
             return
+        self._remark_tags(tags)
         tags = self._dated(tags, body, operation)
         title = self.terms.title(category)
         self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
@@ -116,6 +118,7 @@ class _Draft:
         if body != entry.body:
             tags = self._no_younger(tags, body)
         self._check_threats([*([body] if body != entry.body else []), *given, *value_texts(given.values())])
+        self._remark_tags(key for key, value in given.items() if value is not None)
         if operation.content is None or body == entry.body:
             self._put_instead(entry, retag_entry(self.document, entry, tags))
             return
@@ -281,6 +284,10 @@ class _Draft:
         """Say something of an entry in the notes, if there is something to say."""
         if what is not None:
             self.notes.append(f"{preview(entry, to_agent=self.terms.to_agent)!r} {what}")
+
+    def _remark_tags(self, given: Iterable[str]) -> None:
+        """Say of tags that are slips, each once, however many entries get it."""
+        self.notes += [note for note in on_tags(given, self.terms) if note not in self.notes]
 
     def _note(self, action: str, entry: Entry, *, gone: bool = False) -> None:
         self.touched.append((entry, gone))

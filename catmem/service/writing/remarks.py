@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from catmem.policy.access import hidden_by_sections
 from catmem.policy.staleness import freshness, read_date
+from catmem.policy.tagnames import known_tags, meant_tag
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from catmem.model.document import Document, Entry, TagValue
     from catmem.service.writing.terms import Terms
 
 FIRST_REVISION = "1"
+_NAME_SHOWN = 80
+"""Characters of a tag's name that a note shows."""
 
 
 def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue]) -> str:
@@ -22,6 +26,17 @@ def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue]) -> 
     if any(old.get(key) != value for key, value in given.items()):
         said += "; to give it these tags, use replace OLD --tag KEY=VALUE"
     return said
+
+
+def on_tags(given: Iterable[str], terms: Terms) -> list[str]:
+    """What to know of the names of tags that are ``given``: of those that are nearly a known one, and so do nothing."""
+    known = known_tags(terms.config.tag_schemas)
+    meant = {name: meant_tag(name, known) for name in given if name not in known}
+    return [
+        f"the tag {name[:_NAME_SHOWN]} is not declared and has no effect; {near} may be meant"
+        for name, near in meant.items()
+        if near is not None
+    ]
 
 
 def on_verification(tags: Mapping[str, TagValue]) -> str | None:
@@ -37,11 +52,7 @@ def on_alike(entry: Entry, count: int) -> str:
 
 def on_first_section(before: Document, after: Document, terms: Terms) -> str | None:
     """What to know of a flat file's first section, where its owner no longer sees the entries before it."""
-    if before.scan.headers or not after.scan.headers:
-        return None
-    if all(entry.category != UNCATEGORIZED for entry in after.entries):
-        return None
-    if not _is_read(UNCATEGORIZED, before, terms) or _is_read(UNCATEGORIZED, after, terms):
+    if not hidden_by_sections(before, after, terms.target, terms.owner, terms.config.taxonomy):
         return None
     return (
         "the entries before the first section have no category now, and are not shown to profiles without "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sqlite3
 from contextlib import closing
 
@@ -58,12 +60,39 @@ def test_files_beside_a_new_database_are_told_with_the_way_out(root):
     assert not (root.root / ".catmem" / "memory.db").exists()
 
 
+def adding(root):
+    return f"catmem import --from hermes -p neo -t user {root.root / 'homes' / 'neo' / 'USER.md'}"
+
+
 def test_they_are_told_after_a_first_write_to_the_database_too(root):
     root.add("neo", "Into the database.", category="rules")
-    assert REMEDY in unread_note(root)
+    # A copy into a database with a history would be refused.
+    assert adding(root) in unread_note(root)
     assert codes(root) == ["unread_file"]
     (folder,) = doctor(root).folders
-    assert REMEDY in folder.note
+    assert adding(root) in folder.note
+
+
+def test_what_is_said_of_a_file_beside_a_database_with_a_history_works(root):
+    run("store", "copy", "files", URL, "--root", root.root)
+    root.add("neo", "In the database.", category="rules")
+    path = root.root / "homes" / "neo" / "USER.md"
+    put(path, path.read_text() + "§\n[domain: home] By hand, to nobody.\n")
+    command = re.search("'catmem (import .*?)'", unread_note(root))
+    run(*shlex.split(command[1]), "--root", root.root)
+    entries = {entry.body: entry for entry in root.read("neo").document.entries}
+    assert {"Kept in files.", "In the database.", "By hand, to nobody."} <= set(entries)
+    assert (entries["By hand, to nobody."].category, entries["By hand, to nobody."].tags["domain"]) == ("pay", "home")
+    path.rename(path.with_name("USER.old.md"))
+    assert unread_note(root) is None
+    assert codes(root) == []
+
+
+def test_what_is_said_of_a_file_beside_an_empty_database_works(root):
+    command = re.search("'catmem (store copy .*?)'", unread_note(root))
+    run(*shlex.split(command[1]), "--root", root.root)
+    assert "Kept in files." in [entry.body for entry in root.read("neo").document.entries]
+    assert unread_note(root) is None
 
 
 def test_files_that_were_copied_there_are_no_news(root):

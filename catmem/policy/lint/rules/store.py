@@ -164,8 +164,9 @@ def unread_memory(store: LintedStore, context: Context) -> Iterator[Finding]:
     Good: the database has had what the files say, and every row is of an entity of a profile.
 
     ## Fix
-    `catmem store copy files sqlite:///.catmem/memory.db` brings files into an empty database, with their history. Give
-    rows an entity that there is, or delete them.
+    `catmem store copy files sqlite:///.catmem/memory.db` brings files into an empty database, with their history. What
+    a file says that a database with a history has not comes in with `catmem import --from hermes -p NAME FILE`; then
+    move the file away. Give rows an entity that there is, or delete them.
     """
     del context
     yield from _of(store, _UNREAD.__contains__)

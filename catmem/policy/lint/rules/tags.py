@@ -10,9 +10,9 @@ from catmem.model.edit import TextEdit
 from catmem.policy.lint.diagnostic import Finding, Fix
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.spans import first_line, key_span, value_span
-from catmem.policy.schema import nearest, tag_faults
+from catmem.policy.schema import tag_faults
 from catmem.policy.staleness import read_date
-from catmem.resources import schema
+from catmem.policy.tagnames import SLIPS, known_tags, meant_tag
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.slug import slugify
 
@@ -26,24 +26,6 @@ _DATES = ("verified_date", "created", "expires")
 _BRACKETS = re.compile(r"((?:[-*+] )?)\[([^\[\]\n]{1,400}+)\]")
 _LOOSE_PAIR = re.compile(r"\s*([^\W\d_][\w -]{0,40}?)\s*[:=]\s*(.{0,200}?)\s*", re.DOTALL)
 _DAY = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[T ]\d{2}:\d{2}.{0,20})?")
-_KNOWN_SLIPS = {
-    "verified": "verified_date",
-    "last_verified": "verified_date",
-    "date_verified": "verified_date",
-    "verified_on": "verified_date",
-    "created_date": "created",
-    "created_on": "created",
-    "expiry": "expires",
-    "expires_date": "expires",
-    "expires_on": "expires",
-    "domains": "domain",
-    "source_date": "source",
-}
-
-
-def _known(context: Context) -> dict[str, object]:
-    """Every tag that the format or the root declares."""
-    return {**schema("tags")["properties"], **context.config.tag_schemas}
 
 
 @rule("CM301", "malformed-tags", fixes="safe")
@@ -94,9 +76,9 @@ def _reshaped(entry: LintedEntry, context: Context) -> Fix | None:
         return None
     keys = [pair[1] for pair in pairs if pair]
     names = [re.sub(r"[ -]+", "_", key.strip().lower()) for key in keys]
-    names = [_KNOWN_SLIPS.get(name, name) for name in names]
+    names = [SLIPS.get(name, name) for name in names]
     tags = dict(zip(names, (pair[2] for pair in pairs if pair), strict=True))
-    known = _known(context)
+    known = known_tags(context.config.tag_schemas)
     if (
         len(tags) < len(names)
         or any(name not in known for name in names)
@@ -148,11 +130,11 @@ def unknown_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
     """
     known = None
     for entry in file.tagged:
-        known = known or _known(context)
+        known = known or known_tags(context.config.tag_schemas)
         for key in entry.tags:
             if key in known:
                 continue
-            near = _KNOWN_SLIPS.get(key) or nearest(key, known)
+            near = meant_tag(key, known)
             span = key_span(entry, key)
             fix = None
             if near and near not in entry.tags and span[1] - span[0] == len(key):

@@ -256,3 +256,11 @@ def test_a_file_over_its_limit(workspace):
     error = refused(workspace, partly(talk=[SHORT, CALLS, {"body": "x" * 900}]))
     assert isinstance(error, OverBudgetError)
     assert {each["category"] for each in error.could_go} == {"talk"}
+
+
+def test_a_tag_that_is_nearly_a_known_one_is_noted_where_it_is_new(workspace):
+    slip = {"body": "new", "tags": {"verifed_date": "x"}}
+    note = "the tag verifed_date is not declared and has no effect; verified_date may be meant"
+    assert note in submit(workspace, partly(talk=[SHORT, CALLS, slip, slip | {"body": "newer"}])).notes
+    there = slip | {"tags": {"created": str(DAY), "verifed_date": "x"}}
+    assert note not in submit(workspace, partly(talk=[SHORT, CALLS, there])).notes

@@ -138,12 +138,82 @@ def test_that_a_fact_expired_is_no_removal(workspace):
     assert workspace.plan_seed("boss", ["neo"], as_of=later).in_sync
 
 
-def test_a_fact_that_the_source_dates_back_stays_as_it_was_seeded(workspace):
+def test_a_fact_that_expires_at_its_source_expires_in_every_copy(workspace):
+    seed(workspace, "neo", "ann")
+    edit(workspace, "Likes tea.", "[expires: 2026-11-20] Likes tea.")
+    assert not workspace.plan_seed("boss", ["neo"], as_of=DAY).in_sync
+    result = seed(workspace, "neo", "ann")
+    for entity in ("neo/user", "ann/user"):
+        assert "[expires: 2026-11-20] Likes tea." in text_of(workspace, entity)
+    assert [each.plan.withheld for each in result.files] == [(), ()]
+    plan = workspace.plan_seed("boss", ["neo", "ann"], as_of=DAY)
+    assert plan.in_sync
+    assert [each.withheld for each in plan.files] == [(), ()]
+
+
+@pytest.mark.parametrize("every_entry", [False, True])
+def test_a_copy_that_expired_by_itself_is_in_sync_and_nothing_that_was_left_out(workspace, every_entry):
+    edit(workspace, "Likes tea.", "[expires: 2026-11-25] Likes tea.")
     seed(workspace, "neo")
-    before = text_of(workspace)
-    edit(workspace, "[created: 2026-01-02] Vendor", "[created: 2026-01-02, expires: 2026-02-01] Vendor")
+    plan = workspace.plan_seed("boss", ["neo"], as_of=date(2026, 11, 26), every_entry=every_entry)
+    assert plan.in_sync
+    assert [each.withheld for each in plan.files] == [()]
+
+
+def test_a_fact_that_is_renewed_at_its_source_is_renewed_in_its_copy(workspace):
     seed(workspace, "neo")
-    assert text_of(workspace) == before
+    edit(workspace, "Likes tea.", "[expires: 2026-11-20] Likes tea.")
+    seed(workspace, "neo")
+    edit(workspace, "[expires: 2026-11-20] Likes tea.", "[verified_date: 2026-11-21] Likes tea.")
+    seed(workspace, "neo")
+    assert text_of(workspace) == NEO.replace("Likes tea.", "[verified_date: 2026-11-21] Likes tea.")
+
+
+# --- a flat file ---
+
+FLAT = "Hates cilantro.\n§\nBins go out on Thursdays.\n"
+
+
+def test_a_seed_that_takes_entries_out_of_a_prompt_says_so_in_plan_and_result(workspace):
+    put_bytes(workspace, "neo/user", FLAT)
+    plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
+    (note,) = [each for each in plan.notes if "first section" in each]
+    assert note.startswith("neo/user gets its first section, and that takes the 2 entries without a category out of")
+    assert "catmem move -p neo -t user" in note
+    assert note in plan.to_dict()["notes"]
+    result = workspace.apply_seed(plan)
+    assert result.notes.count(note) == 1
+    assert result.to_dict()["notes"].count(note) == 1
+    assert [each.notes for each in result.files if any("first section" in said for said in each.notes)] == []
+    assert "cilantro" not in workspace.prompt("neo", as_of=DAY).text
+
+
+def test_it_says_so_of_a_file_that_became_flat_meanwhile(workspace):
+    put_bytes(workspace, "neo/user", "## Own\nx\n")
+    plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
+    assert not [each for each in plan.notes if "first section" in each]
+    put_bytes(workspace, "neo/user", FLAT)
+    (file, *_) = workspace.apply_seed(plan).files
+    assert [each for each in file.notes if "first section" in each]
+
+
+@pytest.mark.parametrize(
+    ("profile", "text"),
+    [
+        ("include_uncategorized: true\n", FLAT),
+        ("include_uncategorized: false\n", FLAT),
+        ("", ""),
+        ("", "## Own\nx\n"),
+        ("", "Loose.\n\n## Own\nx\n"),
+        ("", "# Only a title\n"),
+    ],
+)
+def test_it_says_nothing_where_no_prompt_loses_an_entry(tmp_path, profile, text):
+    profiles = {"neo": f"user_memory_categories: [talk, rules]\n{profile}"}
+    workspace = seed_root(tmp_path, profiles=profiles)
+    put_bytes(workspace, "neo/user", text)
+    plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
+    assert not [each for each in plan.notes if "first section" in each]
 
 
 # --- again ---

@@ -303,6 +303,11 @@ def test_new_words_for_a_verified_fact_are_told_to_be_newer_than_its_verificatio
     assert "its last verification (2026-01-02) is older than these words" in answer["message"]
 
 
+def test_a_tag_that_is_nearly_a_known_one_is_told(call):
+    answer = call(action="add", content="x", category="talk", tags={"expire": "2026-13-01"})
+    assert answer["message"].endswith("The tag expire is not declared and has no effect; expires may be meant.")
+
+
 def test_a_forbidden_verification_names_no_tag(call):
     answer = call(action="verify", old_text="calls")
     assert answer["remediation"].startswith("A person may do that")

@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from catmem import Operation
 from catmem.errors import EditError
 from tests.roots import make_root, put_bytes, text_of
 
@@ -288,3 +289,45 @@ def test_that_the_heading_of_a_flat_file_becomes_its_title_is_noted(workspace, w
 def test_where_no_entry_becomes_a_title_there_is_nothing_to_note(workspace, text):
     put_bytes(workspace, "neo/user", text)
     assert not any("title" in note for note in workspace.add("neo", "x", category="talk").notes)
+
+
+# --- tags that are slips ---
+
+SLIP = "the tag verifed_date is not declared and has no effect; verified_date may be meant"
+SLIPS = {
+    "verifed_date": SLIP,
+    "verified": SLIP.replace("verifed_date is", "verified is"),
+    "expire": SLIP.replace("verifed_date is", "expire is").replace("verified_date may", "expires may"),
+    "mood": None,
+    "team": None,
+    "domain": None,
+}
+
+
+@pytest.fixture
+def tagged(tmp_path):
+    config = "version: 1\ntags: {team: {}}\n"
+    profiles = {"neo": READS_TALK + "may_verify: true\n"}
+    return make_root(tmp_path, config=config, profiles=profiles, files={"neo/user": TEXT})
+
+
+@pytest.mark.parametrize("actor", [None, "neo"])
+@pytest.mark.parametrize(("name", "note"), SLIPS.items(), ids=SLIPS)
+def test_a_new_tag_that_is_nearly_a_known_one_is_written_and_noted(tagged, name, note, actor):
+    tags = {name: "2026-13-01" if name != "domain" else "a"}
+    added = tagged.add("neo", "x", category="talk", tags=tags, actor=actor)
+    replaced = tagged.replace("neo", "no calls", None, tags=tags, actor=actor)
+    for written in (added, replaced):
+        assert written.entries[0].tags.items() >= tags.items()
+        assert [each for each in written.notes if "declared" in each] == ([] if note is None else [note])
+
+
+def test_several_entries_with_one_slip_are_told_once(tagged):
+    operations = [Operation("add", content=each, category="talk", tags={"verifed_date": "x"}) for each in "xyz"]
+    assert tagged.write("neo", operations).notes == (SLIP,)
+
+
+def test_a_slip_that_is_there_already_is_not_told_again(tagged):
+    tagged.add("neo", "x", category="talk", tags={"verifed_date": "x"})
+    assert tagged.replace("neo", "x", "y", category="talk").notes == ()
+    assert tagged.replace("neo", "y", None, tags={"verifed_date": None}).notes == ()

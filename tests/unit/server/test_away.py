@@ -42,6 +42,7 @@ def test_a_database_that_is_away_is_told_and_is_there_again_when_it_is_back(serv
     (root / ".catmem" / "memory.db").rename(root / "aside.db")
     assert [refused(neo, path) for path in (*READS, "/readyz")] == [(503, "database_gone")] * 5
     assert {each["code"] for each in person.get("/mem/branches").json()["unreadable"]} == {"database_gone"}
+    assert "not there any more" in person.get("/", headers={"Accept": "text/html"}).text
     assert person.get("/page/files/neo/user", headers={"Accept": "text/html"}).status_code == 503
     answer = written(neo, "Never.", before)
     assert (answer.status_code, answer.json()["code"]) == (503, "database_gone")

@@ -475,21 +475,18 @@ class Workspace:
         *,
         confirm: bool = False,
         sender: Sender | None = None,
-        on_stale: OnStale | None = None,
     ) -> Written:
         """Make the write of an envelope: an ``Envelope``, its fields, or its JSON text.
 
         ``confirm`` writes what the writer wanted to be warned of (``alert``). ``sender`` is for a door that knows who
-        sends it: an envelope of anybody else is refused. ``on_stale`` is by default what catmem.yaml says. Each refusal
-        comes in the order of
-        docs/envelopes.md: ``EnvelopeError``, ``RefusedError`` (``role_drift``), ``ForbiddenError``,
-        ``OperationCollisionError``, ``StaleError`` and ``UnknownRevisionError``, ``RefusedError``
-        (``semantic_collision``), ``DriftError``, ``EditError`` and its kinds. An ``op_id`` seen before with the same
-        content gives its first answer again.
+        sends it: an envelope of anybody else is refused. Each refusal comes in the order of docs/envelopes.md:
+        ``EnvelopeError``, ``RefusedError`` (``role_drift``), ``ForbiddenError``, ``OperationCollisionError``,
+        ``StaleError`` and ``UnknownRevisionError``, ``RefusedError`` (``semantic_collision``), ``DriftError``,
+        ``EditError`` and its kinds. An ``op_id`` seen before with the same content gives its first answer again.
         """
         from catmem.service.envelopes.submitting import submit
 
-        return submit(self, envelope, confirm=confirm, sender=sender, on_stale=on_stale)
+        return submit(self, envelope, confirm=confirm, sender=sender)
 
     def envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,

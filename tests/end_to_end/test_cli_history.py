@@ -234,7 +234,7 @@ def test_replay_writes_every_revision(user, tmp_path):
 
 def test_replay_of_one_file_as_json(user):
     said = run_json("replay", "neo/user", "--to", "history")
-    assert list(said) == ["to", "replayed", "heads", "mismatches", "faults"]
+    assert list(said) == ["to", "replayed", "heads", "mismatches", "faults", "unreadable"]
     assert [list(each) for each in said["heads"]] == [
         ["entity", "revision", "path", "digest", "branches", "unrecorded"]
     ]

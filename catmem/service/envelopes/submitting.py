@@ -76,12 +76,11 @@ def submit(
     *,
     confirm: bool = False,
     sender: Sender | None = None,
-    on_stale: OnStale | None = None,
 ) -> Written:
     """Make the write of an envelope; see ``Workspace.submit``."""
     with gate.checks(workspace, "?", op="put", agent="?"):
         fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
-    return _submit_fields(workspace, fields, _Manner(confirm, sender, on_stale))
+    return _submit_fields(workspace, fields, _Manner(confirm, sender))
 
 
 def submit_value(
@@ -106,14 +105,17 @@ def submit_read(
     sender: Sender | None = None,
     on_stale: OnStale | None = None,
 ) -> Written:
-    """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now."""
+    """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now.
+
+    ``on_stale`` is by default what catmem.yaml says.
+    """
     entity, agent, prev = envelope.entity_id, envelope.agent_id, envelope.prev_rev
     with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
         return _submit(workspace, envelope, trying, _Manner(confirm, sender, on_stale))
 
 
 class _Manner(NamedTuple):
-    """What ``Workspace.submit`` is told besides the envelope."""
+    """What a write is told besides the envelope."""
 
     confirm: bool = False
     sender: Sender | None = None

@@ -125,11 +125,11 @@ def test_a_copy_whose_source_says_something_else_by_now_is_left_to_the_next_seed
     assert asked_of(workspace) == []
 
 
-def test_a_review_that_does_not_look_at_the_source_asks_about_the_copy(tmp_path):
+def test_a_copy_is_asked_about_at_its_source_also_by_a_review_of_its_profile_alone(tmp_path):
     workspace = seed_root(tmp_path, text=OLD)
     seed(workspace, "neo")
     assert asked_of(workspace) == ["boss/user"]
-    assert asked_of(workspace, profiles=["neo"]) == ["neo/user"]
+    assert asked_of(workspace, profiles=["neo"]) == []
 
 
 def test_of_copies_of_each_other_none_is_left_out(tmp_path):

@@ -38,12 +38,6 @@ def workspace(request, tmp_path):
     workspace.store.close()
 
 
-@pytest.fixture
-def client(workspace):
-    with served(workspace) as client:
-        yield client
-
-
 def answering(client, workspace, words, address=FILE):
     """The form with the buttons of an entry."""
     return shown(client, address).named("Verify", entry=entry(workspace, words).id)

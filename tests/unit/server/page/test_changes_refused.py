@@ -26,12 +26,6 @@ def workspace(request, tmp_path):
     workspace.store.close()
 
 
-@pytest.fixture
-def client(workspace):
-    with served(workspace) as client:
-        yield client
-
-
 def editing(client, workspace, words="short"):
     """The form that edits an entry, with other words typed into it."""
     form = shown(client, f"/page/edit/neo/user?entry={entry(workspace, words).id}").named("Save")

@@ -8,7 +8,6 @@ import pytest
 
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
-from tests.unit.server.page.changing import served
 from tests.unit.server.page.forms import Forms
 from tests.unit.server.page.markup import Markup
 
@@ -42,12 +41,6 @@ def workspace(tmp_path):
         workspace.apply_seed(workspace.plan_seed(source, [target]))
     yield workspace
     workspace.store.close()
-
-
-@pytest.fixture
-def client(workspace):
-    with served(workspace) as client:
-        yield client
 
 
 def articles(html):

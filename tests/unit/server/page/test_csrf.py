@@ -26,12 +26,6 @@ def workspace(tmp_path):
 
 
 @pytest.fixture
-def client(workspace):
-    with served(workspace) as client:
-        yield client
-
-
-@pytest.fixture
 def guarded(workspace, tmp_path):
     """A server with tokens, and a header for each: ada and bob write, eve reads, boss is an agent."""
     path = tmp_path / "tokens" / "tokens.json"

@@ -35,12 +35,6 @@ def workspace(tmp_path, request):
     opened.store.close()
 
 
-@pytest.fixture
-def client(workspace):
-    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
-        yield client
-
-
 def text_of(workspace):
     return workspace.store.peek("neo/user").decode()
 

@@ -40,12 +40,6 @@ def workspace(tmp_path, request):
 
 
 @pytest.fixture
-def client(workspace):
-    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
-        yield client
-
-
-@pytest.fixture
 def edited(tmp_path):
     """A root in files that somebody edited by other means."""
     workspace = opened(tmp_path)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
-from catmem.server.settings import Settings
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
-from tests.unit.server.page.conftest import ADDRESS
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 from tests.unit.service.seeds import NEO, TEXT, bodies, locked, seed, write_files
@@ -31,12 +27,6 @@ def workspace(tmp_path, request):
     workspace = opened(tmp_path, request.param)
     yield workspace
     workspace.store.close()
-
-
-@pytest.fixture
-def client(workspace):
-    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
-        yield client
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from catmem.service.clock import today
 from catmem.service.history import adopt
 from tests.golden.case import put
-from tests.unit.server.page.changing import root, served
+from tests.unit.server.page.changing import root
 from tests.unit.server.page.markup import Markup
 
 FILE = "/page/files/neo/user"
@@ -37,12 +37,6 @@ def workspace(tmp_path):
     adopt(workspace, "neo/user")
     yield workspace
     workspace.store.close()
-
-
-@pytest.fixture
-def client(workspace):
-    with served(workspace) as client:
-        yield client
 
 
 def card(client, address, words):

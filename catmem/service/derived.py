@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError
 from catmem.reading import read_bounded
+from catmem.store.replacing import replace_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,11 +23,4 @@ def read_derived(path: Path, limit: int) -> Any:  # noqa: ANN401 - JSON data
 
 def write_derived(folder: Path, name: str, value: Any) -> None:  # noqa: ANN401 - JSON data
     """Put such a file in place, whole. After a power cut it may be gone. Raises ``OSError``."""
-    descriptor, new = tempfile.mkstemp(dir=folder, prefix=f".{name}-")
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
-            file.write(json.dumps(value, separators=(",", ":")))
-        os.replace(new, folder / name)  # noqa: PTH105 - text in hand
-    except BaseException:
-        os.unlink(new)  # noqa: PTH108 - text in hand
-        raise
+    replace_json(folder, name, value, lasting=False)

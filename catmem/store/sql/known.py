@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from typing import TYPE_CHECKING
 
 from catmem.errors import UnreadableError
 from catmem.reading import read_bounded
 from catmem.store.lasting import SIDECAR
+from catmem.store.replacing import replace_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,16 +37,7 @@ def remember(root: Path, path: str, store: str) -> None:
         return
     folder = root / SIDECAR
     folder.mkdir(mode=0o700, exist_ok=True)
-    descriptor, new = tempfile.mkstemp(dir=folder, prefix=f".{NAME}-")
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
-            json.dump({**known, key: store}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, folder / NAME)  # noqa: PTH105 - text in hand
-    except BaseException:
-        os.unlink(new)  # noqa: PTH108 - text in hand
-        raise
+    replace_json(folder, NAME, {**known, key: store}, lasting=True)
 
 
 def _key(root: Path, path: str) -> str:

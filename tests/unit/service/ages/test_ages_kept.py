@@ -106,7 +106,7 @@ def test_where_it_cannot_be_written_nothing_fails(aging, kept, monkeypatch):
     def refuse(*_arguments, **_choices):
         raise PermissionError(13, "read-only")
 
-    monkeypatch.setattr("catmem.service.derived.tempfile.mkstemp", refuse)
+    monkeypatch.setattr("catmem.store.replacing.tempfile.mkstemp", refuse)
     assert aging.clocks()["in English"] == ("file_time", "2026-01-10")
     assert not kept.exists()
 
@@ -115,7 +115,7 @@ def test_nothing_is_left_when_writing_it_fails_half_way(aging, kept, monkeypatch
     def refuse(*_arguments):
         raise OSError(28, "no space")
 
-    monkeypatch.setattr("catmem.service.derived.os.replace", refuse)
+    monkeypatch.setattr("catmem.store.replacing.os.replace", refuse)
     aging.clocks()
     assert [path.name for path in kept.parent.iterdir() if "ages" in path.name] == []
 

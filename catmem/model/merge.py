@@ -17,27 +17,35 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.model.conflict import OPEN, Conflict, Decision
 from catmem.model.document import Document, parse
-from catmem.model.pairing import pair_entries
+from catmem.model.pairing import Links, is_reordered, nearly_same, pair_sides
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
 from catmem.syntax import tags as tag_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from catmem.model.conflict import Precedence, Reason
     from catmem.model.document import TagValue
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _VERIFIED = "verified_date"
+_EXPIRES = "expires"
+_RIVALS = 64
+"""With so many additions of the other side each addition is compared at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A merged text, and what a person has to look at in it."""
+    """A merged text, and what a person has to look at in it.
+
+    ``doubles`` are entries that came from both sides, ours first, and look like one fact in two wordings. Nothing ties
+    them to one entry of the base, so they are no conflict, and both are in the text.
+    """
 
     text: str
     conflicts: tuple[Conflict, ...]
+    doubles: tuple[tuple[Version, Version], ...] = ()
 
 
 def merge(
@@ -57,18 +65,46 @@ def merge(
     Raises ``NotUtf8Error`` and ``TooLargeError``, and ``EditError`` (``not_possible``) if no text says what was merged.
     """
     b, o, t = (side if isinstance(side, Document) else parse(side) for side in (base, ours, theirs))
+    return merge_linked(b, o, t, (None, None), precedence=precedence)
+
+
+def merge_linked(b: Document, o: Document, t: Document, links: Links, *, precedence: Precedence | None = None) -> Merge:
+    """The same merge, where a history knows which entry of the base became which of a side."""
     if t.text in {o.text, b.text}:
         return Merge(o.text, ())
     if o.text == b.text:
         return Merge(t.text, ())
-    b, o, t = alike(b, o, t)
-    # The side whose text sorts first is the one that is edited, whatever its role.
-    swapped = t.text < o.text
-    merging = Merging(b, *((t, o) if swapped else (o, t)), precedence, swapped=swapped)
-    return Merge(merging.run(), tuple(merging.conflicts))
+    sides = Sides.of(titled_sides(b, o, t), links)
+    moved = [is_reordered(sides.said[0], said, pairs) for said, pairs in zip(sides.said[1:], sides.pairs, strict=True)]
+    # Edited is the side that alone put entries into another order, else the one whose text sorts first: never by role.
+    swapped = moved[1] if moved[0] != moved[1] else t.text < o.text
+    merging = Merging(sides.turned() if swapped else sides, precedence, swapped=swapped)
+    return Merge(merging.run(), tuple(merging.conflicts), merging.doubles())
 
 
-def alike(*sides: Document) -> Iterator[Document]:
+class Sides(NamedTuple):
+    """Three documents, what their entries say, and which entry of the base is which of each side."""
+
+    base: Document
+    near: Document
+    far: Document
+    said: tuple[list[Version], ...]
+    pairs: tuple[dict[int, int], dict[int, int]]
+
+    @classmethod
+    def of(cls, documents: Iterable[Document], links: Links = (None, None)) -> Sides:
+        """The base, the near and the far document, read and paired."""
+        base, near, far = documents
+        said = Version.of_each(base, near, far)
+        return cls(base, near, far, said, pair_sides(said[0], said[1], said[2], links))
+
+    def turned(self) -> Sides:
+        """The same with the other side as the near one."""
+        base, near, far = self.said
+        return Sides(self.base, self.far, self.near, (base, far, near), self.pairs[::-1])
+
+
+def titled_sides(*sides: Document) -> Iterator[Document]:
     """The sides with a title where one can be, if one of them has sections."""
     return map(titled, sides) if any(side.scan.headers for side in sides) else iter(sides)
 
@@ -84,18 +120,17 @@ class Outcome(NamedTuple):
 class Merging:
     """One merge in progress: ``near`` is the side that is edited, ``far`` the side whose changes are brought in."""
 
-    def __init__(
-        self, base: Document, near: Document, far: Document, precedence: Precedence | None, *, swapped: bool
-    ) -> None:
+    def __init__(self, sides: Sides, precedence: Precedence | None, *, swapped: bool) -> None:
         """``swapped``: ``near`` is theirs."""
-        self.base, self.near, self.far = base, near, far
+        self.base, self.near, self.far = sides[:3]
+        self.pairs = sides.pairs
         self.precedence = precedence
         self.swapped = swapped
         self.conflicts: list[Conflict] = []
         # What stands instead of both sides, in neither of which its words are.
         self.instead: Counter[str] = Counter()
-        self.said_in_base, self.said_near, self.said_far = Version.of_each(base, near, far)
-        entries = zip(near.entries, self.said_near, strict=True)
+        self.said_in_base, self.said_near, self.said_far = sides.said
+        entries = zip(self.near.entries, self.said_near, strict=True)
         self.slots = [Slot(entry, [version]) for entry, version in entries]
         # What the far side brings: by its index in `far`, the versions to put where it stands there.
         self.arrivals: dict[int, list[Version]] = {}
@@ -112,8 +147,7 @@ class Merging:
         return spliced(self.near, self.slots, first, self._titles(), self._title())
 
     def _resolve_base(self) -> None:
-        near_pairs = pair_entries(self.said_in_base, self.said_near)
-        far_pairs = pair_entries(self.said_in_base, self.said_far)
+        near_pairs, far_pairs = self.pairs
         self.added_near = set(range(len(self.said_near))) - set(near_pairs.values())
         self.added_far = set(range(len(self.said_far))) - set(far_pairs.values())
         for index, base in enumerate(self.said_in_base):
@@ -227,6 +261,23 @@ class Merging:
             tags, _ = merged_tags(None, near, far, prefer_far=True)
         return said.instead or made(near.category, near.body, tags, near, far)
 
+    def doubles(self) -> tuple[tuple[Version, Version], ...]:
+        """What both sides added to one category in nearly the same words: for each of theirs the first of ours."""
+        arrived = [self.said_far[there] for there in sorted(self.added_far) if there in self.arrivals]
+        known = {version.body for version in self.said_far}
+        added: dict[str, list[Version]] = {}
+        for here in sorted(self.added_near):
+            near = self.said_near[here]
+            if near.body not in known:
+                added.setdefault(near.category, []).append(near)
+        found: list[tuple[Version, Version]] = []
+        for far in arrived:
+            rivals = added.get(far.category, [])[:_RIVALS]
+            twin = next((near for near in rivals if nearly_same(near.body, far.body)), None)
+            if twin is not None:
+                found.append((far, twin) if self.swapped else (twin, far))
+        return tuple(found)
+
     def drop_repeated(self) -> None:
         """Leave no text in more places than the side has it in that has it most often."""
         near = Counter(version.body for version in self.said_near)
@@ -310,7 +361,8 @@ def merged_tags(
 ) -> tuple[dict[str, TagValue], bool]:
     """The tags of both sides, and whether they disagree on one; then the near side's counts, or the preferred one's.
 
-    If one side reworded the entry, its ``verified_date`` is the one: the other side verified other words.
+    If one side reworded the entry, its ``verified_date`` is the one: the other side verified other words. For the same
+    reason the other side cannot let them hold longer, by taking ``expires`` away or setting it to a later day.
     """
     merged: dict[str, TagValue] = {}
     clash = False
@@ -321,6 +373,8 @@ def merged_tags(
         was, here, there = before.get(key), near.tags.get(key), far.tags.get(key)
         if key == _VERIFIED and one_reworded:
             value = worded.tags.get(key)
+        elif key == _EXPIRES and one_reworded and worded.tags.get(key) == was and _is_longer(here, there, was):
+            value = was  # the other side let other words hold longer
         elif there in (here, was):
             value = here
         elif here == was:
@@ -333,6 +387,12 @@ def merged_tags(
         if value is not None:
             merged[key] = value
     return merged, clash
+
+
+def _is_longer(here: TagValue | None, there: TagValue | None, was: TagValue | None) -> bool:
+    """Whether, of two days of expiry, the one that is not as it was is later than that, or none."""
+    changed = there if here == was else here
+    return changed is None or (_is_date(changed) and _is_date(was) and str(changed) > str(was))
 
 
 def _in_order(keys: Sequence[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.model.merge import Merging, Outcome, alike
+from catmem.model.merge import Merging, Outcome, Sides, titled_sides
 
 if TYPE_CHECKING:
     from catmem.model.document import Document
@@ -23,9 +23,9 @@ def merged_base(base: Document, one: Document, other: Document) -> str:
         return one.text
     if one.text == base.text:
         return other.text
-    base, one, other = alike(base, one, other)
     swapped = other.text < one.text
-    return _Earlier(base, *((other, one) if swapped else (one, other)), None, swapped=swapped).run()
+    sides = Sides.of(titled_sides(base, *((other, one) if swapped else (one, other))))
+    return _Earlier(sides, None, swapped=swapped).run()
 
 
 class _Earlier(Merging):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.model.conflict import Conflict, Side
-from catmem.model.merge import Merge, Merging, Outcome, alike
+from catmem.model.merge import Merge, Merging, Outcome, Sides, titled_sides
 from catmem.model.version import Version
 
 if TYPE_CHECKING:
@@ -24,9 +24,8 @@ def merge_into(ours: Document, base: Document, theirs: Document, *, precedence: 
     they only verified an entry which we reworded or removed is none: they verified other words. ``base`` and ``theirs``
     are parts of a file; what ``ours`` alone has is ours. Raises ``EditError`` (``not_possible``).
     """
-    base, ours, theirs = alike(base, ours, theirs)
-    merging = _Bringing(base, ours, theirs, precedence, swapped=False)
-    return Merge(merging.run(), tuple(merging.conflicts))
+    merging = _Bringing(Sides.of(titled_sides(base, ours, theirs)), precedence, swapped=False)
+    return Merge(merging.run(), tuple(merging.conflicts), merging.doubles())
 
 
 class _Bringing(Merging):

@@ -1,18 +1,22 @@
 """Which entry of one document is which entry of another.
 
-Entries pair first by equal body, within their category before across. What is left of a category pairs between the same
-paired neighbours, in file order, if the words of the two overlap by half or more (Jaccard). The rest was added or
-removed. The merge stands on this: an entry that was reworded, tagged or moved is still the same entry.
+Of two documents, entries pair first by equal body, within their category before across. What is left of a category
+pairs between the same paired neighbours if the texts are alike: a third of all their words is common to both, or three
+quarters of the words of the shorter one stand in the other. The rest was added or removed.
+
+That is not enough for a merge, where a short entry may keep no word. So a merge looks at both sides at once
+(``pair_sides``), as ``diff3`` does: an entry that is gone here, and gone or reworded there, pairs with what stands in
+its place here. Such a pair only ever tells a conflict; it carries no tag from one entry to another.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 
 class Worded(Protocol):
@@ -29,9 +33,21 @@ class Worded(Protocol):
         ...
 
 
-OVERLAP = 0.5
-_REACH = 64
-"""How many entries of one gap are looked at for each that is left: a rewrite of everything stays linear."""
+_IN_COMMON = 1 / 3
+"""The share of all words of two texts (Jaccard) from which on they are alike: two words of which one is new are."""
+_CONTAINED = 3 / 4
+"""The share of the shorter text's words in the longer one from which on they are alike, however long that is."""
+
+_TWINS = 1 / 2
+"""The share of common words from which on two additions look like one fact; lists have many entries of one pattern."""
+_LABEL = re.compile(r"[^\W\d][^\n:]{0,40}:")
+
+_REACH = 32
+"""How many places of a gap are looked at to each side: a rewrite of everything stays linear."""
+_COMMON = 16
+"""A word that more entries hold than these does not lead from one entry to another."""
+_SEVERAL = 3
+"""So many words two texts share at least that are taken for one although one is much longer, or stands elsewhere."""
 
 _IDEOGRAPHS = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 # Chinese and Japanese write no blanks between words, so there each sign counts as one.
@@ -41,19 +57,92 @@ _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
 def pair_entries(old: Sequence[Worded], new: Sequence[Worded]) -> dict[int, int]:
     """The index in ``new`` of each entry of ``old`` that is still there, by its index in ``old``."""
     pairs: dict[int, int] = {}
+    _pair_equal(old, new, pairs)
+    words = _Words(old, new)
+    for gap in _gaps(old, new, pairs):
+        _pair_alike(gap, pairs, words)
+    return pairs
+
+
+Links: TypeAlias = "tuple[Mapping[int, int] | None, Mapping[int, int] | None]"
+"""Which entry of the base is which of each side, as its history knows it; ``None`` where there is none."""
+
+
+def pair_sides(
+    base: Sequence[Worded], one: Sequence[Worded], other: Sequence[Worded], links: Links = (None, None)
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Which entry of the ``base`` is which of each side of a merge.
+
+    ``links`` are the pairs of a side of which a history knows every edit; place and words have no say there.
+    """
+    known_one, known_other = links
+    sure_one = pair_entries(base, one) if known_one is None else _with_equal(base, one, known_one)
+    sure_other = pair_entries(base, other) if known_other is None else _with_equal(base, other, known_other)
+    _pair_disputed(base, (one, other), (sure_one, sure_other), (known_one is None, known_other is None))
+    return sure_one, sure_other
+
+
+def trace(documents: Iterable[Sequence[Worded]]) -> dict[int, int]:
+    """Which entry of the first document is which of the last, followed through all those between."""
+    before: Sequence[Worded] | None = None
+    pairs: dict[int, int] = {}
+    for document in documents:
+        if before is None:
+            pairs = {index: index for index in range(len(document))}
+        else:
+            step = pair_entries(before, document)
+            _pair_lone(before, document, step)
+            pairs = {index: step[place] for index, place in pairs.items() if place in step}
+        before = document
+    return pairs
+
+
+def _with_equal(old: Sequence[Worded], new: Sequence[Worded], known: Mapping[int, int]) -> dict[int, int]:
+    """The known pairs, and what was taken out and came back as it was."""
+    pairs = dict(known)
+    _pair_equal(old, new, pairs)
+    return pairs
+
+
+def _pair_disputed(
+    base: Sequence[Worded],
+    sides: tuple[Sequence[Worded], Sequence[Worded]],
+    pairs: tuple[dict[int, int], dict[int, int]],
+    guessed: tuple[bool, bool],
+) -> None:
+    """Pair the entries that one side has no more, and that the other has reworded or has no more either.
+
+    With what stands in their place, or in like words elsewhere; those that neither side has also with what stands next
+    to their place, since the others are a conflict in any case. What both sides say is never taken for two wordings.
+    """
+    shared = {entry.body for entry in sides[0]} & {entry.body for entry in sides[1]}
+    gone, reworded = [], []
+    for own, there, other in ((pairs[0], pairs[1], sides[1]), (pairs[1], pairs[0], sides[0])):
+        left = [index for index in range(len(base)) if index not in own]
+        gone.append({index for index in left if index not in there})
+        reworded.append({index for index in left if index in there and other[there[index]].body != base[index].body})
+    for side, own, in_place, anywhere, is_guessed in zip(sides, pairs, reworded, gone, guessed, strict=True):
+        if is_guessed and (in_place or anywhere):
+            words = _Words(base, side)
+            for ways, wanted in ((_INSIDE, in_place | anywhere), (_ACROSS, anywhere)):
+                for gap in _gaps(base, side, own, ways):
+                    _pair_in_place(gap, own, words, wanted, shared)
+            _pair_elsewhere(words, own, in_place | anywhere)
+
+
+# --- equal texts ---------------------------------------------------------------------------------------------------
+
+
+def _pair_equal(old: Sequence[Worded], new: Sequence[Worded], pairs: dict[int, int]) -> None:
     old_bodies = [entry.body for entry in old]
     new_bodies = [entry.body for entry in new]
     old_keys = [(entry.category, body) for entry, body in zip(old, old_bodies, strict=True)]
     new_keys = [(entry.category, body) for entry, body in zip(new, new_bodies, strict=True)]
-    _pair_equal(old_keys, new_keys, pairs)
-    _pair_equal(old_bodies, new_bodies, pairs)
-    # Between the same pair in front first, then before the same pair behind: one of the two may be gone.
-    for forward in (True, False):
-        _pair_reworded(old, new, pairs, forward=forward)
-    return pairs
+    _pair_same_key(old_keys, new_keys, pairs)
+    _pair_same_key(old_bodies, new_bodies, pairs)
 
 
-def _pair_equal(old_keys: Sequence[Hashable], new_keys: Sequence[Hashable], pairs: dict[int, int]) -> None:
+def _pair_same_key(old_keys: Sequence[Hashable], new_keys: Sequence[Hashable], pairs: dict[int, int]) -> None:
     taken = set(pairs.values())
     free: dict[Hashable, list[int]] = defaultdict(list)
     for index in range(len(new_keys) - 1, -1, -1):
@@ -64,23 +153,49 @@ def _pair_equal(old_keys: Sequence[Hashable], new_keys: Sequence[Hashable], pair
             pairs[index] = free[key].pop()
 
 
-def _pair_reworded(old: Sequence[Worded], new: Sequence[Worded], pairs: dict[int, int], *, forward: bool) -> None:
-    partner = {there: here for here, there in pairs.items()}
-    old_gaps = _gaps(old, pairs.__contains__, lambda index: index, forward=forward)
-    new_gaps = _gaps(new, partner.__contains__, partner.__getitem__, forward=forward)
-    for gap, left in old_gaps.items():
-        candidates = new_gaps.get(gap, [])
-        words = {index: _words(new[index].body) for index in candidates}
-        for index in left:
-            own = _words(old[index].body)
-            for candidate in candidates[:_REACH]:
-                if jaccard(own, words[candidate]) >= OVERLAP:
-                    pairs[index] = candidate
-                    candidates.remove(candidate)
-                    break
+# --- places --------------------------------------------------------------------------------------------------------
+
+
+class _Gap(NamedTuple):
+    """Unpaired entries of both documents between the same pairs of one category, each in file order."""
+
+    old: list[int]
+    new: list[int]
+
+
+_INSIDE = ((True, True), (False, False))
+_ACROSS = ((False, True), (True, False))
 
 
 def _gaps(
+    old: Sequence[Worded], new: Sequence[Worded], pairs: Mapping[int, int], ways: Iterable[tuple[bool, bool]] = _INSIDE
+) -> Iterator[_Gap]:
+    """The gaps behind the same pair; then, with what was paired meanwhile, those in front of the same pair.
+
+    ``_ACROSS``: gaps with one pair between them, since of two entries that changed places either may have moved.
+    """
+    for old_forward, new_forward in ways:
+        partner = {there: here for here, there in pairs.items()}
+        left = _edges(old, pairs.__contains__, lambda index: index, forward=old_forward)
+        right = _edges(new, partner.__contains__, partner.__getitem__, forward=new_forward)
+        for edge in left:
+            if edge in right and (old_forward == new_forward or edge[1] is not None):
+                yield _Gap(left[edge], right[edge])
+
+
+def is_reordered(old: Sequence[Worded], new: Sequence[Worded], pairs: Mapping[int, int]) -> bool:
+    """Whether entries that stayed in their category stand in another order there."""
+    last: dict[str, int] = {}
+    for index, other in sorted(pairs.items()):
+        category = old[index].category
+        if new[other].category == category:
+            if other < last.get(category, -1):
+                return True
+            last[category] = other
+    return False
+
+
+def _edges(
     entries: Sequence[Worded], paired: Callable[[int], bool], name: Callable[[int], int], *, forward: bool
 ) -> dict[tuple[str, int | None], list[int]]:
     """The unpaired entries of each gap, in file order; a gap is named by its category and the pair at its edge."""
@@ -99,11 +214,132 @@ def _gaps(
     return gaps
 
 
-def _words(body: str) -> frozenset[str]:
+def _pair_alike(gap: _Gap, pairs: dict[int, int], words: _Words) -> None:
+    """Pair the entries of a gap that are alike, the most alike first."""
+    _pair_best(
+        [
+            (-words.score(index, other), far, index, other)
+            for index, other, far in _near(gap)
+            if words.are_alike(index, other)
+        ],
+        pairs,
+    )
+
+
+def _pair_in_place(gap: _Gap, pairs: dict[int, int], words: _Words, wanted: set[int], shared: set[str]) -> None:
+    """Pair the wanted entries of a gap: by their order where both have as many, else the most alike first."""
+    found = [
+        (-words.score(index, other), far, index, other)
+        for index, other, far in _near(gap)
+        if index in wanted and words.new[other].body not in shared
+    ]
+    if len(gap.old) == len(gap.new):
+        found = [(far, score, index, other) for score, far, index, other in found]
+    _pair_best(found, pairs)
+
+
+def _near(gap: _Gap) -> Iterator[tuple[int, int, float]]:
+    """Entries of a gap that stand near the same place of it, and how far from it."""
+    stretch = len(gap.new) / len(gap.old)
+    for rank, index in enumerate(gap.old):
+        middle = rank * stretch
+        start = max(0, int(middle) - _REACH)
+        for place, other in enumerate(gap.new[start : int(middle) + _REACH], start):
+            yield index, other, abs(middle - place)
+
+
+def _pair_best(found: list[tuple[float, float, int, int]], pairs: dict[int, int]) -> None:
+    """Pair the first of each entry, least numbers first."""
+    taken: set[int] = set()
+    for _, _, index, other in sorted(found):
+        if index not in pairs and other not in taken:
+            pairs[index] = other
+            taken.add(other)
+
+
+def _pair_lone(old: Sequence[Worded], new: Sequence[Worded], pairs: dict[int, int]) -> None:
+    """Pair what one revision took out of a place with what it put there, if it did so in one place only."""
+    left = [index for index in range(len(old)) if index not in pairs]
+    taken = set(pairs.values())
+    right = [index for index in range(len(new)) if index not in taken]
+    if len(left) == len(right) == 1:
+        for gap in _gaps(old, new, pairs):
+            pairs[gap.old[0]] = gap.new[0]
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+
+class _Words:
+    """The words of the entries of two documents, each found when it is asked for."""
+
+    def __init__(self, old: Sequence[Worded], new: Sequence[Worded]) -> None:
+        self.old, self.new = old, new
+        self._of_old: dict[int, frozenset[str]] = {}
+        self._of_new: dict[int, frozenset[str]] = {}
+
+    def of_old(self, index: int) -> frozenset[str]:
+        if index not in self._of_old:
+            self._of_old[index] = words_of(self.old[index].body)
+        return self._of_old[index]
+
+    def of_new(self, index: int) -> frozenset[str]:
+        if index not in self._of_new:
+            self._of_new[index] = words_of(self.new[index].body)
+        return self._of_new[index]
+
+    def are_alike(self, index: int, other: int) -> bool:
+        return alike(self.of_old(index), self.of_new(other))
+
+    def score(self, index: int, other: int) -> float:
+        one, another = self.of_old(index), self.of_new(other)
+        return jaccard(one, another) + contained(one, another)
+
+
+def _pair_elsewhere(words: _Words, pairs: dict[int, int], wanted: set[int]) -> None:
+    """Pair what was reworded and put elsewhere, by the few words that only few entries hold."""
+    taken = set(pairs.values())
+    holders: dict[str, list[int]] = defaultdict(list)
+    for other in range(len(words.new)):
+        if other not in taken:
+            for word in words.of_new(other):
+                holders[word].append(other)
+    found: list[tuple[float, float, int, int]] = []
+    for index in sorted(wanted - pairs.keys()):
+        own = words.of_old(index)
+        near = {other for word in own if len(holders.get(word, ())) <= _COMMON for other in holders.get(word, ())}
+        found += [
+            (-words.score(index, other), 0, index, other)
+            for other in near
+            if words.are_alike(index, other)
+            and (words.old[index].category == words.new[other].category or len(own & words.of_new(other)) >= _SEVERAL)
+        ]
+    _pair_best(found, pairs)
+
+
+def words_of(body: str) -> frozenset[str]:
+    """The words of a text, in small letters; of Chinese and Japanese its signs."""
     return frozenset(_WORD.findall(body.lower()))
+
+
+def alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two texts, by their words, say nearly the same."""
+    return jaccard(one, other) >= _IN_COMMON or (contained(one, other) >= _CONTAINED and len(one & other) >= _SEVERAL)
+
+
+def nearly_same(one: str, other: str) -> bool:
+    """Whether two texts look like one fact in two wordings: half of all words in common, or the same `Label:`."""
+    label = _LABEL.match(one)
+    return (label is not None and other.startswith(label[0])) or jaccard(words_of(one), words_of(other)) >= _TWINS
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     """The share of common words among all words of two texts; 0 where neither has any."""
     union = len(one | other)
     return len(one & other) / union if union else 0.0
+
+
+def contained(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of the words of the shorter text that stand in the other; 0 where it has none."""
+    shorter = min(len(one), len(other))
+    return len(one & other) / shorter if shorter else 0.0

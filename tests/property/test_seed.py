@@ -347,6 +347,14 @@ def last_days(text: str) -> dict[tuple[str, str], date]:
 @FEW
 @given(sides("SOURCE"), rounds)
 @example(Side({"talk": ["SOURCE of talk 1: alpha alpha"]}), [("expire", "boss", 0, date(2026, 11, 20), True)])
+@example(  # the target lets its copy hold on, and the source says it in other words, which expire as before
+    Side({"talk": ["SOURCE of talk 1: alpha alpha"]}),
+    [
+        ("expire", "boss", 0, date(2026, 11, 18), True),
+        ("renew", "neo", 0, date(2026, 11, 18), False),
+        ("reword", "boss", 0, date(2026, 11, 18), True),
+    ],
+)
 def test_after_a_seed_without_conflicts_no_copy_that_follows_its_source_says_more_than_that_on_any_day(source, changes):
     assume(source.text())
     with tempfile.TemporaryDirectory() as folder:

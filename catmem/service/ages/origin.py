@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.model.document import Document
-from catmem.model.pairing import OVERLAP, jaccard, pair_entries
+from catmem.model.pairing import alike, pair_entries
 from catmem.store.changes import splice
 from catmem.syntax.scan import rescan, touched_region
 
@@ -94,8 +94,7 @@ def _by_words(gone: Sequence[Entry], free: Collection[int], left: Sequence[Entry
         rarest = sorted((word for word in own if word in holding), key=lambda word: (len(holding[word]), word))
         near = dict.fromkeys(index for word in rarest[:_RARE] for index in holding[word][:_REACH])
         for index in near:
-            alike = gone[index].start in free and jaccard(own, words[index]) >= OVERLAP
-            if alike or body in gone[index].body:
+            if (gone[index].start in free and alike(own, words[index])) or body in gone[index].body:
                 by_start[entry.start] = gone[index]
                 break
     return by_start

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from catmem.model import pairing
 from catmem.model.document import parse
 from catmem.model.merge import merge
 from catmem.model.pairing import pair_entries
@@ -107,6 +108,9 @@ def test_what_neither_side_touched_keeps_its_bytes():
         ("## A\none", "## B\none", {0: 0}),
         ("## A\none\n§\nno calls before ten", "## B\none\n\n## A\nno calls before noon", {0: 0, 1: 1}),
         ("每天早上喝茶", "每天晚上喝茶", {0: 0}),
+        ("plan v7", "plan v8", {0: 0}),
+        ("use tabs", "use tabs in code, but never in the Makefile of the old build", {}),
+        ("prefers short answers", "prefers short answers, in British spelling, with the sources named", {0: 0}),
     ],
 )
 def test_which_entry_is_which(old, new, pairs):
@@ -115,13 +119,16 @@ def test_which_entry_is_which(old, new, pairs):
 
 def test_rewriting_everything_stays_near_linear(monkeypatch):
     counted = []
-    monkeypatch.setattr("catmem.model.pairing.jaccard", lambda *_: counted.append(1) or 0.0)
+    real = pairing.jaccard
+    monkeypatch.setattr(pairing, "jaccard", lambda *sets: counted.append(1) or real(*sets))
     for size in (500, 1000):
         counted.clear()
-        old = parse("\n§\n".join(f"old {number}" for number in range(size)))
-        new = parse("\n§\n".join(f"new {number}" for number in range(size)))
-        pair_entries(old.entries, new.entries)
-        assert len(counted) <= 2 * 64 * size
+        base, ours, theirs = (
+            parse("\n§\n".join(f"{side} {number}" for number in range(size))) for side in ("was", "here", "there")
+        )
+        merged = merge(base, ours, theirs)
+        assert len(merged.conflicts) == size
+        assert len(counted) <= 16 * 64 * size
 
 
 def test_titles_of_flat_files_and_a_carriage_return_of_its_own():

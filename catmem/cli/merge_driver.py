@@ -20,7 +20,7 @@ from catmem.errors import CatmemError, UnreadableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from catmem.model.conflict import Conflict
+    from catmem.model.conflict import Conflict, Side
     from catmem.model.document import Document
     from catmem.model.version import Version
 
@@ -30,11 +30,11 @@ _STOP = 129
 """The least status with which git gives the whole merge up."""
 
 _SAID = {
-    "body": "both sides reworded this entry, and both versions are in the file",
-    "removed": "one side changed this entry and the other removed it; it is in the file",
-    "tags": "the sides gave this entry different tags; one of the two is in the file",
-    "category": "the sides moved this entry to different categories; it is in one of the two",
-    "title": "the sides gave the document different titles; one of the two is in the file",
+    "body": "both sides reworded this entry",
+    "removed": "one side changed this entry and the other removed it",
+    "tags": "the sides gave this entry different tags",
+    "category": "the sides moved this entry to different categories; it is in that of our side",
+    "title": "the sides gave the document different titles; that of our side is in the file",
 }
 
 
@@ -64,8 +64,8 @@ def command(  # noqa: PLR0913 - one parameter an argument or option
     git runs this: the config line that 'catmem init --git' writes gives it %O %A %B %P. PATH is where the file stands
     in the repository; its root says what aliases mean, and a catmem.seed.lock is merged as what it is.
 
-    The status is 1 if there are conflicts. Of an entry that both sides reworded both versions stay. A file that is not
-    UTF-8 or too large gets the conflict that git leaves.
+    The status is 1 if there are conflicts. Each stands in the file as one entry, both sides between git's marks. A file
+    that is not UTF-8 or too large gets the conflict that git leaves.
     """
     name = name or ours
     try:
@@ -98,8 +98,22 @@ def _merged(base: Path, ours: Path, theirs: Path, name: str, root_folder: str | 
     from catmem.model.merge import merge
 
     parse = _reader(name, root_folder)
-    found = merge(*(parse(side) for side in sides))
-    return _Merged(found.text, found.conflicts)
+    documents = [parse(side) for side in sides]
+    conflicts = merge(*documents).conflicts
+    return _Merged(merge(*documents, precedence=_marked).text, conflicts)
+
+
+def _marked(conflict: Conflict) -> Version | Side:
+    """What stands for a conflict: both sides between the marks of git, each with its tags. A title has no place."""
+    from catmem.model.version import Version
+
+    ours, theirs = conflict.ours, conflict.theirs
+    if conflict.reason == "title":
+        return "ours"
+    said = ["" if side is None else f"{side.text}\n" for side in (ours, theirs)]
+    text = f"<<<<<<< ours\n{said[0]}=======\n{said[1]}>>>>>>> theirs"
+    place = next(side for side in (ours, theirs) if side is not None)
+    return Version(place.category, text, {}, text)
 
 
 def _merged_locks(base: bytes, ours: bytes, theirs: bytes) -> _Merged:
@@ -170,7 +184,7 @@ def _lines(name: str, conflicts: tuple[Conflict, ...]) -> Iterator[str]:
         yield f"  {_SAID[conflict.reason]}:"
         for side in ("base", "ours", "theirs"):
             yield f"    {side:<7} {_shown(conflict, getattr(conflict, side))}"
-    yield f"Put the file right, then: git add {name}"
+    yield f"Keep one of each, take the marks out, then: git add {name}"
 
 
 def _shown(conflict: Conflict, version: Version | None) -> str:

@@ -68,13 +68,23 @@ def merge(
     return merge_linked(b, o, t, (None, None), precedence=precedence)
 
 
-def merge_linked(b: Document, o: Document, t: Document, links: Links, *, precedence: Precedence | None = None) -> Merge:
-    """The same merge, where a history knows which entry of the base became which of a side."""
+def merge_linked(
+    b: Document,
+    o: Document,
+    t: Document,
+    links: tuple[Links | None, Links | None],
+    *,
+    precedence: Precedence | None = None,
+) -> Merge:
+    """The same merge, where a history knows which entries of the base became which of ours, and of theirs."""
     if t.text in {o.text, b.text}:
         return Merge(o.text, ())
     if o.text == b.text:
         return Merge(t.text, ())
-    sides = Sides.of(titled_sides(b, o, t), links)
+    read = list(titled_sides(b, o, t))
+    if [len(side.entries) for side in read] != [len(side.entries) for side in (b, o, t)]:
+        links = (None, None)  # a heading that was an entry is a title now, so the numbers are other ones
+    sides = Sides.of(read, links)
     moved = [is_reordered(sides.said[0], said, pairs) for said, pairs in zip(sides.said[1:], sides.pairs, strict=True)]
     # Edited is the side that alone put entries into another order, else the one whose text sorts first: never by role.
     swapped = moved[1] if moved[0] != moved[1] else t.text < o.text
@@ -92,7 +102,7 @@ class Sides(NamedTuple):
     pairs: tuple[dict[int, int], dict[int, int]]
 
     @classmethod
-    def of(cls, documents: Iterable[Document], links: Links = (None, None)) -> Sides:
+    def of(cls, documents: Iterable[Document], links: tuple[Links | None, Links | None] = (None, None)) -> Sides:
         """The base, the near and the far document, read and paired."""
         base, near, far = documents
         said = Version.of_each(base, near, far)

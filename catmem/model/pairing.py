@@ -54,53 +54,37 @@ _IDEOGRAPHS = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaf
 _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
 
 
-def pair_entries(old: Sequence[Worded], new: Sequence[Worded]) -> dict[int, int]:
+Links: TypeAlias = "Mapping[int, int | None]"
+"""Which entry of the base is which of a side, as its history knows; ``None`` for one that was removed."""
+
+
+def pair_entries(old: Sequence[Worded], new: Sequence[Worded], known: Links | None = None) -> dict[int, int]:
     """The index in ``new`` of each entry of ``old`` that is still there, by its index in ``old``."""
-    pairs: dict[int, int] = {}
+    pairs = {index: other for index, other in (known or {}).items() if other is not None}
     _pair_equal(old, new, pairs)
     words = _Words(old, new)
+    gone = {index for index, other in (known or {}).items() if other is None}
     for gap in _gaps(old, new, pairs):
-        _pair_alike(gap, pairs, words)
+        _pair_alike(gap, pairs, words, gone)
     return pairs
 
 
-Links: TypeAlias = "tuple[Mapping[int, int] | None, Mapping[int, int] | None]"
-"""Which entry of the base is which of each side, as its history knows it; ``None`` where there is none."""
+def equal_entries(old: Sequence[Worded], new: Sequence[Worded]) -> dict[int, int]:
+    """The pairs of entries whose bodies are equal, within their category before across."""
+    pairs: dict[int, int] = {}
+    _pair_equal(old, new, pairs)
+    return pairs
 
 
 def pair_sides(
-    base: Sequence[Worded], one: Sequence[Worded], other: Sequence[Worded], links: Links = (None, None)
+    base: Sequence[Worded],
+    one: Sequence[Worded],
+    other: Sequence[Worded],
+    links: tuple[Links | None, Links | None] = (None, None),
 ) -> tuple[dict[int, int], dict[int, int]]:
-    """Which entry of the ``base`` is which of each side of a merge.
-
-    ``links`` are the pairs of a side of which a history knows every edit; place and words have no say there.
-    """
-    known_one, known_other = links
-    sure_one = pair_entries(base, one) if known_one is None else _with_equal(base, one, known_one)
-    sure_other = pair_entries(base, other) if known_other is None else _with_equal(base, other, known_other)
-    _pair_disputed(base, (one, other), (sure_one, sure_other), (known_one is None, known_other is None))
-    return sure_one, sure_other
-
-
-def trace(documents: Iterable[Sequence[Worded]]) -> dict[int, int]:
-    """Which entry of the first document is which of the last, followed through all those between."""
-    before: Sequence[Worded] | None = None
-    pairs: dict[int, int] = {}
-    for document in documents:
-        if before is None:
-            pairs = {index: index for index in range(len(document))}
-        else:
-            step = pair_entries(before, document)
-            _pair_lone(before, document, step)
-            pairs = {index: step[place] for index, place in pairs.items() if place in step}
-        before = document
-    return pairs
-
-
-def _with_equal(old: Sequence[Worded], new: Sequence[Worded], known: Mapping[int, int]) -> dict[int, int]:
-    """The known pairs, and what was taken out and came back as it was."""
-    pairs = dict(known)
-    _pair_equal(old, new, pairs)
+    """Which entry of the ``base`` is which of each side of a merge; ``links`` is what is known of that."""
+    pairs = pair_entries(base, one, links[0]), pair_entries(base, other, links[1])
+    _pair_disputed(base, (one, other), pairs, links)
     return pairs
 
 
@@ -108,7 +92,7 @@ def _pair_disputed(
     base: Sequence[Worded],
     sides: tuple[Sequence[Worded], Sequence[Worded]],
     pairs: tuple[dict[int, int], dict[int, int]],
-    guessed: tuple[bool, bool],
+    links: tuple[Links | None, Links | None],
 ) -> None:
     """Pair the entries that one side has no more, and that the other has reworded or has no more either.
 
@@ -116,18 +100,19 @@ def _pair_disputed(
     to their place, since the others are a conflict in any case. What both sides say is never taken for two wordings.
     """
     shared = {entry.body for entry in sides[0]} & {entry.body for entry in sides[1]}
-    gone, reworded = [], []
-    for own, there, other in ((pairs[0], pairs[1], sides[1]), (pairs[1], pairs[0], sides[0])):
-        left = [index for index in range(len(base)) if index not in own]
-        gone.append({index for index in left if index not in there})
-        reworded.append({index for index in left if index in there and other[there[index]].body != base[index].body})
-    for side, own, in_place, anywhere, is_guessed in zip(sides, pairs, reworded, gone, guessed, strict=True):
-        if is_guessed and (in_place or anywhere):
+    missing = [{index for index in range(len(base)) if index not in own} for own in pairs]
+    for place, side in enumerate(sides):
+        own, there, other = pairs[place], pairs[1 - place], sides[1 - place]
+        known = links[place] or {}
+        left = {index for index in missing[place] if index not in known}
+        gone = left & missing[1 - place]
+        reworded = {index for index in left - gone if other[there[index]].body != base[index].body}
+        if gone or reworded:
             words = _Words(base, side)
-            for ways, wanted in ((_INSIDE, in_place | anywhere), (_ACROSS, anywhere)):
+            for ways, wanted in ((_INSIDE, gone | reworded), (_ACROSS, gone)):
                 for gap in _gaps(base, side, own, ways):
                     _pair_in_place(gap, own, words, wanted, shared)
-            _pair_elsewhere(words, own, in_place | anywhere)
+            _pair_elsewhere(words, own, gone | reworded)
 
 
 # --- equal texts ---------------------------------------------------------------------------------------------------
@@ -214,13 +199,13 @@ def _edges(
     return gaps
 
 
-def _pair_alike(gap: _Gap, pairs: dict[int, int], words: _Words) -> None:
-    """Pair the entries of a gap that are alike, the most alike first."""
+def _pair_alike(gap: _Gap, pairs: dict[int, int], words: _Words, gone: set[int]) -> None:
+    """Pair the entries of a gap that are alike, the most alike first; those that are known to be gone have none."""
     _pair_best(
         [
             (-words.score(index, other), far, index, other)
             for index, other, far in _near(gap)
-            if words.are_alike(index, other)
+            if index not in gone and words.are_alike(index, other)
         ],
         pairs,
     )
@@ -255,16 +240,6 @@ def _pair_best(found: list[tuple[float, float, int, int]], pairs: dict[int, int]
         if index not in pairs and other not in taken:
             pairs[index] = other
             taken.add(other)
-
-
-def _pair_lone(old: Sequence[Worded], new: Sequence[Worded], pairs: dict[int, int]) -> None:
-    """Pair what one revision took out of a place with what it put there, if it did so in one place only."""
-    left = [index for index in range(len(old)) if index not in pairs]
-    taken = set(pairs.values())
-    right = [index for index in range(len(new)) if index not in taken]
-    if len(left) == len(right) == 1:
-        for gap in _gaps(old, new, pairs):
-            pairs[gap.old[0]] = gap.new[0]
 
 
 # --- words ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.model.compose import composed, read_like
 from catmem.model.merge_into import merge_into, only_verified
-from catmem.model.pairing import pair_entries
+from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.version import Version
 from catmem.policy.seedslice import is_expired, slice_text, withheld
 
@@ -269,8 +269,7 @@ def _take(seeded: Sequence[Seeded], version: Version | None) -> Seeded | None:
 
 def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[Conflict]) -> Iterator[Row]:
     """How each entry stands: those of the slice in its order, then those that the source no longer has."""
-    here = pair_entries(base.entries, ours.entries)
-    there = pair_entries(base.entries, theirs.entries)
+    here, there = pair_sides(base.entries, ours.entries, theirs.entries)
     clashing = [conflict.theirs or conflict.ours for conflict in conflicts]
     was = {index: number for number, index in there.items()}
     taken = set(here.values())

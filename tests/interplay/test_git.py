@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ class Scene(NamedTuple):
     ours: str
     theirs: str
     bodies: set[str]
-    """What stands in the merged file, in any order."""
+    """What stands in the merged file, in any order; of a conflict the text of each side."""
     union_breaks: bool = True
 
 
@@ -122,30 +123,33 @@ def test_of_two_dates_the_later_counts(repository):
 CONFLICTS = {
     "both reword one entry": Scene(
         BASE, BASE.replace("Acme", "Bolt"), BASE.replace("Acme", "Core"),
-        {"Bolt is the vendor for cloud billing.", "Core is the vendor for cloud billing.", INVOICES_BODY},
+        {ACME.replace("Acme", "Bolt"), ACME.replace("Acme", "Core")},
     ),
     "both reword the entry of a flat file": Scene(
         INVOICES, INVOICES.replace("15th", "20th"), INVOICES.replace("15th", "25th"),
-        {"Invoices are due on the 20th.", "Invoices are due on the 25th."},
+        {"Invoices are due on the 20th.\n", "Invoices are due on the 25th.\n"},
     ),
     "one rewords what the other removes": Scene(
         BASE, BASE.replace("the 15th", "the 20th"), f"{HEAD}{ACME}",
-        {ACME_BODY, "Invoices are due on the 20th."},
+        {"Invoices are due on the 20th.\n", ""},
     ),
     "different values of one tag": Scene(
         BASE, BASE.replace("verified_date: 2026-01-01", "domain: finance"), BASE.replace("verified_date: 2026-01-01", "domain: cloud"),
-        {ACME_BODY, INVOICES_BODY},
+        {f"[domain: finance] {ACME_BODY}\n", f"[domain: cloud] {ACME_BODY}\n"},
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("scene", "way"), in_ways(CONFLICTS, "both reword one entry"))
-def test_a_conflict_keeps_both_sides_and_git_waits_for_a_person(repository, scene, way):
+def test_a_conflict_stands_between_marks_and_git_waits_for_a_person(repository, scene, way):
     repository.set_up()
     merged = repository.merged(*texts(scene), way)
     assert (merged.status != 0, repository.unmerged()) == (True, [FILE])
-    assert sorted(merged.bodies) == sorted(scene.bodies)
-    assert (parse(merged.data).problems, "<<<<" in merged.text) == ((), False)
+    (marked,) = re.findall(r"^<<<<<<< ours\n(.*)^=======\n(.*)^>>>>>>> theirs$", merged.text, re.MULTILINE | re.DOTALL)
+    assert set(marked) == scene.bodies  # either order: git turns the sides of a rebase
+    # It is one entry, in the place of the one that both changed; the others stand as they stood.
+    assert len(merged.bodies) == len(parse(scene.base).entries)
+    assert parse(merged.data).problems == ()
     assert f"{FILE}: 1 conflict between entries" in merged.said
     repository.git("add", FILE)
     going_on = {"rebase": ("rebase", "--continue"), "cherry-pick": ("cherry-pick", "--continue")}

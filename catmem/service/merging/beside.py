@@ -6,8 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.errors import EditError
-from catmem.model.merge import merge
-from catmem.model.pairing import pair_entries
+from catmem.model.pairing import pair_sides
 from catmem.model.version import Version
 from catmem.service.history import entity_of
 from catmem.service.merging.branches import open_branches
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from catmem.model.conflict import Conflict, Reason
     from catmem.model.document import Document
+    from catmem.model.pairing import Links
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision
 
@@ -100,13 +100,13 @@ def beside(workspace: Workspace, entity: str, branch: str) -> Beside:
     if not revision.is_branch:
         raise unknown_revision(name, branch)
     base, head, theirs = past.base(past.head, branch), past.document(past.head), past.document(branch)
-    pairs = list(_pairs(base, head, theirs))
+    pairs = list(_pairs(base, head, theirs, past.links(past.head, branch)))
     untouched = sum(pair is None for pair in pairs)
     told = [pair for pair in pairs if pair is not None]
     conflicts: Sequence[Conflict] = ()
     possible = True
     try:
-        conflicts = merge(base, head, theirs).conflicts
+        conflicts = past.merge(past.head, branch).conflicts
     except EditError:
         possible = False
     bases = past.bases(past.head, branch)
@@ -122,10 +122,12 @@ def beside(workspace: Workspace, entity: str, branch: str) -> Beside:
     )
 
 
-def _pairs(base: Document, head: Document, branch: Document) -> Iterator[Pair | None]:
+def _pairs(
+    base: Document, head: Document, branch: Document, links: tuple[Links | None, Links | None]
+) -> Iterator[Pair | None]:
     """Each entry of the three, in the order of the base and then of each side; ``None`` for one that none touched."""
     was, here, there = Version.of_each(base, head, branch)
-    to_head, to_branch = pair_entries(was, here), pair_entries(was, there)
+    to_head, to_branch = pair_sides(was, here, there, links)
     for index, old in enumerate(was):
         ours = here[to_head[index]] if index in to_head else None
         theirs = there[to_branch[index]] if index in to_branch else None

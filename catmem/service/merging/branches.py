@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.errors import CatmemError, DriftError, EditError
-from catmem.model.merge import merge
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.service.history import entity_of
@@ -112,10 +111,8 @@ def _told(past: Past, revision: Revision) -> Branch:
     entries = conflicts = None
     state: State = "unreadable"
     try:
-        ours, theirs = past.document(past.head), past.document(revision.revision)
-        base = past.base(past.head, revision.revision)
-        entries = differing(base, theirs)
-        state, conflicts = _outlook(base, ours, theirs)
+        state, conflicts = _outlook(past, revision.revision)
+        entries = differing(past.base(past.head, revision.revision), past.document(revision.revision))
     except DriftError:  # one of them is no text: the state says so
         pass
     bases = past.bases(past.head, revision.revision)
@@ -133,14 +130,14 @@ def _told(past: Past, revision: Revision) -> Branch:
     )
 
 
-def _outlook(base: Document, ours: Document, theirs: Document) -> tuple[State, int]:
+def _outlook(past: Past, branch: str) -> tuple[State, int]:
     try:
-        merged = merge(base, ours, theirs)
+        merged = past.merge(past.head, branch)
     except EditError:
         return "conflicts", 1  # no text says what was merged, so a person has to bring the two together
     if merged.conflicts:
         return "conflicts", len(merged.conflicts)
-    return ("nothing new" if merged.text == ours.text else "merges"), 0
+    return ("nothing new" if merged.text == past.document(past.head).text else "merges"), 0
 
 
 def differing(one: Document, other: Document) -> int:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import DriftError, EditError, MergeConflictError, StaleError
-from catmem.model.merge import merge as merge_documents
 from catmem.service import gate
 from catmem.service.history import entity_of, refuse_bounded
 from catmem.service.merging.branches import open_branches
@@ -25,13 +24,14 @@ from catmem.service.merging.plan import Joined, MergePlan
 from catmem.service.showing import findings_in, value_texts
 from catmem.service.writing.budget import Usage, limit_of, size_of
 from catmem.service.writing.expected import checked_expected
-from catmem.service.writing.remarks import on_adoption
+from catmem.service.writing.remarks import on_adoption, on_two_wordings
 from catmem.service.writing.writer import PERSON
 from catmem.store.contract import Change, is_branch, repeated, sees, stale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from catmem.model.version import Version
     from catmem.service.gate import Attempt
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Current, Revision, Snapshot
@@ -96,10 +96,13 @@ class _Planner:
         text = ours.text
         left: list[Disagreement] = []
         settled: list[tuple[Disagreement, Answer]] = []
+        doubles: list[tuple[Version, Version]] = []
         for branch in chosen:
             base = past.base(head, branch)
             settling = Settling(past, branch, head, base, ask, self.known)
-            text = merge_documents(base, past.document(head), past.document(branch), precedence=settling).text
+            merged = past.merge(head, branch, settling)
+            text = merged.text
+            doubles += merged.doubles
             left += settling.left
             settled += settling.settled
             # The next branch meets what this one has become, with all that led to it.
@@ -116,7 +119,7 @@ class _Planner:
             conflicts=tuple(left),
             settled=tuple(settled),
             notes=notes,
-            warnings=self._warnings(ours.text, text),
+            warnings=(*self._warnings(ours.text, text), *map(on_two_wordings, doubles)),
             named=self.named,
         )
 

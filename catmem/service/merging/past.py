@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import UnknownRevisionError
+from catmem.model.merge import merge_linked
 from catmem.model.merge_base import merged_base
-from catmem.model.pairing import pair_entries
+from catmem.model.pairing import equal_entries, pair_entries
 from catmem.model.version import Version
 from catmem.service.writing.legible import legible
 from catmem.store.contract import EXTERNAL, Revision
@@ -15,11 +18,16 @@ from catmem.store.graph import merge_bases
 from catmem.store.memory import unknown_revision
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from catmem.model.conflict import Conflict, Side
+    from catmem.model.conflict import Conflict, Precedence, Side
     from catmem.model.document import Document
+    from catmem.model.merge import Merge
+    from catmem.model.pairing import Links
     from catmem.service.workspace import Workspace
+
+_LONGEST_WAY = 256
+"""So many revisions are looked through at most for what became of an entry; beyond, the texts alone tell."""
 
 NOW = "now"
 """The name of what is there and in no record yet."""
@@ -109,6 +117,49 @@ class Past:
             first = joined
         return self.document(first)
 
+    def merge(self, one: str, other: str, precedence: Precedence | None = None) -> Merge:
+        """The merge of two revisions. Raises ``DriftError`` for what is no text; ``EditError`` (``not_possible``)."""
+        base, ours, theirs = self.base(one, other), self.document(one), self.document(other)
+        return merge_linked(base, ours, theirs, self.links(one, other), precedence=precedence)
+
+    def links(self, one: str, other: str) -> tuple[Links | None, Links | None]:
+        """What became of the entries of the base in each of two revisions, as far as their histories tell."""
+        bases = self.bases(one, other)
+        if len(bases) != 1:
+            return None, None
+        return self._links(bases[0], one), self._links(bases[0], other)
+
+    def _links(self, base: str, tip: str) -> Links | None:
+        """What became of the entries of ``base`` on the way to ``tip``, as far as the records of the edits tell."""
+        names = self._way(base, tip)
+        if names is None:
+            return None
+        links: dict[int, int | None] = {index: index for index in range(len(self.document(base).entries))}
+        for before, name in pairwise(names):
+            step = _step(self.document(before), self.document(name), self.record(name).note)
+            links = {
+                index: None if place is None else step[place]
+                for index, place in links.items()
+                if place is None or place in step
+            }
+        return links
+
+    def _way(self, base: str, tip: str) -> list[str] | None:
+        """The revisions from ``base`` to ``tip``, both included; ``None`` if they are very many, or not all kept."""
+        later: dict[str, str] = {}
+        left = deque([tip])
+        while left and len(later) < _LONGEST_WAY:
+            name = left.popleft()
+            if name == base:
+                names = [base]
+                while names[-1] != tip:
+                    names.append(later[names[-1]])
+                return names
+            for parent in self.record(name).parents:
+                if later.setdefault(parent, name) is name:
+                    left.append(parent)
+        return None
+
     def last_change(self, tip: str, base: Document, conflict: Conflict, side: Side) -> Revision:
         """The revision that made what a conflict says of the side whose newest revision is ``tip``.
 
@@ -127,6 +178,33 @@ class Past:
             return so(self.document(name))
         except UnknownRevisionError:
             return False  # it is no longer kept, so nobody can tell who made it before
+
+
+def _step(before: Document, after: Document, note: Mapping[str, Any]) -> Links:
+    """What became of the entries of one revision in the next: by its actions, else by what is sure without them."""
+    pairs: dict[int, int | None] = {**equal_entries(before.entries, after.entries)}
+    put = set(pairs.values())
+    gone = [index for index in range(len(before.entries)) if index not in pairs]
+    come = [index for index in range(len(after.entries)) if index not in put]
+    removed, replaced = (
+        {(each["category"], each["id"]) for each in note.get("actions", ()) if each["action"] == action}
+        for action in ("remove", "replace")
+    )
+    old = [index for index in gone if _name(before, index) not in removed]
+    new = [index for index in come if _name(after, index) in replaced]
+    if len(old) == len(new):
+        pairs |= zip(old, new, strict=True)
+    elif come:
+        return pair_entries(before.entries, after.entries)
+    # The actions of a document that was sent as a whole are told from its texts, as a merge would.
+    if not come or ("actions" in note and "envelope" not in note):
+        pairs |= dict.fromkeys((index for index in gone if index not in pairs), None)
+    return pairs
+
+
+def _name(document: Document, index: int) -> tuple[str, str]:
+    entry = document.entries[index]
+    return entry.category, entry.id
 
 
 def _is_so(conflict: Conflict, side: Side, base: Document) -> Callable[[Document], bool]:

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from catmem.model.document import Document, Entry, TagValue
+    from catmem.model.version import Version
     from catmem.service.writing.terms import Terms
 
 FIRST_REVISION = "1"
+_SHOWN = 60
+"""Characters of an entry that a remark on a merge shows."""
 _NAME_SHOWN = 80
 """Characters of a tag's name that a note shows."""
 
@@ -73,6 +76,12 @@ def on_title(before: Document, after: Document) -> str | None:
 def on_double(category: str) -> str:
     """What to know of an entry whose words its category had already."""
     return f"is in {category} twice now"
+
+
+def on_two_wordings(double: tuple[Version, Version]) -> str:
+    """What to know of two entries that came from the two sides of a merge, and look like one fact."""
+    ours, theirs = (each.body.split("\n", 1)[0][:_SHOWN] for each in double)
+    return f"{ours!r} and {theirs!r} in {double[0].category} came from the two sides and may be one fact: keep one"
 
 
 def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:

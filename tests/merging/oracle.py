@@ -62,6 +62,11 @@ KINDS = (
 )
 
 
+SILENT = "no conflict at all is told: "
+EITHER: dict[str, str] = {}
+"""The tags of words that both sides found by themselves, each with tags of its own."""
+
+
 class Mistake(NamedTuple):
     """One thing that is wrong; ``text`` says with which entry."""
 
@@ -125,6 +130,7 @@ class Reading:
         self.touched: dict[tuple[str, int], set[str]] = {}
         """Places, and the words that stand for them. An entry ``n`` of a section is ``2 n + 1``, the gap before it ``2 n``."""
         self.clear: set[int] = set()
+        self.clear_additions: set[str] = set()
         self.places = {item.origin: (title, 2 * place + 1) for title, place, item in base.items}
         for title in {*base.sections, *side.sections}:
             self._read(title, base.sections.get(title, []), side.sections.get(title, []))
@@ -141,22 +147,28 @@ class Reading:
         fixed = [
             place
             for place, item in enumerate(after)
-            if item.origin in numbers and not item.moved and (item.body == before[numbers[item.origin]].body or item.known)
+            if item.origin in numbers
+            and not item.moved
+            and (item.body == before[numbers[item.origin]].body or item.known)
         ]
         ends = [(-1, -1), *((place, numbers[after[place].origin]) for place in fixed), (len(after), len(before))]
         self.clear.update(after[place].origin for place in fixed)
         for (here, there), (next_here, next_there) in zip(ends, ends[1:], strict=False):
-            self._read_run(title, before[there + 1 : next_there], after[here + 1 : next_here], 2 * there + 2, 2 * next_there)
+            self._read_run(
+                title, before[there + 1 : next_there], after[here + 1 : next_here], 2 * there + 2, 2 * next_there
+            )
 
     def _read_run(self, title: str, before: list[Item], after: list[Item], first: int, last: int) -> None:
         """Read what stands between two entries that stayed; ``first`` and ``last`` are the gaps at its ends."""
         same = {origin for origin, (_, item) in self.now.items() if item.body == self.base[origin][1].body}
         old = [item.origin for item in before if item.origin not in same]
         new = [item.origin for item in after if item.origin not in same]
-        is_clear = not new or old == new
+        is_clear = not old or not new or old == new
         for item in (*before, *after):
             if item.origin in same or (is_clear and item.origin is not None):
                 self.clear.add(item.origin)
+            elif is_clear:
+                self.clear_additions.add(item.body)
         words = {item.body for item in after}
         for item in after:
             if item.origin is None or item.moved:
@@ -217,7 +229,7 @@ class Oracle:
         for due in self.due:
             if not due.words & named:
                 if due.is_core:
-                    yield Mistake("hidden", f"{'' if told else 'silent, '}{due}")
+                    yield Mistake("hidden", f"{'' if told else SILENT}{due}")
                 elif due.clear:
                     yield Mistake("untold", str(due))
             elif due.clear and due.is_core and not any(each[1:] == due[2:5] for each in told):
@@ -263,19 +275,27 @@ class Oracle:
             here, there = ours.now.get(origin), theirs.now.get(origin)
             if here is None or there is None or not (origin in ours.clear and origin in theirs.clear):
                 continue
+            if any(due.origin == origin for due in self.due):
+                continue
             body = here[1].body if here[1].body != was.body else there[1].body
             tags = merged_tags(was, here[1], there[1])
             if tags is not None and not {was.body, here[1].body, there[1].body} & named:
                 yield here[0] if here[0] != title else there[0], Item(origin, body, tags)
-        seen: set[str] = set()
-        for title, _, item in (*ours.side.items, *theirs.side.items):
-            if item.origin is None and item.body not in named and item.body not in seen:
-                seen.add(item.body)
-                yield title, item
+        unclear = (
+            {item.body for one in self.sides for _, _, item in one.side.items}
+            - ours.clear_additions
+            - theirs.clear_additions
+        )
+        for reading in self.sides:
+            for title, _, item in reading.side.items:
+                if item.origin is None and item.body not in named | unclear:
+                    yield title, item
 
     def _judge_entries(self, text: str, named: set[str]) -> Iterator[Mistake]:
         entries = {entry.body: entry for entry in parse(text).entries}
-        additions = [{item.body: title for title, _, item in reading.side.items if item.origin is None} for reading in self.sides]
+        additions = [
+            {item.body: title for title, _, item in reading.side.items if item.origin is None} for reading in self.sides
+        ]
         clear = dict[str, str]()
         for title, item in self._clear_entries(named):
             entry = entries.get(item.body)
@@ -284,7 +304,7 @@ class Oracle:
             titles = {title} | {added[item.body] for added in additions if item.body in added}
             if entry.category not in {category(each) for each in titles}:
                 yield Mistake("misplaced", f"{item.body} is in {entry.category}, not in {category(title)}")
-            elif entry.tags != item.tags:
+            elif entry.tags != item.tags and item.tags is not EITHER:
                 yield Mistake("tags", f"{item.body} has {entry.tags}, not {item.tags}")
             clear[item.body] = entry.category
         yield from self._judge_order(text, set(clear))
@@ -308,7 +328,9 @@ class Oracle:
                 if found != wanted:
                     yield Mistake("reordered", f"{title}: {found}, not {wanted}")
 
-    def judge_decided(self, text: str, left: Collection[Told], told: Collection[Told], winner: str) -> Iterator[Mistake]:
+    def judge_decided(
+        self, text: str, left: Collection[Told], told: Collection[Told], winner: str
+    ) -> Iterator[Mistake]:
         """What is wrong where one side wins; ``told`` are the conflicts of the merge before anybody decided."""
         if left:
             yield Mistake("precedence", f"with {winner} there is left: {list(left)}")
@@ -340,7 +362,9 @@ def bodies(text: str) -> Counter[str]:
 
 
 def merged_tags(was: Item, ours: Item, theirs: Item) -> dict[str, str] | None:
-    """The tags that an entry is to have; ``None`` if the sides disagree."""
+    """The tags that an entry is to have; ``None`` if the sides disagree, ``EITHER`` where nothing says."""
+    if was.body != ours.body == theirs.body and ours.tags != theirs.tags:
+        return EITHER
     merged: dict[str, str] = {}
     reworded = ours.body != theirs.body
     for key in {*was.tags, *ours.tags, *theirs.tags}:

@@ -155,7 +155,9 @@ class _Writer:
         places = [*titles, HEAD] if titles and self._chance(20) else titles or [HEAD]
         made: list[str] = []
         for number in range(self._between(self._size.entries)):
-            body = self._new(lambda: self._near(self._random.choice(made)) if made and self._chance(20) else self._text())
+            body = self._new(
+                lambda: self._near(self._random.choice(made)) if made and self._chance(20) else self._text()
+            )
             made.append(body)
             sections[self._random.choice(places)].append(Item(number, body, self._tags() if self._chance(30) else {}))
         # Numbered in the order of the file.
@@ -164,7 +166,9 @@ class _Writer:
         return Side(sections, title="What is known" if titles and self._chance(20) else "")
 
     def _tags(self) -> dict[str, str]:
-        return {key: self._random.choice(TAGS[key]) for key in self._random.sample(list(TAGS), self._random.randint(1, 2))}
+        return {
+            key: self._random.choice(TAGS[key]) for key in self._random.sample(list(TAGS), self._random.randint(1, 2))
+        }
 
     def _new(self, make: Callable[[], str]) -> str:
         """A text that is nowhere yet."""
@@ -202,12 +206,17 @@ class _Writer:
             return choose(NAMES)
         if kind == 8:
             return choose([*CJK, *ARABIC]) + choose(["", "", f" {number}", "。", f" {choose(NAMES)}"])
-        return "\n".join(self._prose(1, 8) if self._chance(60) else f"- {self._prose(1, 5)}" for _ in range(self._random.randint(2, 4)))
+        return "\n".join(
+            self._prose(1, 8) if self._chance(60) else f"- {self._prose(1, 5)}"
+            for _ in range(self._random.randint(2, 4))
+        )
 
     def _near(self, body: str) -> str:
         """Nearly the same: another word in one place."""
         words = body.split(" ")
-        words[self._random.randrange(len(words))] = self._random.choice([*WORDS, *DAYS, str(self._random.randrange(1000))])
+        words[self._random.randrange(len(words))] = self._random.choice(
+            [*WORDS, *DAYS, str(self._random.randrange(1000))]
+        )
         return " ".join(words)
 
     def _reworded(self, body: str) -> str:
@@ -246,7 +255,13 @@ class _Writer:
     def _edit(self, side: Side, other: list[Edit]) -> Edit | None:
         kind = self._random.choice(self._size.kinds)
         if kind == "add":
-            return Edit("add", None, self._added(other), self._place(side), tuple(self._tags().items()) if self._chance(20) else ())
+            return Edit(
+                "add",
+                None,
+                self._added(other),
+                self._place(side),
+                tuple(self._tags().items()) if self._chance(20) else (),
+            )
         here = [item for _, _, item in side.items if item.origin is not None]
         wanted = {edit.origin for edit in other}
         if self._chance(45) and (both := [item for item in here if item.origin in wanted]):
@@ -262,7 +277,9 @@ class _Writer:
 
     def _added(self, other: list[Edit]) -> str:
         theirs = [edit.body for edit in other if edit.kind == "add" and edit.body]
-        return self._new(lambda: self._near(self._random.choice(theirs)) if theirs and self._chance(20) else self._text())
+        return self._new(
+            lambda: self._near(self._random.choice(theirs)) if theirs and self._chance(20) else self._text()
+        )
 
     def _place(self, side: Side) -> str:
         titles = [title for title in side.sections if title] or [HEAD]
@@ -270,7 +287,11 @@ class _Writer:
             return HEAD
         # A document without sections stays one: a first header would make a title of a leading line.
         fresh = [title for title in TITLES if title not in side.sections]
-        return self._random.choice(fresh) if fresh and titles != [HEAD] and self._chance(10) else self._random.choice(titles)
+        return (
+            self._random.choice(fresh)
+            if fresh and titles != [HEAD] and self._chance(10)
+            else self._random.choice(titles)
+        )
 
     def _do(self, base: Side, side: Side, edit: Edit) -> None:
         """Make an edit on a side, if it can be made there; it may be one that the other side made."""

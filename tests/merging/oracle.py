@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import merge, parse
@@ -153,7 +154,7 @@ class Reading:
         ]
         ends = [(-1, -1), *((place, numbers[after[place].origin]) for place in fixed), (len(after), len(before))]
         self.clear.update(after[place].origin for place in fixed)
-        for (here, there), (next_here, next_there) in zip(ends, ends[1:], strict=False):
+        for (here, there), (next_here, next_there) in pairwise(ends):
             self._read_run(
                 title, before[there + 1 : next_there], after[here + 1 : next_here], 2 * there + 2, 2 * next_there
             )
@@ -203,9 +204,7 @@ class Oracle:
             bodies = (here and here[1].body, there and there[1].body)
             if here is None or there is None:
                 stays = here or there
-                if stays and stays[1].body != was.body:
-                    yield Due("removed", origin, was.body, *bodies, clear)
-                elif stays and (stays[0] != title or stays[1].tags != was.tags):
+                if stays and (stays[0], *stays[1][1:3]) != (title, *was[1:3]):
                     yield Due("removed", origin, was.body, *bodies, clear)
             else:
                 if was.body not in bodies and bodies[0] != bodies[1]:
@@ -371,7 +370,7 @@ def merged_tags(was: Item, ours: Item, theirs: Item) -> dict[str, str] | None:
         before, here, there = was.tags.get(key), ours.tags.get(key), theirs.tags.get(key)
         if key == "verified_date" and reworded:
             value = (ours if ours.body != was.body else theirs).tags.get(key)
-        elif here == there or there == before:
+        elif there in (here, before):
             value = here
         elif here == before:
             value = there

@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 HEAD = ""
 """The title of the part before the first header."""
 TITLES = ["Finance", "People", "Rules", "Travel", "Tools"]
-WORDS = (
-    "vendor cloud billing invoices are due on the fifteenth prefers short answers british spelling never schedule "
-    "calls before ten always ask twice about travel to Lisbon by train with green tea and no sugar in meetings "
-    "reports go out every second Friday unless it is a holiday then Monday will do Acme Bolt Core Delta office"
-).split()
+WORDS = """vendor cloud billing invoices are due on the fifteenth prefers short answers british spelling never schedule
+calls before ten always ask twice about travel to Lisbon by train with green tea and no sugar in meetings reports go
+out every second Friday unless it is a holiday then Monday will do Acme Bolt Core Delta office""".split()  # noqa: SIM905
 NAMES = ["Ann Lee", "Omar", "Li Wei", "Zoë Park", "J. R. Ortiz", "Ivo", "Marta Klein", "Ngozi"]
 CJK = ["每天早上喝茶", "不喝咖啡", "会议在星期一", "发票月底到期", "住在东京", "喜歡綠茶", "電話は午後だけ"]
 ARABIC = ["يفضل الشاي الأخضر", "الاجتماع يوم الاثنين", "المكتب في عمان", "لا اتصالات قبل العاشرة"]

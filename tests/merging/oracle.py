@@ -257,7 +257,7 @@ class Oracle:
         for body in sorted({*ours, *theirs} - set(stands)):
             if body not in base or (body in ours and body in theirs):
                 yield Mistake("lost", body)
-            elif base[body] in {one.origin for one in self.due if not one.is_core and one.clear}:
+            elif base[body] in {one.origin for one in self.due if one.reason == "removed" and not one.is_core and one.clear}:
                 yield Mistake("lost", f"{body} (tagged or moved on one side, removed on the other)")
         for body, count in sorted(stands.items()):
             if body not in ours and body not in theirs:

@@ -24,31 +24,26 @@ def reference(scene: Scene) -> tuple[Side, list[Told]]:
 
 def _section(oracle: Oracle, due: dict[int, Due], title: str) -> Iterator[Item]:
     """The entries of a section, in the order of the side that moved entries there."""
-    ours, theirs = oracle.sides
-    first, second = ours, theirs
-    if any(item.moved for item in theirs.side.sections.get(title, [])):
-        first, second = theirs, ours
-    left = list(second.side.sections.get(title, []))
+    first, second = (reading.side.sections.get(title, []) for reading in oracle.sides)
+    if any(item.moved for item in second):
+        first, second = second, first
+    order = list(first)
+    place = 0
+    for item in second:
+        mate = next((at for at, other in enumerate(order) if _is_one(item, other)), None)
+        if mate is None:
+            order.insert(place, item)
+        place = place + 1 if mate is None else mate + 1
     seen: set[str] = set()
-    for item in first.side.sections.get(title, []):
-        mate = next((place for place, other in enumerate(left) if _is_one(item, other)), None)
-        if mate is not None:
-            yield from _arrivals(oracle, due, title, left[:mate], seen)
-            del left[: mate + 1]
-        yield from _arrivals(oracle, due, title, [item], seen)
-    yield from _arrivals(oracle, due, title, left, seen)
-
-
-def _is_one(item: Item, other: Item) -> bool:
-    return item.origin == other.origin if item.origin is not None else item.body == other.body
-
-
-def _arrivals(oracle: Oracle, due: dict[int, Due], title: str, items: list[Item], seen: set[str]) -> Iterator[Item]:
-    for item in items:
+    for item in order:
         for version in [item] if item.origin is None else _versions(oracle, due, title, item.origin):
             if version.body not in seen:
                 seen.add(version.body)
                 yield version
+
+
+def _is_one(item: Item, other: Item) -> bool:
+    return item.origin == other.origin if item.origin is not None else item.body == other.body
 
 
 def _versions(oracle: Oracle, due: dict[int, Due], title: str, origin: int) -> Iterator[Item]:

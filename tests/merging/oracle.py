@@ -215,9 +215,24 @@ class Oracle:
                 if len({title, here[0], there[0]}) == 3:
                     yield Due("category", origin, was.body, *bodies, clear)
 
+    @property
+    def words(self) -> set[str]:
+        """All that stands anywhere."""
+        return {
+            item.body for side in (self.scene.base, self.scene.ours, self.scene.theirs) for _, _, item in side.items
+        }
+
+    def may_conflict(self) -> bool:
+        """Whether there is any conflict that would not be false."""
+        return any(self._is_allowed(Told("body", body, None, None)) for body in self.words)
+
     def judge(self, text: str, told: Collection[Told]) -> Iterator[Mistake]:
         """What is wrong with a result of which conflicts are told and stand in the text."""
         yield from self.judge_told(told)
+        yield from self.judge_text(text, told)
+
+    def judge_text(self, text: str, told: Collection[Told]) -> Iterator[Mistake]:
+        """What is wrong with a text, where these conflicts are told."""
         named = {body for each in told for body in each.words}
         yield from self._judge_bodies(text, named, told)
         yield from self._judge_entries(text, named)
@@ -257,7 +272,9 @@ class Oracle:
         for body in sorted({*ours, *theirs} - set(stands)):
             if body not in base or (body in ours and body in theirs):
                 yield Mistake("lost", body)
-            elif base[body] in {one.origin for one in self.due if one.reason == "removed" and not one.is_core and one.clear}:
+            elif base[body] in {
+                one.origin for one in self.due if one.reason == "removed" and not one.is_core and one.clear
+            }:
                 yield Mistake("lost", f"{body} (tagged or moved on one side, removed on the other)")
         for body, count in sorted(stands.items()):
             if body not in ours and body not in theirs:

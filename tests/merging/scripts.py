@@ -115,29 +115,30 @@ class Range:
     sections: tuple[int, int] = (0, 4)
     edits: tuple[int, int] = (0, 4)
     kinds: tuple[str, ...] = ("reword", "reword", "reword", "remove", "add", "shift", "move", "tag")
+    recorded: bool = False
+    """Each edit is made by itself and is on record: then an entry may be moved and get other words altogether. What
+    arrives in a section arrives at its end."""
 
 
 FULL = Range()
+RECORDED = Range(edits=(1, 3), kinds=("reword", "reword", "remove", "add", "move"), recorded=True)
 
 
-def scene(random: Random, size: Range = FULL) -> Scene:
-    """A base and two sides."""
-    return _Writer(random, size).scene()
+def scene(random: Random, size: Range = FULL, ours: Range | None = None) -> Scene:
+    """A base and two sides; ``ours`` is for our side, where that is edited otherwise."""
+    writer = Writer(random, size)
+    base = writer.base()
+    mine = writer.side(base, [], ours)
+    return Scene(base, mine, writer.side(base, mine.edits))
 
 
-class _Writer:
+class Writer:
     """Makes one scene. No text that it makes up is there twice, but for edits that both sides make."""
 
     def __init__(self, random: Random, size: Range) -> None:
         self._random = random
         self._size = size
         self._used: set[str] = set()
-
-    def scene(self) -> Scene:
-        base = self._base()
-        ours = self._side(base, [])
-        theirs = self._side(base, ours.edits)
-        return Scene(base, ours, theirs)
 
     def _chance(self, percent: int) -> bool:
         return self._random.randrange(100) < percent
@@ -147,7 +148,8 @@ class _Writer:
 
     # The base.
 
-    def _base(self) -> Side:
+    def base(self) -> Side:
+        """A document."""
         titles = self._random.sample(TITLES, min(self._between(self._size.sections), len(TITLES)))
         sections: Sections = {HEAD: []} | {title: [] for title in titles}
         places = [*titles, HEAD] if titles and self._chance(20) else titles or [HEAD]
@@ -236,7 +238,10 @@ class _Writer:
 
     # A side.
 
-    def _side(self, base: Side, other: list[Edit]) -> Side:
+    def side(self, base: Side, other: list[Edit], size: Range | None = None) -> Side:
+        """A document made of the base; some of its edits are of what the other side edited, or the same."""
+        if size is not None:
+            self._size, size = size, self._size
         side = Side({title: list(items) for title, items in base.sections.items()}, title=base.title)
         for _ in range(self._between(self._size.edits)):
             if other and self._chance(15):
@@ -248,6 +253,7 @@ class _Writer:
             # The last header stays: without one, the title of the document would be an entry.
             if base.sections.get(title) and len(side.sections) > 2 and self._chance(50):
                 del side.sections[title]
+        self._size = size or self._size
         return side
 
     def _edit(self, side: Side, other: list[Edit]) -> Edit | None:
@@ -296,7 +302,8 @@ class _Writer:
         if edit.kind == "add":
             items = side.sections.setdefault(edit.title or HEAD, [])
             if all(item.body != edit.body for _, _, item in side.items):
-                items.insert(self._random.randint(0, len(items)), Item(None, edit.body or "", dict(edit.tags)))
+                place = len(items) if self._size.recorded else self._random.randint(0, len(items))
+                items.insert(place, Item(None, edit.body or "", dict(edit.tags)))
                 side.edits.append(edit)
             return
         found = side.find(edit.origin)
@@ -311,10 +318,10 @@ class _Writer:
             items[place] = item._replace(tags={**item.tags, **dict(edit.tags)})
         elif edit.kind == "reword":
             known = is_known(before.body, edit.body, base)
-            if item.moved and not known:
+            if item.moved and not known and not self._size.recorded:
                 return  # with a move and other words, nothing in the texts says which entry it is
             items[place] = item._replace(body=edit.body, known=known)
-        elif item.body != before.body and not item.known:
+        elif item.body != before.body and not item.known and not self._size.recorded:
             return
         else:
             to = edit.title if edit.kind == "move" else title
@@ -323,7 +330,7 @@ class _Writer:
             del items[place]
             there = side.sections.setdefault(to, [])
             places = [each for each in range(len(there) + 1) if to != title or each != place]
-            there.insert(self._random.choice(places), item._replace(moved=True))
+            there.insert(places[-1] if self._size.recorded else self._random.choice(places), item._replace(moved=True))
             edit = replace(edit, title=to)
         side.edits.append(edit)
 

@@ -28,5 +28,6 @@ PROOFS = {
         Proof("stale-writes", "racing agents, no silent overwrite; the log gives the head", 2_000, 400, "writes"),
         Proof("journal", "journal cut at every byte, every bit flipped", None, None, "damages"),
         Proof("stateful", "stateful property tests against a dict", 10_000, 500, "steps"),
+        Proof("merges", "merges of two scripts of edits, judged by the scripts", 20_000, 1_000, "scenes"),
     )
 }

@@ -1,0 +1,147 @@
+"""The oracle itself: it finds nothing wrong with a merge by the scripts, and each kind of mistake where one is made."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.merging.count import made
+from tests.merging.oracle import Oracle, Told, check
+from tests.merging.reference import reference
+from tests.merging.scripts import HEAD, Item, Scene, Side, scene
+
+SEEDS = range(600)
+
+
+def judged(drawn, text, told):
+    return {mistake.kind for mistake in Oracle(drawn).judge(text, told)}
+
+
+@pytest.mark.parametrize("seed", range(0, 600, 100))
+def test_a_seed_gives_the_same_scene_again(seed):
+    assert scene(random.Random(seed)) == scene(random.Random(seed))
+
+
+def test_texts_say_what_scenes_say():
+    for seed in SEEDS:
+        check(made(seed))
+
+
+def test_nothing_is_wrong_with_a_merge_that_reads_the_scripts():
+    for seed in SEEDS:
+        drawn = made(seed)
+        merged, told = reference(drawn)
+        assert list(Oracle(drawn).judge(merged.text, told)) == [], seed
+
+
+def without(side, wanted):
+    return Side({t: [item for item in items if wanted(item)] for t, items in side.sections.items()}, title=side.title)
+
+
+def each(side, change):
+    return Side({t: [change(item) for item in items] for t, items in side.sections.items()}, title=side.title)
+
+
+def silent(drawn, merged, told):
+    return merged.text, []
+
+
+def with_everything_told(drawn, merged, told):
+    return merged.text, told + [Told("body", item.body, None, None) for _, _, item in drawn.base.items]
+
+
+def with_turned_names(drawn, merged, told):
+    return merged.text, [Told(one.reason, one.base, one.theirs, one.ours) for one in told]
+
+
+def without_additions(drawn, merged, told):
+    return without(merged, lambda item: item.origin is not None).text, told
+
+
+def with_the_base_beside_it(drawn, merged, told):
+    there = {item.body for _, _, item in merged.items}
+    back = [item for _, _, item in drawn.base.items if item.body not in there]
+    sections = {title: list(items) for title, items in merged.sections.items()}
+    sections.setdefault(HEAD, [])[:0] = back
+    return Side({HEAD: sections.pop(HEAD), **sections}, title=merged.title).text, told
+
+
+def with_each_twice(drawn, merged, told):
+    return Side({t: [*items, *items] for t, items in merged.sections.items()}, title=merged.title).text, told
+
+
+def with_words_of_its_own(drawn, merged, told):
+    return each(merged, lambda item: item._replace(body=f"{item.body} indeed")).text, told
+
+
+def with_the_sections_turned(drawn, merged, told):
+    titles = [title for title in merged.sections if title]
+    turned = dict(zip(titles, (merged.sections[title] for title in titles[::-1]), strict=True))
+    return Side({HEAD: merged.sections.get(HEAD, []), **turned}, title=merged.title).text, told
+
+
+def with_the_entries_turned(drawn, merged, told):
+    return Side({t: items[::-1] for t, items in merged.sections.items()}, title=merged.title).text, told
+
+
+def without_tags(drawn, merged, told):
+    return each(merged, lambda item: item._replace(tags={})).text, told
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "kind"),
+    [
+        (silent, "hidden"),
+        (silent, "untold"),
+        (with_everything_told, "false"),
+        (with_turned_names, "misnamed"),
+        (without_additions, "lost"),
+        (with_the_base_beside_it, "resurrected"),
+        (with_each_twice, "doubled"),
+        (with_words_of_its_own, "invented"),
+        (with_the_sections_turned, "misplaced"),
+        (with_the_entries_turned, "reordered"),
+        (without_tags, "tags"),
+    ],
+)
+def test_a_merge_that_is_spoilt_is_found_out(spoilt, kind):
+    assert any(kind in judged(drawn, *spoilt(drawn, *reference(drawn))) for drawn in map(made, SEEDS))
+
+
+def line(*items):
+    return Side({HEAD: [Item(origin, body, {}) for origin, body in items]})
+
+
+BASE = line((0, "plan v7"), (1, "Age: 41"), (2, "tea"), (3, "Omar"))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "told", "kinds"),
+    [
+        # The same entry, silent, told, and told of its neighbour only.
+        ([(0, "plan v8")], [(0, "plan v0 (stale)")], [], {"hidden"}),
+        ([(0, "plan v8")], [(0, "plan v0 (stale)")], [("body", "plan v7", "plan v8", "plan v0 (stale)")], set()),
+        ([(0, "plan v8")], [(0, "plan v0 (stale)")], [("body", "plan v7", "plan v8", None)], {"misnamed"}),
+        ([(0, "plan v8")], [(0, None)], [], {"hidden"}),
+        ([(0, "plan v8")], [(0, "plan v8")], [], set()),
+        ([(0, None)], [(0, None)], [], set()),
+        # Neighbours may be told; entries further apart may not.
+        ([(0, "plan v8")], [(1, "Age: 42")], [], set()),
+        ([(0, "plan v8")], [(1, "Age: 42")], [("body", "plan v7", "plan v8", "plan v7")], set()),
+        ([(0, "plan v8")], [(2, "coffee")], [], set()),
+        ([(0, "plan v8")], [(2, "coffee")], [("body", "plan v7", "plan v8", "plan v7")], {"false"}),
+        # An addition beside what the other side changed may be told, one further away may not.
+        ([(0, "plan v8")], [(None, "Ivo")], [("removed", "plan v7", "plan v8", None)], set()),
+        ([(3, "Marta")], [(None, "Ivo")], [("removed", "Omar", "Marta", None)], {"false"}),
+    ],
+)
+def test_which_conflicts_are_right(ours, theirs, told, kinds):
+    def side(edits):
+        changed = {origin: body for origin, body in edits if origin is not None}
+        items = [(n, changed.get(n, item.body)) for _, n, item in BASE.items if changed.get(n, item.body) is not None]
+        items[1:1] = [(None, body) for origin, body in edits if origin is None]
+        return line(*items)
+
+    drawn = Scene(BASE, side(ours), side(theirs))
+    assert {mistake.kind for mistake in Oracle(drawn).judge_told([Told(*one) for one in told])} == kinds

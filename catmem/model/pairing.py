@@ -12,7 +12,7 @@ its place here. Such a pair only ever tells a conflict; it carries no tag from o
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -100,19 +100,19 @@ def _pair_disputed(
     to their place, since the others are a conflict in any case. What both sides say is never taken for two wordings.
     """
     shared = {entry.body for entry in sides[0]} & {entry.body for entry in sides[1]}
-    missing = [{index for index in range(len(base)) if index not in own} for own in pairs]
-    for place, side in enumerate(sides):
-        own, there, other = pairs[place], pairs[1 - place], sides[1 - place]
-        known = links[place] or {}
-        left = {index for index in missing[place] if index not in known}
-        gone = left & missing[1 - place]
-        reworded = {index for index in left - gone if other[there[index]].body != base[index].body}
-        if gone or reworded:
+    for ways in (_INSIDE, _ACROSS):
+        missing = [{index for index in range(len(base)) if index not in own} for own in pairs]
+        for place, side in enumerate(sides):
+            own, there, other = pairs[place], pairs[1 - place], sides[1 - place]
+            left = {index for index in missing[place] if index not in (links[place] or {})}
+            gone = left & missing[1 - place]
+            reworded = {index for index in left - gone if other[there[index]].body != base[index].body}
             words = _Words(base, side)
-            for ways, wanted in ((_INSIDE, gone | reworded), (_ACROSS, gone)):
-                for gap in _gaps(base, side, own, ways):
-                    _pair_in_place(gap, own, words, wanted, shared)
-            _pair_elsewhere(words, own, gone | reworded)
+            wanted = gone | reworded if ways == _INSIDE else gone
+            for gap in _gaps(base, side, own, ways) if wanted else ():
+                _pair_in_place(gap, own, words, wanted, shared)
+            if ways == _ACROSS:
+                _pair_elsewhere(words, own, gone | reworded)
 
 
 # --- equal texts ---------------------------------------------------------------------------------------------------
@@ -200,15 +200,20 @@ def _edges(
 
 
 def _pair_alike(gap: _Gap, pairs: dict[int, int], words: _Words, gone: set[int]) -> None:
-    """Pair the entries of a gap that are alike, the most alike first; those that are known to be gone have none."""
-    _pair_best(
-        [
-            (-words.score(index, other), far, index, other)
-            for index, other, far in _near(gap)
-            if index not in gone and words.are_alike(index, other)
-        ],
-        pairs,
-    )
+    """Pair the entries of a gap that are alike, the most alike first; those that are known to be gone have none.
+
+    Where a gap does not have as many entries as it had, and a text is just as much like two others, neither is sure.
+    """
+    found = [
+        (-words.score(index, other), far, index, other)
+        for index, other, far in _near(gap)
+        if index not in gone and words.are_alike(index, other)
+    ]
+    if len(gap.old) != len(gap.new):
+        old = Counter((score, index) for score, _, index, _ in found)
+        new = Counter((score, other) for score, _, _, other in found)
+        found = [each for each in found if old[each[0], each[2]] == new[each[0], each[3]] == 1]
+    _pair_best(found, pairs)
 
 
 def _pair_in_place(gap: _Gap, pairs: dict[int, int], words: _Words, wanted: set[int], shared: set[str]) -> None:

@@ -13,7 +13,7 @@ categories), but only where it is clear which entry is which.
 or moved entry its own; an arrival (by addition or by move) all between the nearest entries of the base around it that
 stayed. A conflict is allowed if our edits touch a place and theirs touch the same entry, an adjacent one, or the gap
 directly beside it, and the conflict names words that stand for one of the two places. Two arrivals in one gap are none
-such, but two additions that share half of their words are.
+such, but two additions that share half of their words are. What both did alike touches nothing.
 
 *clear*: between two entries that a side left where and as they were, or whose words say which they are, its changed
 entries are as many as those of the base, in their order, or none; then place says which is which. Else the merge may
@@ -26,7 +26,7 @@ another category than was meant, or has other tags. *reordered*: such entries do
 them, in a section into or in which the other side moved nothing. *misnamed*: a clear conflict is told, but not with
 the three versions that there are. *asymmetric*: the sides turned give another text or other conflicts. *precedence*: with
 ``ours`` or ``theirs`` a conflict is left, the words of the loser stand, those of the winner do not, or an edit that is
-in no conflict is not in the text. *error*: the merge raises.
+in no conflict, or in none that is near it, is not in the text. *error*: the merge raises.
 """
 
 from __future__ import annotations
@@ -131,14 +131,47 @@ class Reading:
         self.touched: dict[tuple[str, int], set[str]] = {}
         """Places, and the words that stand for them. An entry ``n`` of a section is ``2 n + 1``, the gap before it ``2 n``."""
         self.clear: set[int] = set()
+        self.unclear = set(self._misleading(base))
         self.clear_additions: set[str] = set()
         self.places = {item.origin: (title, 2 * place + 1) for title, place, item in base.items}
         for title in {*base.sections, *side.sections}:
             self._read(title, base.sections.get(title, []), side.sections.get(title, []))
+        self.clear -= self.unclear
+        gone = [item.body for origin, (_, item) in self.base.items() if origin not in self.now]
+        self.clear_additions -= {
+            body for body in self.clear_additions if any(2 * share(body, old) >= 1 for old in gone)
+        }
         for origin, (title, item) in self.base.items():
             here = self.now.get(origin)
             if here is None or here[0] != title or here[1][1:4] != item[1:4]:
                 self._touch(self.places[origin], {item.body} | ({here[1].body} if here else set()))
+
+    def _misleading(self, base: Side) -> Iterator[int]:
+        """Entries whose place or words say something else than the script does.
+
+        One that was removed, and an addition is like it; one that has more of the words of another that changed; one
+        with other words, and its neighbours changed their order: then it may as well be what was put elsewhere.
+        """
+        added = [item.body for _, _, item in self.side.items if item.origin is None]
+        changed = {
+            origin: item.body
+            for origin, (_, item) in self.now.items()
+            if item.body != self.base[origin][1].body and not item.known
+        }
+        shifted = {title for origin, (title, item) in self.now.items() if item.moved and self.base[origin][0] == title}
+        for title, _, item in base.items:
+            origin = item.origin
+            if origin not in self.now:
+                if any(2 * share(item.body, body) >= 1 for body in added):
+                    yield origin
+            elif origin in changed:
+                if title in shifted:
+                    yield origin
+                own = share(item.body, changed[origin])
+                for other, (_, rival) in self.base.items():
+                    is_gone = other in changed or other not in self.now
+                    if other != origin and is_gone and share(rival.body, changed[origin]) > own:
+                        yield from (origin, other)
 
     def _touch(self, place: tuple[str, int], words: set[str]) -> None:
         self.touched.setdefault(place, set()).update(words)
@@ -170,6 +203,8 @@ class Reading:
                 self.clear.add(item.origin)
             elif is_clear:
                 self.clear_additions.add(item.body)
+            elif item.origin is not None:
+                self.unclear.add(item.origin)
         words = {item.body for item in after}
         for item in after:
             if item.origin is None or item.moved:
@@ -222,6 +257,18 @@ class Oracle:
             item.body for side in (self.scene.base, self.scene.ours, self.scene.theirs) for _, _, item in side.items
         }
 
+    @cached_property
+    def touched(self) -> list[dict[tuple[str, int], set[str]]]:
+        """What each side touched and the other did not touch in the same way."""
+        ours, theirs = self.sides
+        alike = {
+            ours.places[origin]
+            for origin in ours.clear & theirs.clear
+            if (here := ours.now.get(origin)) == (there := theirs.now.get(origin))
+            or (here and there and (here[0], *here[1][:3]) == (there[0], *there[1][:3]))
+        }
+        return [{place: words for place, words in side.touched.items() if place not in alike} for side in self.sides]
+
     def may_conflict(self) -> bool:
         """Whether there is any conflict that would not be false."""
         return any(self._is_allowed(Told("body", body, None, None)) for body in self.words)
@@ -257,7 +304,7 @@ class Oracle:
             return True
         if told.base is None and told.ours and told.theirs and 2 * share(told.ours, told.theirs) >= 1:
             return True
-        ours, theirs = (reading.touched for reading in self.sides)
+        ours, theirs = self.touched
         return any(
             section == other_section and _are_near(place, other) and (words | other_words) & told.words
             for (section, place), words in ours.items()
@@ -359,10 +406,25 @@ class Oracle:
                     yield Mistake("precedence", f"{winner} won, and its words are gone: {due}")
                 if (lost is not None and lost in stands) or due.base in stands:
                     yield Mistake("precedence", f"{winner} won, and other words stand: {due}")
+        yield from self._judge_bystanders(set(stands), named, winner)
         for mistake in self._judge_bodies(text, named, told):
             body = mistake.text.partition(" (")[0]
             if mistake.kind != "lost" or body not in named:
                 yield Mistake("precedence", f"with {winner}: {mistake.kind}: {mistake.text}")
+
+    def _judge_bystanders(self, stands: set[str], named: set[str], winner: str) -> Iterator[Mistake]:
+        """What one side's win may not take along: an entry that both have, and what is far from all that it touched."""
+        near, far = self.sides if winner == "ours" else self.sides[::-1]
+        for origin in near.clear & far.clear & set(near.now) & set(far.now):
+            if not {near.now[origin][1].body, far.now[origin][1].body} & stands:
+                yield Mistake("precedence", f"{winner} won, and an entry of both is gone: {near.now[origin][1].body}")
+        kept = (far.clear & set(far.now)) - {due.origin for due in self.due}
+        clear = {far.now[origin][1].body for origin in kept} | far.clear_additions
+        mine = (clear & named) - stands - set(bodies(self.scene.base.text))
+        for (section, place), words in far.touched.items():
+            if not any(section == other and _are_near(place, there) for other, there in near.touched):
+                for body in sorted(words & mine):
+                    yield Mistake("precedence", f"{winner} won, and what is far from all its edits is gone: {body}")
 
 
 def _are_near(place: int, other: int) -> bool:

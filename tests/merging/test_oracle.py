@@ -126,6 +126,8 @@ BASE = line((0, "plan v7"), (1, "Age: 41"), (2, "tea"), (3, "Omar"))
         ([(0, "plan v8")], [(0, None)], [], {"hidden"}),
         ([(0, "plan v8")], [(0, "plan v8")], [], set()),
         ([(0, None)], [(0, None)], [], set()),
+        ([(0, None)], [(0, None), (2, "coffee")], [("removed", "plan v7", "plan v8", None)], {"false"}),
+        ([(0, "plan v8")], [(0, "plan v8"), (1, "Age: 42")], [("removed", "plan v7", None, "Age: 42")], {"false"}),
         # Neighbours may be told; entries further apart may not.
         ([(0, "plan v8")], [(1, "Age: 42")], [], set()),
         ([(0, "plan v8")], [(1, "Age: 42")], [("body", "plan v7", "plan v8", "plan v7")], set()),

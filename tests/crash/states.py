@@ -306,8 +306,16 @@ def stop(
     if chance.random() < 0.3:
         times = 2
         state, known = _stop_again(root / "recovery", state, known, chance, publication)
+    check_stopped(root / "last", state, known, times, publication)
+    return state.key()
+
+
+def check_stopped(
+    root: Path, state: State, known: Known, times: int = 1, publication: type[Publication] = Publication
+) -> None:
+    """Start the machine again on a disk in this state, and check."""
     with small_segments(SEGMENT):
-        scene = _scene(root / "last", state, known)
+        scene = _scene(root, state, known)
         machine = Rebooted(times)
         store = scene.store(machine, publication)
         try:
@@ -315,7 +323,6 @@ def stop(
             _backups_are_kept(scene, known)
         finally:
             store.close()
-    return state.key()
 
 
 def _scene(root: Path, state: State, known: Known) -> Scene:

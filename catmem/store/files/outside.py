@@ -145,7 +145,7 @@ class Outside:
         Outsiders may go on writing meanwhile: what they do is adopted and merged too, a bounded number of times.
         """
         data = self.journal.data(theirs)
-        base = self._data_of(theirs.parents[0]) if theirs.parents else b""
+        base = self.data_of(theirs.parents[0]) if theirs.parents else b""
         for _ in range(_TRIES):
             sight = look_at(self.folder, self.name, self._data(visible))
             try:
@@ -205,9 +205,22 @@ class Outside:
             return ours, {"late_not_merged": reason}
         return data, {"not_merged": reason}
 
-    def _data_of(self, revision: str) -> bytes:
+    def data_of(self, revision: str) -> bytes:
+        """The bytes of a revision; none for one that the journal does not have."""
         record = self.journal.find(self.name, revision)
         return self.journal.data(record) if record else b""
+
+    def origin(self, record: Record, data: bytes) -> str:
+        """The revision that ``data``, found after a stop, was made from: what ``record`` put in place, or replaced.
+
+        It is the one that ``data`` begins with, the longer of the two. The new file may still have its temporary name
+        after a stop, so what lies there did not always come out of the file's place.
+        """
+        replaced, new = replaced_revision(record), self.journal.data(record)
+        if not new or not data.startswith(new):
+            return replaced
+        old = self.data_of(replaced)
+        return replaced if len(old) > len(new) and data.startswith(old) else record.revision
 
     # --- files that are out already -----------------------------------------------------------------------------
 
@@ -249,7 +262,7 @@ class Outside:
         survived, is somebody's; anything else is what the disk lost.
         """
         system = self.folder.system
-        return status.st_mtime < system.booted_at() and not data.startswith(self._data_of(revision))
+        return status.st_mtime < system.booted_at() and not data.startswith(self.data_of(revision))
 
     def unrecorded(self, record: Record) -> Iterator[Foreign]:
         """What came out at the publication of ``record``, and lies in ``gen/`` under a name that no record has.
@@ -276,12 +289,13 @@ class Outside:
             was = replace(state, digest=f"sha256:{name.removeprefix(prefix)}")
             # What a stop of the machine left of a text is nobody's: the name tells the digest of what it was. And what
             # is only the front of the record's own text holds nothing that could be lost.
-            lost = state.digest != was.digest and self._stop_did(status, data[1], parent)
+            origin = self.origin(record, data[1])
+            lost = state.digest != was.digest and self._stop_did(status, data[1], origin)
             texts = [self.journal.data(record)]
             if record.boot != system.boot():
-                texts.append(self._data_of(parent))
+                texts.append(self.data_of(parent))
             if not lost and not any(is_damage(data[1], text, missing=False) for text in texts):
-                yield Foreign("adopt", data[1], parent, record.sequence, state, was)
+                yield Foreign("adopt", data[1], origin, record.sequence, state, was)
 
     def _read_late(
         self, name: str, status: os.stat_result, known: str, revision: str
@@ -296,7 +310,7 @@ class Outside:
             if is_settled(system, status):
                 self.folder.settled.add(name)
             return None
-        if data.startswith(self._data_of(revision)):
+        if data.startswith(self.data_of(revision)):
             return status, data
         descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=gen)
         try:
@@ -331,6 +345,10 @@ def merge_appended(base: bytes, ours: bytes, theirs: bytes) -> Merged:
         return Merged(ours, 0)
     if ours == base:
         return Merged(theirs, 0)
+    if ours.startswith(base) and theirs.startswith(base):
+        shorter, longer = sorted((ours, theirs), key=len)
+        # Who appended more may have begun with what the other one appended.
+        return Merged(longer if longer.startswith(shorter) else ours + theirs[len(base) :], 0)
     if theirs.startswith(base):
         return Merged(ours + theirs[len(base) :], 0)
     if ours.startswith(base):

@@ -152,8 +152,8 @@ class _Recovery:
             swapped, out = self._look_into_tmp(record, data, still_there=replaced)
             foreign = self._keep(record, out) if swapped else ()
             in_place = sight.data == data and not sight.missing
-            # What begins with the record's bytes was made from them, so they were there.
-            swapped = swapped or (bool(data) and sight.data.startswith(data))
+            # What was made from the record's bytes tells that they were there.
+            swapped = swapped or self.outside.origin(record, sight.data) == record.revision
             base = self.journal.find(self.name, replaced_revision(record))
             damaged = not in_place and (
                 is_damage(sight.data, data, missing=sight.missing)
@@ -203,16 +203,13 @@ class _Recovery:
         found = read_file(system, out, tmp)
         state = state_of(status, found)
         replaced = record.retired is not None and state.digest == record.retired.digest
-        if not replaced and record.boot != system.boot():
-            base = self.journal.find(self.name, replaced_revision(record))
-            if not found.startswith(self.journal.data(base) if base else b""):
-                # Nobody can tell what the disk lost of it: it is kept, and nothing is taken out of the file for it.
-                set_aside(self.folder, out)
-                return ()
-        self.publication.retire(out, record.sequence, state)
-        if replaced:
+        origin = self.outside.origin(record, found)
+        if not replaced and record.boot != system.boot() and not found.startswith(self.outside.data_of(origin)):
+            # Nobody can tell what the disk lost of it: it is kept, and nothing is taken out of the file for it.
+            set_aside(self.folder, out)
             return ()
-        return (Foreign("adopt", found, replaced_revision(record), record.sequence, state, state),)
+        self.publication.retire(out, record.sequence, state)
+        return () if replaced else (Foreign("adopt", found, origin, record.sequence, state, state),)
 
     def _is_replaced(self, sight: Sight, record: Record) -> bool:
         """Whether the file is what the record was to replace."""

@@ -6,7 +6,7 @@
     .catmem/                  mode 0700
         lock                  held by whoever writes; never removed, never cut
         journal/              every revision (``catmem.store.files.journal``)
-        tmp/                  new files before they are put in place, named by their digest
+        tmp/                  new files before they are put in place, named by their revision and digest
         gen/                  files that were taken out of their place, as <sequence>-<digest>
         published             the sequence of the last record whose file is known to be in place
 

@@ -81,7 +81,7 @@ class Publication:
         ``sight`` is closed. Raises ``StoreError``; the file is then as it was, or the error says what it is.
         """
         try:
-            temporary = self.prepare(data, sight)
+            temporary = self.prepare(data, sight, draft.revision)
             if not self.undisturbed(sight):
                 self.system.unlink(temporary, folder=self.folder.tmp)
                 return None
@@ -102,9 +102,9 @@ class Publication:
 
     # --- before the commit point --------------------------------------------------------------------------------
 
-    def prepare(self, data: bytes, sight: Sight) -> str:
-        """A new file in ``tmp/``, named by its digest, with the mode, owner and attributes of the old one."""
-        name = temporary_name(data)
+    def prepare(self, data: bytes, sight: Sight, revision: str) -> str:
+        """A new file in ``tmp/``, named by revision and digest, with the mode, owner and attributes of the old one."""
+        name = temporary_name(revision, data)
         try:
             making, descriptor = self._new_file(name)
         except OSError as error:
@@ -173,7 +173,7 @@ class Publication:
         if sight.status is not None:
             draft = replace(draft, retired=state_of(sight.status, sight.data, sight.known_digest()))
         try:
-            return self.folder.writable_journal.append(draft, data, digest=f"sha256:{temporary}")
+            return self.folder.writable_journal.append(draft, data, digest=f"sha256:{temporary.partition('-')[2]}")
         except OSError as error:
             self.system.unlink(temporary, folder=self.folder.tmp)
             raise store_error(error, self.path) from error
@@ -303,9 +303,12 @@ def replaced_revision(record: Record) -> str:
     return record.parents[0] if record.parents else "0"
 
 
-def temporary_name(data: bytes) -> str:
-    """The name in ``tmp/`` of a new file with these bytes, so that recovery knows what it finds there."""
-    return bytes_digest(data).removeprefix("sha256:")
+def temporary_name(revision: str, data: bytes) -> str:
+    """The name in ``tmp/`` of a new file with the bytes of a revision, so that recovery knows what it finds there.
+
+    A disk may bring back the name of an older file after a stop, so no two revisions with the same text share one.
+    """
+    return f"{revision}-{bytes_digest(data).removeprefix('sha256:')}"
 
 
 def state_of(status: os.stat_result, data: bytes, digest: str = "") -> Retired:

@@ -176,7 +176,7 @@ class _Recovery:
         ``still_there``: the old one, or its like, is in its place.
         """
         system, tmp = self.folder.system, self.folder.tmp
-        own, aside = temporary_name(data), f"{record.sequence}.came-out"
+        own, aside = temporary_name(record.revision, data), f"{record.sequence}.came-out"
         names = system.names(tmp)
         if own in names:
             if not stat.S_ISREG(system.look(own, folder=tmp).st_mode):
@@ -220,7 +220,7 @@ class _Recovery:
     def _put_in_place(self, sight: Sight, record: Record, data: bytes) -> None:
         if not self._is_replaced(sight, record) and sight.data:
             keep_backup(self.folder, self.name, sight.data, sight.status)
-        temporary = self.publication.prepare(data, sight)
+        temporary = self.publication.prepare(data, sight, record.revision)
         put = self.publication.publish(sight, record, temporary)
         self.outside.take_in_all(put.foreign, put.record)
 

@@ -69,8 +69,8 @@ class Folder:
         self.descriptor = descriptor
         self.features: Features = system.features()
         self.doubtful = False
-        self.settled: set[str] = set()
-        """Names in ``gen/`` whose bytes were read long enough after their last write for a later one to show."""
+        self.settled: dict[str, int] = {}
+        """When files in ``gen/`` changed (ctime), once they were read so long after it that a later change shows."""
         self.side = self.tmp = self.gen = -1
         self._journal: Journal | None = None
         self._journal_folder = -1

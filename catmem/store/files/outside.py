@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, EditError
@@ -41,6 +41,10 @@ MERGE_WITH = "merge_with"
 
 STILL_TO_MERGE = "still_to_merge"
 """In the note of what was found in the file before such a merge was made: the revision that waits for it."""
+
+
+AFTER_STOP = "after_stop"
+"""In the note of what a stop of the machine may have cut: it is a revision, and the file stays as it is."""
 
 
 class Outside:
@@ -88,7 +92,7 @@ class Outside:
         *,
         late_of: int | None = None,
         state: Retired | None = None,
-        note: Mapping[str, str] | None = None,
+        note: Mapping[str, str | int] | None = None,
     ) -> Record:
         draft = Draft(
             file=self.name,
@@ -125,7 +129,9 @@ class Outside:
             self._states.get((foreign.sequence, foreign.was.digest), foreign.parent),
             late_of=foreign.sequence if foreign.state else None,
             state=foreign.state,
-            note={MERGE_WITH: visible.revision} | file_time_note(foreign.state.mtime_ns if foreign.state else None),
+            note={MERGE_WITH: visible.revision}
+            | ({AFTER_STOP: 1} if foreign.doubtful else {})
+            | file_time_note(foreign.state.mtime_ns if foreign.state else None),
         )
         if foreign.state:
             self._states[foreign.sequence, foreign.state.digest] = theirs.revision
@@ -192,6 +198,8 @@ class Outside:
 
         That is theirs, unless they wrote to an old file, or another outsider has written to the file since.
         """
+        if AFTER_STOP in theirs.note:
+            return ours, {"late_not_merged": AFTER_STOP}
         if self.merge is not None:
             try:
                 merged, conflicts = self.merge(base, ours, data)
@@ -226,50 +234,70 @@ class Outside:
 
     def late(self, records: Iterable[Record]) -> Iterator[Foreign]:
         """What was written into the files that the publications of ``records``, the oldest first, took out."""
-        known: dict[int, list[tuple[str, Retired]]] = {}
-        taken_out_by: dict[int, Record] = {}
+        known: dict[int, list[tuple[Record, Retired]]] = {}
         for record in records:
             if record.file == self.name and record.retired is not None:
-                if record.late_of is None:
-                    taken_out_by[record.sequence] = record
-                    known[record.sequence] = [(replaced_revision(record), record.retired)]
-                else:
-                    known.setdefault(record.late_of, []).append((record.revision, record.retired))
+                sequence = record.sequence if record.late_of is None else record.late_of
+                known.setdefault(sequence, []).append((record, record.retired))
         # Many files and nearly always nothing new, before every write: so this loop is plain.
-        look, gen = self.folder.system.look, self.folder.gen
+        look, gen, settled = self.folder.system.look, self.folder.gen, self.folder.settled
+        newest = max(known, default=0)
         for sequence, states in known.items():
-            parent, state = states[-1]
+            record, state = states[-1]
             name = retired_name(sequence, state)
             try:
                 status = look(name, folder=gen)
             except FileNotFoundError:
-                if len(states) == 1 and sequence in taken_out_by:
-                    yield from self.unrecorded(taken_out_by[sequence])
+                if len(states) == 1 and record.late_of is None:
+                    yield from self.unrecorded(record)
                     continue
                 if len(states) == 1 or not self._rename_retired(sequence, states[-2][1], state):
                     continue  # reaped
                 status = look(name, folder=gen)
             same = status.st_size == state.size and status.st_mtime_ns == state.mtime_ns
-            if not same or not (name in self.folder.settled or _settled(status)):
-                data = self._read_late(name, status, state.digest, parent)
-                if data is not None and not self._stop_did(status, data[1], parent):
-                    yield Foreign("late", data[1], parent, sequence, state_of(*data), state)
+            known_by_time = same and sequence != newest and _settled(status)
+            if settled.get(name) != status.st_ctime_ns and not known_by_time:
+                yield from self._changed(sequence, record, name, status, state)
 
-    def _stop_did(self, status: os.stat_result, data: bytes, revision: str) -> bool:
-        """Whether a stop of the machine, not a person, made of a retired file what it is now.
+    def _changed(
+        self, sequence: int, record: Record, name: str, status: os.stat_result, state: Retired
+    ) -> Iterator[Foreign]:
+        """What is in a retired file, if that is no longer its ``state`` of which ``record`` tells."""
+        parent = replaced_revision(record) if record.late_of is None else record.revision
+        data = self._read_late(name, status, state.digest, parent)
+        if data is None:
+            return
+        trust = self.trust(record, data[1], parent)
+        if trust == "none":
+            self._put_aside(name)
+        else:
+            yield Foreign("late", data[1], parent, sequence, state_of(*data), state, doubtful=trust == "doubtful")
 
-        Nobody has a file open any more that was written before the machine was started. What was added before that, and
-        survived, is somebody's; anything else is what the disk lost.
+    def trust(self, record: Record, data: bytes, parent: str) -> Literal["whole", "doubtful", "none"]:
+        """How far ``data``, found beside the file's place and made from ``parent``, is what an outsider wrote.
+
+        ``record`` is the last that knew of it. If the machine was started since, nobody has it open any more. It may
+        hold the front of a recorded text alone, which is nobody's. It may go on behind ``parent``, which is somebody's.
+        Anything else may be what the disk left of a text: it goes into the history, and changes no file.
         """
-        system = self.folder.system
-        return status.st_mtime < system.booted_at() and not data.startswith(self.data_of(revision))
+        if record.boot == self.folder.system.boot():
+            return "whole"
+        base = self.data_of(parent)
+        if any(is_damage(data, text, missing=False) for text in (base, self.journal.data(record))):
+            return "none"
+        return "whole" if data.startswith(base) else "doubtful"
+
+    def _put_aside(self, name: str) -> None:
+        """Give a file in ``gen/`` a name that promises nothing."""
+        gen = self.folder.gen
+        self.folder.system.rename(name, f"left-{self.folder.system.token()}", old_folder=gen, new_folder=gen)
 
     def unrecorded(self, record: Record) -> Iterator[Foreign]:
         """What came out at the publication of ``record``, and lies in ``gen/`` under a name that no record has.
 
         The process was stopped before it recorded it, or somebody was in the middle of writing it.
         """
-        system, gen, parent = self.folder.system, self.folder.gen, replaced_revision(record)
+        system, gen = self.folder.system, self.folder.gen
         known = "" if record.retired is None else record.retired.digest
         if record.retired is not None:
             with suppress(FileNotFoundError):
@@ -282,20 +310,19 @@ class Outside:
             status = system.look(name, folder=gen) if name.startswith(prefix) else None
             if status is None or status.st_ctime_ns < earliest:
                 continue
-            data = self._read_late(name, status, known, parent)
+            data = self._read_late(name, status, known, replaced_revision(record))
             if data is None:
                 continue
             state = state_of(*data)
             was = replace(state, digest=f"sha256:{name.removeprefix(prefix)}")
-            # What a stop of the machine left of a text is nobody's: the name tells the digest of what it was. And what
-            # is only the front of the record's own text holds nothing that could be lost.
-            origin = self.origin(record, data[1])
-            lost = state.digest != was.digest and self._stop_did(status, data[1], origin)
-            texts = [self.journal.data(record)]
-            if record.boot != system.boot():
-                texts.append(self.data_of(parent))
-            if not lost and not any(is_damage(data[1], text, missing=False) for text in texts):
-                yield Foreign("adopt", data[1], origin, record.sequence, state, was)
+            parent = self.origin(record, data[1])
+            trust = self.trust(record, data[1], parent)
+            changed = state.digest != was.digest  # the name tells the digest of what it was
+            if trust == "none" and changed:
+                self._put_aside(name)
+            elif trust != "none" and not is_damage(data[1], self.journal.data(record), missing=False):
+                doubtful = changed and trust == "doubtful"
+                yield Foreign("adopt", data[1], parent, record.sequence, state, was, doubtful=doubtful)
 
     def _read_late(
         self, name: str, status: os.stat_result, known: str, revision: str
@@ -308,7 +335,7 @@ class Outside:
         data = read_file(system, name, gen)
         if bytes_digest(data) == known:
             if is_settled(system, status):
-                self.folder.settled.add(name)
+                self.folder.settled[name] = status.st_ctime_ns
             return None
         if data.startswith(self.data_of(revision)):
             return status, data
@@ -332,7 +359,7 @@ class Outside:
 
 
 def _settled(status: os.stat_result) -> bool:
-    """Whether any write after the file was taken out shows in its time: being taken out set the other one."""
+    """Whether a write after the file was taken out shows in its time: being taken out set the other one."""
     return status.st_ctime_ns - status.st_mtime_ns > TICK
 
 

@@ -42,6 +42,7 @@ class Foreign:
     ``op`` is ``adopt`` or ``late``; ``parent`` the revision that they were made from; ``sequence`` that of the record
     whose publication took the file out; ``state`` the file's state now; ``was`` the one that its name in ``gen/`` says.
     ``state`` is ``None`` for a file that an outsider removed, or replaced, while another still wrote to it.
+    ``doubtful``: a stop of the machine may have cut it.
     """
 
     op: str
@@ -50,6 +51,7 @@ class Foreign:
     sequence: int
     state: Retired | None
     was: Retired
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)

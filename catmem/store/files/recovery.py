@@ -203,13 +203,15 @@ class _Recovery:
         found = read_file(system, out, tmp)
         state = state_of(status, found)
         replaced = record.retired is not None and state.digest == record.retired.digest
-        origin = self.outside.origin(record, found)
-        if not replaced and record.boot != system.boot() and not found.startswith(self.outside.data_of(origin)):
-            # Nobody can tell what the disk lost of it: it is kept, and nothing is taken out of the file for it.
+        parent = self.outside.origin(record, found)
+        trust = "whole" if replaced else self.outside.trust(record, found, parent)
+        if trust == "none":
             set_aside(self.folder, out)
             return ()
         self.publication.retire(out, record.sequence, state)
-        return () if replaced else (Foreign("adopt", found, origin, record.sequence, state, state),)
+        if replaced:
+            return ()
+        return (Foreign("adopt", found, parent, record.sequence, state, state, doubtful=trust == "doubtful"),)
 
     def _is_replaced(self, sight: Sight, record: Record) -> bool:
         """Whether the file is what the record was to replace."""

@@ -46,8 +46,6 @@ class Sight:
     leased: bool = False
     digest: str = ""
     """The digest of ``data``, once somebody knows it."""
-    settled: bool = False
-    """Whether the file's time is old enough for any later write to change it."""
     kept: bool = True
     """Whether the file has a name still: in its place, or in ``gen/``."""
 
@@ -88,8 +86,6 @@ class Sight:
         if self.descriptor is None or self.status is None:
             return None
         now = self.system.status(self.descriptor)  # before the read: a write after it must not look like part of it
-        if self.settled and (now.st_size, now.st_mtime_ns) == (self.status.st_size, self.status.st_mtime_ns):
-            return None
         data = self.reread()
         if data == self.data:
             return None
@@ -140,7 +136,6 @@ def look_at(folder: Folder, name: str, known: bytes) -> Sight:
     sight = Sight(system, descriptor, None, b"")
     try:
         sight.status = system.status(descriptor)
-        sight.settled = is_settled(system, sight.status)
         _refuse_protected(folder, name, sight.status)
         _fill(folder, name, sight, known)
     except OSError as error:
@@ -153,8 +148,8 @@ def look_at(folder: Folder, name: str, known: bytes) -> Sight:
 
 
 def is_settled(system: System, status: os.stat_result) -> bool:
-    """Whether the file was last written long enough ago for any write from now on to change its time."""
-    return status.st_mtime_ns < int(system.now().timestamp() * 1e9) - TICK
+    """Whether the file last changed long enough ago for any change from now on to show in its ctime."""
+    return status.st_ctime_ns < int(system.now().timestamp() * 1e9) - TICK
 
 
 def _fill(folder: Folder, name: str, sight: Sight, known: bytes) -> None:

@@ -273,11 +273,11 @@ def tell_at_random(  # noqa: C901 - one choice after the other
 
 
 class Rebooted(System):
-    """The machine after it was started again, once the disk was left as it is."""
+    """The machine after it was started again, just now: the disk was left as it is."""
 
     def __init__(self, times: int = 1) -> None:
         self._name = f"boot {times}"
-        self._at = time.time() - 1.0
+        self._at = time.time()
 
     def boot(self) -> str:
         return self._name

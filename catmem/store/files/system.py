@@ -233,7 +233,6 @@ def _boot() -> str:
         return ""
 
 
-@cache
 def _booted_at() -> float:
     try:
         lines = Path("/proc/stat").read_text(encoding="ascii").split("\n")

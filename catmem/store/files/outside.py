@@ -283,7 +283,8 @@ class Outside:
         if record.boot == self.folder.system.boot():
             return "whole"
         base = self.data_of(parent)
-        if any(is_damage(data, text, missing=False) for text in (base, self.journal.data(record))):
+        texts = (base, self.journal.data(record), self.data_of(replaced_revision(record)))
+        if any(is_damage(data, text, missing=False) for text in texts):
             return "none"
         return "whole" if data.startswith(base) else "doubtful"
 

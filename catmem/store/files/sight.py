@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DriftError, StoreError
-from catmem.store.files.faults import link_in_place, not_a_file, store_error
+from catmem.store.files.faults import link_in_place, mounted, not_a_file, store_error
 from catmem.store.files.whole import read_whole
+from catmem.store.lasting import SIDECAR
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ def look_at(folder: Folder, name: str, known: bytes) -> Sight:
     ``DriftError`` (``too_large``) if it is too large to be read.
     """
     system, path = folder.system, folder.path / name
+    for part in (folder.tmp, folder.gen):
+        _refuse_mounted(folder, SIDECAR, part)
     try:
         descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder.descriptor)
     except FileNotFoundError:
@@ -137,6 +140,7 @@ def look_at(folder: Folder, name: str, known: bytes) -> Sight:
     try:
         sight.status = system.status(descriptor)
         _refuse_protected(folder, name, sight.status)
+        _refuse_mounted(folder, name, descriptor)
         _fill(folder, name, sight, known)
     except OSError as error:
         sight.close()
@@ -243,6 +247,12 @@ def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None
             path=path,
             hint="The file is as it was. Two stores on one file cannot both be right: give each a file of its own.",
         )
+
+
+def _refuse_mounted(folder: Folder, name: str, descriptor: int) -> None:
+    """A mount keeps its place: the swap would fail once the write is recorded."""
+    if folder.system.mount(descriptor) != folder.system.mount(folder.descriptor):
+        raise mounted(folder.path / name)
 
 
 def _is_forbidden(folder: Folder, name: str, status: os.stat_result) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from catmem.digest import bytes_digest
 from catmem.store.contract import Change
 from catmem.store.files.folder import Place
 from catmem.store.files.outside import WATCHED
@@ -125,6 +126,24 @@ def test_what_a_restart_left_of_a_text_is_nobodys(file, opened, machine, left):
     assert told(store) == []
     kept = [path.read_bytes() for path in (file.parent / ".catmem" / "gen").iterdir()]
     assert left in kept
+
+
+def test_what_a_recovery_took_out_after_a_restart_is_no_late_write(file, opened, machine):
+    """The front of the replaced text, though it goes on behind the new one, and nothing in the journal tells of it."""
+    store = opened()
+    add(store, b"first\n")
+    add(store, b"second\n")
+    store.commit("user", None, lambda _: b"first\n", Change(op="restore"))
+    gen = file.parent / ".catmem" / "gen"
+    (retired,) = gen.glob("000000000003-*")
+    retired.write_bytes(b"fi")
+    found = b"first\nsec"
+    (gen / f"000000000003-{bytes_digest(found).removeprefix('sha256:')}").write_bytes(found)
+    machine.started = 2
+    for _ in range(2):
+        add(opened(), b"new\n")
+    assert file.read_bytes() == b"first\nnew\nnew\n"
+    assert [each.agent for each in store.log("user")] == ["person"] * 5
 
 
 def test_a_file_that_no_write_looks_at_any_more_is_left_to_a_repair(file, opened):

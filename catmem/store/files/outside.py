@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from catmem.digest import bytes_digest
@@ -269,7 +268,7 @@ class Outside:
             return
         trust = self.trust(record, data[1], parent)
         if trust == "none":
-            self._put_aside(name)
+            self.folder.put_aside(name)
         else:
             yield Foreign("late", data[1], parent, sequence, state_of(*data), state, doubtful=trust == "doubtful")
 
@@ -288,11 +287,6 @@ class Outside:
             return "none"
         return "whole" if data.startswith(base) else "doubtful"
 
-    def _put_aside(self, name: str) -> None:
-        """Give a file in ``gen/`` a name that promises nothing."""
-        gen = self.folder.gen
-        self.folder.system.rename(name, f"left-{self.folder.system.token()}", old_folder=gen, new_folder=gen)
-
     def unrecorded(self, record: Record) -> Iterator[Foreign]:
         """What came out at the publication of ``record``, and lies in ``gen/`` under a name that no record has.
 
@@ -304,14 +298,11 @@ class Outside:
             with suppress(FileNotFoundError):
                 system.look(retired_name(record.sequence, record.retired), folder=gen)
                 return
-        # What a journal before this one took out, which counted from 1 too, was put there before the record was made.
-        earliest = datetime.fromisoformat(record.timestamp).timestamp() * 1e9 - TICK
         prefix = f"{record.sequence:012d}-"
         for name in system.names(gen):
-            status = system.look(name, folder=gen) if name.startswith(prefix) else None
-            if status is None or status.st_ctime_ns < earliest:
+            if not name.startswith(prefix):
                 continue
-            data = self._read_late(name, status, known, replaced_revision(record))
+            data = self._read_late(name, system.look(name, folder=gen), known, replaced_revision(record))
             if data is None:
                 continue
             state = state_of(*data)
@@ -320,7 +311,7 @@ class Outside:
             trust = self.trust(record, data[1], parent)
             changed = state.digest != was.digest  # the name tells the digest of what it was
             if trust == "none" and changed:
-                self._put_aside(name)
+                self.folder.put_aside(name)
             elif trust != "none" and not is_damage(data[1], self.journal.data(record), missing=False):
                 doubtful = changed and trust == "doubtful"
                 yield Foreign("adopt", data[1], parent, record.sequence, state, was, doubtful=doubtful)

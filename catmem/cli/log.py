@@ -135,6 +135,8 @@ def _said(note: Mapping[str, Any]) -> str:
     for name in ("merged", "dropped"):
         if name in note:
             return printable(f"{name} {', '.join(map(str, note[name]))}")
+    if "after_stop" in note:
+        return "after a stop of the machine"
     if "restored" in note:
         return f"revision {note['restored']}"
     if "source" in note:

@@ -14,7 +14,7 @@ from catmem.service.no_root import refuse_no_root
 from catmem.service.stores import FILE_NAMES
 from catmem.service.writing.budget import Usage, limit_of, size_of
 from catmem.service.writing.expected import checked_expected
-from catmem.service.writing.remarks import on_adoption
+from catmem.service.writing.remarks import on_adoption, on_restoration
 from catmem.service.writing.writer import Written
 from catmem.store.contract import Change, sees, stale
 
@@ -92,6 +92,7 @@ def _restored(  # noqa: PLR0913, PLR0917 - as restore
     old = workspace.store.read(name, revision).data
     before = workspace.store.read(name)
     data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
+    restored: tuple[str, ...] = ()
     repeated = False
     if change is None:
         if seen is not None and not sees(seen, before.revision, before.digest):
@@ -108,6 +109,7 @@ def _restored(  # noqa: PLR0913, PLR0917 - as restore
 
         written = trying.commit(seen, update, change)
         found, digest, adopted = written.revision, written.digest, written.adopted
+        restored = on_restoration(written)
     owner, _, target = name.partition("/")
     text = _text(old)
     return Written(
@@ -119,7 +121,7 @@ def _restored(  # noqa: PLR0913, PLR0917 - as restore
         after=text,
         entries=(),
         usage=Usage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
-        notes=(on_adoption(adopted),) if adopted else (),
+        notes=(*restored, *((on_adoption(adopted),) if adopted else ())),
         adopted=adopted,
         repeated=repeated,
     )

@@ -15,7 +15,7 @@ from catmem.service import gate
 from catmem.service.history import entity_of
 from catmem.service.upkeep import lasting_store
 from catmem.service.writing.budget import Usage, limit_of, size_of
-from catmem.service.writing.remarks import on_adoption
+from catmem.service.writing.remarks import on_adoption, on_restoration
 from catmem.service.writing.writer import Written
 from catmem.store.contract import Change
 
@@ -136,7 +136,7 @@ def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:
         after=text,
         entries=(),
         usage=Usage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
-        notes=(on_adoption(written.adopted),) if written.adopted else (),
+        notes=(*on_restoration(written), *((on_adoption(written.adopted),) if written.adopted else ())),
         adopted=written.adopted,
     )
 

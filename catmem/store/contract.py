@@ -35,7 +35,8 @@ class Snapshot:
     ``revision`` is ``None`` for bytes that the store has not recorded yet: somebody changed the file since. An entity
     that was never written has the revision ``"0"`` and no bytes. ``adopted`` is the revision as which a commit took in
     first what others had written; ``None`` where there was nothing to take in, and for what is only read. ``branch``: a
-    commit kept it beside the head, as a branch.
+    commit kept it beside the head, as a branch. ``restored`` is the revision as which a commit put back first what a
+    stop of the machine had taken out of a file.
     """
 
     data: bytes
@@ -43,6 +44,7 @@ class Snapshot:
     digest: str
     adopted: str | None = None
     branch: bool = False
+    restored: str | None = None
 
     @classmethod
     def of(cls, data: bytes, revision: str | None) -> Snapshot:

@@ -250,7 +250,8 @@ def one_deep(
     point = first
     while True:
         with trial_in(folder) as root:
-            ran = interleave(root, beginning, [Action(kind, point)], merge=merge_appended, under=under, spare=spare)
+            merge = merge_lines if KINDS[kind].inserts else merge_appended
+            ran = interleave(root, beginning, [Action(kind, point)], merge=merge, under=under, spare=spare)
         if not ran.reached:
             return
         yield ran

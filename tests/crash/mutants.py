@@ -89,7 +89,7 @@ class JournalAfterPublish(Publication):
     """Puts the file in place, and records that afterwards."""
 
     def put(self, sight: Sight, data: bytes, draft: Draft) -> Put | None:
-        temporary = self.prepare(data, sight)
+        temporary = self.prepare(data, sight, draft.revision)
         if not self.undisturbed(sight):
             self.system.unlink(temporary, folder=self.folder.tmp)
             return None

@@ -13,6 +13,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from tests.crash.disk import LONG_AGO
 from tests.crash.scene import FIRST, Scene, line
 
 PATIENCE = 20.0
@@ -24,10 +25,11 @@ class Outsider:
 
     `destroys`: what it writes replaces what is there, so another outsider's text may go. `lines` are what it added,
     `removed` what it took away. `contested`: another one wrote at the same time and could not know of it; `exposed`:
-    that one may have destroyed what this one wrote.
+    that one may have destroyed what this one wrote. `inserts`: only a merge by line joins what it wrote late.
     """
 
     destroys = False
+    inserts = False
     renames = False
     removed = b""
     contested = False
@@ -192,9 +194,28 @@ class SlowRewrite(Rewrite):
     def finish(self) -> None:
         super().finish()
         if self.descriptor is not None:
-            os.write(self.descriptor, self.saw + self._new_line())
-            os.close(self.descriptor)
+            os.write(self.descriptor, self.text())
+            self.close(self.descriptor)
             self.descriptor = None
+
+    def text(self) -> bytes:
+        return self.saw + self._new_line()
+
+    def close(self, descriptor: int) -> None:
+        os.close(descriptor)
+
+
+class Copy(SlowRewrite):
+    """`cp -p` of an old file onto this one: the same, with another beginning and, at the end, the time of the old one."""
+
+    inserts = True
+
+    def text(self) -> bytes:
+        return self._new_line() + self.saw
+
+    def close(self, descriptor: int) -> None:
+        os.utime(descriptor, (LONG_AGO, LONG_AGO))
+        super().close(descriptor)
 
 
 class AppendAfterAll(Append):
@@ -225,5 +246,6 @@ KINDS: dict[str, type[Outsider]] = {
     "held-open append": HeldAppend,
     "sed -i": Sed,
     "slow rewrite": SlowRewrite,
+    "cp -p": Copy,
     "append after all": AppendAfterAll,
 }

@@ -273,11 +273,11 @@ def tell_at_random(  # noqa: C901 - one choice after the other
 
 
 class Rebooted(System):
-    """The machine after it was started again, once the disk was left as it is."""
+    """The machine after it was started again, just now: the disk was left as it is."""
 
     def __init__(self, times: int = 1) -> None:
         self._name = f"boot {times}"
-        self._at = time.time() - 1.0
+        self._at = time.time()
 
     def boot(self) -> str:
         return self._name
@@ -306,8 +306,16 @@ def stop(
     if chance.random() < 0.3:
         times = 2
         state, known = _stop_again(root / "recovery", state, known, chance, publication)
+    check_stopped(root / "last", state, known, times, publication)
+    return state.key()
+
+
+def check_stopped(
+    root: Path, state: State, known: Known, times: int = 1, publication: type[Publication] = Publication
+) -> None:
+    """Start the machine again on a disk in this state, and check."""
     with small_segments(SEGMENT):
-        scene = _scene(root / "last", state, known)
+        scene = _scene(root, state, known)
         machine = Rebooted(times)
         store = scene.store(machine, publication)
         try:
@@ -315,7 +323,6 @@ def stop(
             _backups_are_kept(scene, known)
         finally:
             store.close()
-    return state.key()
 
 
 def _scene(root: Path, state: State, known: Known) -> Scene:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.crash.kills import BY_PERSONS, OPERATIONS, Kill, every_kill, kill_at, killed_state
+from catmem.store.contract import EXTERNAL, Change
+from tests.crash.interleavings import existing
+from tests.crash.kills import BY_PERSONS, OPERATIONS, Kill, Killed, Mortal, every_kill, kill_at, killed_state
 from tests.crash.outsiders import KINDS
-from tests.crash.scene import trial_in
+from tests.crash.scene import ENTITY, Scene, line, trial_in
 
 STEP = 7
 """The default suite kills at every seventh call; `make torture` at each."""
@@ -38,6 +40,25 @@ def test_nothing_is_lost_if_an_outsider_writes_before_the_recovery(folder, name,
     for kill in every_kill(folder, operation)[40 + first % 7 :: 4 * STEP]:
         with trial_in(folder) as root:
             kill_at(root, operation, kill, meanwhile=meanwhile)
+
+
+@pytest.mark.parametrize("meanwhile", [[], ["append"]])
+def test_a_killed_write_that_took_the_end_away_is_put_in_place(folder, meanwhile):
+    """What it replaces begins with its own text, and still was not made from it."""
+    scene = Scene(folder)
+    existing(scene)
+    system = Mortal(None)
+    system.kill_at_call = "exchange" if system.features().exchange else "link"
+    with pytest.raises(Killed):
+        scene.store(system).commit(ENTITY, None, lambda _: line("first"), Change(op="remove"))
+    system.bury()
+    for kind in meanwhile:
+        KINDS[kind](scene, "meanwhile").act()
+    store = scene.store()
+    scene.add(store, "after")
+    assert scene.read() == b"".join(map(line, ["first", *(["meanwhile"] if meanwhile else []), "after"]))
+    assert len([each for each in store.log(ENTITY) if each.agent == EXTERNAL]) == len(meanwhile)
+    store.close()
 
 
 @pytest.mark.parametrize("name", ["add", "add with late bytes"])

@@ -42,7 +42,7 @@ CALLS = (
 )
 """The methods that a test may stand before or behind: those that look at the disk, change it, or wait."""
 
-ASKED = ("clock", "now", "token", "boot", "booted_at", "features")
+ASKED = ("clock", "now", "token", "boot", "booted_at", "features", "mount")
 """The rest: what the machine says of itself. These are passed on as they are."""
 
 
@@ -88,8 +88,8 @@ def _watched(name: str) -> Callable[..., Any]:
 
 def _asked(name: str) -> Callable[..., Any]:
     @functools.wraps(getattr(System, name))
-    def passed(self: Watched) -> Any:
-        return getattr(self.under, name)()
+    def passed(self: Watched, *arguments: Any) -> Any:
+        return getattr(self.under, name)(*arguments)
 
     return passed
 

@@ -47,7 +47,7 @@ from catmem.service.writing.expected import hide_digests
 from catmem.service.writing.legible import legible
 from catmem.service.writing.operation import asked_by
 from catmem.service.writing.planning import Plan, plan_operations
-from catmem.service.writing.remarks import on_adoption, on_branch
+from catmem.service.writing.remarks import on_adoption, on_branch, on_restoration
 from catmem.service.writing.seen import Base
 from catmem.service.writing.writer import Written, first_answer
 from catmem.store.contract import EXTERNAL, Change, Current, stale
@@ -346,7 +346,7 @@ class Submission:
 
     def _written(self, plan: Plan, snapshot: Snapshot) -> Written:
         after = snapshot.data.decode(errors="replace")
-        notes = [*self.trying.notes(), *plan.notes]
+        notes = [*self.trying.notes(), *on_restoration(snapshot), *plan.notes]
         if snapshot.adopted:
             notes.append(on_adoption(snapshot.adopted))
         if snapshot.branch:

@@ -24,7 +24,7 @@ from catmem.service.merging.plan import Joined, MergePlan
 from catmem.service.showing import findings_in, value_texts
 from catmem.service.writing.budget import Usage, limit_of, size_of
 from catmem.service.writing.expected import checked_expected
-from catmem.service.writing.remarks import on_adoption, on_two_wordings
+from catmem.service.writing.remarks import on_adoption, on_restoration, on_two_wordings
 from catmem.service.writing.writer import PERSON
 from catmem.store.contract import Change, is_branch, repeated, sees, stale
 
@@ -260,7 +260,9 @@ def _result(workspace: Workspace, plan: MergePlan, written: Snapshot | None) -> 
         revision = None if plan.head == NOW else plan.head
         digest = workspace.parse(plan.after).digest if plan.before != plan.after else plan.digest
         return Joined(plan, revision, digest, usage, plan.notes)
-    notes = (*plan.notes, on_adoption(written.adopted)) if written.adopted else plan.notes
+    notes = (*on_restoration(written), *plan.notes)
+    if written.adopted:
+        notes = (*notes, on_adoption(written.adopted))
     return Joined(plan, written.revision, written.digest, usage, notes, written.adopted)
 
 

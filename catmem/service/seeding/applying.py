@@ -18,7 +18,7 @@ from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Refusal, SeededFile, SeedResult
 from catmem.service.seeding.planning import on_hidden, refuse_too_long, replanned
 from catmem.service.writing.legible import legible
-from catmem.service.writing.remarks import on_adoption, on_title
+from catmem.service.writing.remarks import on_adoption, on_restoration, on_title
 from catmem.store.contract import Change
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class _Applying:
         change = Change(op="seed", agent=self._agent, note=note, on_drift=self.on_drift)
         snapshot = gate.commit(self.workspace, planned.target, None, update, change)
         wrote = snapshot.revision if made[0].changes else None
-        notes = () if snapshot.adopted is None else (on_adoption(snapshot.adopted),)
+        notes = (*on_restoration(snapshot), *(() if snapshot.adopted is None else (on_adoption(snapshot.adopted),)))
         return SeededFile(made[0], wrote, (*notes, *self._on_title(made[0]), *self._on_hidden(made[0])))
 
     def _on_title(self, plan: FilePlan) -> tuple[str, ...]:

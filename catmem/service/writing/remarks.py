@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry, TagValue
     from catmem.model.version import Version
     from catmem.service.writing.terms import Terms
+    from catmem.store.contract import Snapshot
 
 FIRST_REVISION = "1"
 _SHOWN = 60
@@ -124,6 +125,14 @@ def on_branch(entity: str, revision: str | None) -> str:
         f"it was made on an older revision, so it is kept as branch {revision} beside what is there now, and is not in "
         f"the file until it is merged (catmem merge {entity} {revision})"
     )
+
+
+def on_restoration(written: Snapshot) -> tuple[str, ...]:
+    """What to know of a write before which the store put back what a stop of the machine had taken out of the file."""
+    if written.restored is None:
+        return ()
+    what = f"a stop of the machine may have cut the file, so its last text was put back as revision {written.restored}"
+    return (f"{what}; if you cut it yourself, do so again",)
 
 
 def on_adoption(revision: str) -> str:

@@ -20,7 +20,7 @@ from catmem.service.writing.expected import checked_expected, hide_digests
 from catmem.service.writing.legible import legible
 from catmem.service.writing.operation import op_of, refuse_surrogates, request_digest
 from catmem.service.writing.planning import Plan, plan_operations
-from catmem.service.writing.remarks import on_adoption, on_branch
+from catmem.service.writing.remarks import on_adoption, on_branch, on_restoration
 from catmem.service.writing.seen import Base
 from catmem.store.contract import Change, Current, Snapshot, sees, stale
 
@@ -266,7 +266,7 @@ class Writer:
             after=after,
             entries=plan.entries,
             usage=Usage(size_of(after), self.terms.limit),
-            notes=(*plan.notes, *self._about_file(now, branch=branch)),
+            notes=(*on_restoration(now), *plan.notes, *self._about_file(now, branch=branch)),
             warnings=plan.warnings,
             adopted=now.adopted,
             bounded=not self.terms.rights.unbounded,

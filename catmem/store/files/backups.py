@@ -47,10 +47,12 @@ def keep_backup(folder: Folder, name: str, data: bytes, status: os.stat_result |
 
 
 def backups(folder: Folder, name: str) -> list[str]:
-    """The names of the copies of a file, the oldest first."""
+    """The names of the copies of a file, the oldest first: before all, those of a time in which the clock was ahead."""
     found = [match for each in folder.system.names(folder.descriptor) if (match := _NAME.fullmatch(each))]
     own = [match for match in found if match["file"] == name]
-    return [match[0] for match in sorted(own, key=lambda match: (match["stamp"], int(match["number"] or 0)))]
+    now = folder.system.now().astimezone(UTC).strftime(_STAMP)
+    order = sorted(own, key=lambda match: (match["stamp"] <= now, match["stamp"], int(match["number"] or 0)))
+    return [match[0] for match in order]
 
 
 def _holds(folder: Folder, copy: str, data: bytes) -> bool:

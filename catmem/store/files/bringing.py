@@ -115,7 +115,7 @@ class _Bringing:
             waiting.append((revision, data))
         if waiting and not waiting[0][0].is_branch:
             head, data = waiting.pop(0)
-            yield self._brought(head, data, publishes=True, retired=self._prepare(data))
+            yield self._brought(head, data, publishes=True, retired=self._prepare(head.revision, data))
         yield from (self._brought(*each) for each in waiting)
 
     def _check(self, revision: Revision, data: bytes) -> None:
@@ -147,7 +147,7 @@ class _Bringing:
         )
         return Brought(draft, data, revision.timestamp)
 
-    def _prepare(self, data: bytes) -> Retired | None:
+    def _prepare(self, revision: str, data: bytes) -> Retired | None:
         """Make the new file, unless the bytes are there already; returns the state of the one it takes out."""
         sight, path = self.sight, self.publication.path
         if not sight.missing and sight.data == data:
@@ -159,7 +159,7 @@ class _Bringing:
                 path=path,
                 hint="Nothing was copied. Move the file elsewhere, and copy again.",
             )
-        self.temporary = self.publication.prepare(data, sight)
+        self.temporary = self.publication.prepare(data, sight, revision)
         if not self.publication.undisturbed(sight):
             raise BusyError("somebody writes to this file", path=path, hint="Nothing was copied. Try again.")
         return None if sight.status is None else state_of(sight.status, sight.data)

@@ -27,8 +27,8 @@ _LEASES = (
 _EXCHANGE = (
     "the new file and the old one change places in one step, so nobody's file is ever replaced unseen",
     (
-        "a link and a rename stand in for the exchange: a file that somebody renames into the place between the two, "
-        "some microseconds, is replaced unseen"
+        "a link and a rename stand in for the exchange: a file that somebody renames into the place between the two "
+        "is replaced unseen (docs/stores.md says how often)"
     ),
 )
 _LOCKS = ("writers of catmem wait for each other", "writers cannot wait for each other: nothing is written here")

@@ -51,6 +51,16 @@ def not_a_file(path: Path) -> StoreError:
     )
 
 
+def mounted(path: Path) -> StoreError:
+    """For a file or folder that is mounted by itself: nothing moves between it and the folder that it lies in."""
+    return StoreError(
+        "is mounted by itself, so no new file can be put in its place",
+        code="not_writable",
+        path=path,
+        hint=f"{_SAFE} Mount the whole folder that it lies in instead, with .catmem in it, or unmount it.",
+    )
+
+
 def in_doubt(path: Path) -> StoreError:
     """For a store that an earlier failure left unsure of what is on the disk."""
     return StoreError(

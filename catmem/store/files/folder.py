@@ -6,7 +6,7 @@
     .catmem/                  mode 0700
         lock                  held by whoever writes; never removed, never cut
         journal/              every revision (``catmem.store.files.journal``)
-        tmp/                  new files before they are put in place, named by their digest
+        tmp/                  new files before they are put in place, named by their revision and digest
         gen/                  files that were taken out of their place, as <sequence>-<digest>
         published             the sequence of the last record whose file is known to be in place
 
@@ -41,6 +41,7 @@ HERMES_FOLDER = "memories"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _PARTS = ("journal", "tmp", "gen")
 _NEXT_JOURNAL = "journal.new"
+_LEFT = "left-"
 _FIRST_WAIT, _LONGEST_WAIT = 0.0005, 0.01
 _MARK_SIZE = 20
 
@@ -69,8 +70,8 @@ class Folder:
         self.descriptor = descriptor
         self.features: Features = system.features()
         self.doubtful = False
-        self.settled: set[str] = set()
-        """Names in ``gen/`` whose bytes were read long enough after their last write for a later one to show."""
+        self.settled: dict[str, int] = {}
+        """When files in ``gen/`` changed (ctime), once they were read so long after it that a later change shows."""
         self.side = self.tmp = self.gen = -1
         self._journal: Journal | None = None
         self._journal_folder = -1
@@ -316,6 +317,11 @@ class Folder:
         """
         journal = self.writable_journal
         journal.refresh()
+        if journal.last is None:
+            # What lies there was taken out by a journal that is gone, and this one counts from 1 again.
+            for name in self.system.names(self.gen):
+                if not name.startswith(_LEFT):
+                    self.put_aside(name)
         if lost := self.lost_records():
             raise DamagedError(
                 f"{acknowledged(lost)} gone from the end of the journal",
@@ -324,6 +330,10 @@ class Folder:
                 "'catmem fsck --repair' keeps what is left of that end aside, and goes on from the files.",
             )
         journal.cut_tail()
+
+    def put_aside(self, name: str) -> None:
+        """Give a file in ``gen/`` a name that promises nothing."""
+        self.system.rename(name, f"{_LEFT}{self.system.token()}", old_folder=self.gen, new_folder=self.gen)
 
     # --- the publish mark ---------------------------------------------------------------------------------------
 

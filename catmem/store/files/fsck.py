@@ -20,7 +20,7 @@ from catmem.store.files.faults import store_error
 from catmem.store.files.file_time import file_time_note
 from catmem.store.files.folder import SIDECAR, Folder, Place, acknowledged
 from catmem.store.files.journal_bring import Brought, taken_over
-from catmem.store.files.outside import Outside
+from catmem.store.files.outside import WATCHED, Outside
 from catmem.store.files.readable import Readable
 from catmem.store.files.records import Draft
 from catmem.store.files.recovery import bridge, recover
@@ -157,6 +157,11 @@ def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
 
 def _leftovers(folder: Folder) -> Iterator[Fault]:
     side = folder.path / SIDECAR
+    watched = {
+        f"{record.late_of or record.sequence:012d}": record.file
+        for record in (folder.journal.latest(WATCHED) if folder.journal else ())
+        if record.retired is not None
+    }
     for name in folder.system.names(folder.tmp):
         yield Fault(
             "leftover",
@@ -173,10 +178,17 @@ def _leftovers(folder: Folder) -> Iterator[Fault]:
                 "late_write",
                 "somebody wrote to a file that was no longer in its place",
                 str(side / "gen" / name),
-                _WRITES,
+                _late_hint(watched.get(name.partition("-")[0])),
                 repairable=True,
                 damage=False,
             )
+
+
+def _late_hint(file: str | None) -> str:
+    """Who sees to a late write. ``file`` is the one whose next write does, if one does."""
+    if file is None:
+        return "No write looks at a file that old any more. 'catmem fsck --repair' sees to it."
+    return f"The next write to {file} sees to it, and so does 'catmem fsck --repair'."
 
 
 def _sidecar_faults(folder: Folder) -> Iterator[Fault]:

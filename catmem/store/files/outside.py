@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, EditError
@@ -41,6 +40,10 @@ MERGE_WITH = "merge_with"
 
 STILL_TO_MERGE = "still_to_merge"
 """In the note of what was found in the file before such a merge was made: the revision that waits for it."""
+
+
+AFTER_STOP = "after_stop"
+"""In the note of what a stop of the machine may have cut: it is a revision, and the file stays as it is."""
 
 
 class Outside:
@@ -88,7 +91,7 @@ class Outside:
         *,
         late_of: int | None = None,
         state: Retired | None = None,
-        note: Mapping[str, str] | None = None,
+        note: Mapping[str, str | int] | None = None,
     ) -> Record:
         draft = Draft(
             file=self.name,
@@ -125,7 +128,9 @@ class Outside:
             self._states.get((foreign.sequence, foreign.was.digest), foreign.parent),
             late_of=foreign.sequence if foreign.state else None,
             state=foreign.state,
-            note={MERGE_WITH: visible.revision} | file_time_note(foreign.state.mtime_ns if foreign.state else None),
+            note={MERGE_WITH: visible.revision}
+            | ({AFTER_STOP: 1} if foreign.doubtful else {})
+            | file_time_note(foreign.state.mtime_ns if foreign.state else None),
         )
         if foreign.state:
             self._states[foreign.sequence, foreign.state.digest] = theirs.revision
@@ -145,7 +150,7 @@ class Outside:
         Outsiders may go on writing meanwhile: what they do is adopted and merged too, a bounded number of times.
         """
         data = self.journal.data(theirs)
-        base = self._data_of(theirs.parents[0]) if theirs.parents else b""
+        base = self.data_of(theirs.parents[0]) if theirs.parents else b""
         for _ in range(_TRIES):
             sight = look_at(self.folder, self.name, self._data(visible))
             try:
@@ -192,6 +197,8 @@ class Outside:
 
         That is theirs, unless they wrote to an old file, or another outsider has written to the file since.
         """
+        if AFTER_STOP in theirs.note:
+            return ours, {"late_not_merged": AFTER_STOP}
         if self.merge is not None:
             try:
                 merged, conflicts = self.merge(base, ours, data)
@@ -205,83 +212,109 @@ class Outside:
             return ours, {"late_not_merged": reason}
         return data, {"not_merged": reason}
 
-    def _data_of(self, revision: str) -> bytes:
+    def data_of(self, revision: str) -> bytes:
+        """The bytes of a revision; none for one that the journal does not have."""
         record = self.journal.find(self.name, revision)
         return self.journal.data(record) if record else b""
+
+    def origin(self, record: Record, data: bytes) -> str:
+        """The revision that ``data``, found after a stop, was made from: what ``record`` put in place, or replaced.
+
+        It is the one that ``data`` begins with, the longer of the two. The new file may still have its temporary name
+        after a stop, so what lies there did not always come out of the file's place.
+        """
+        replaced, new = replaced_revision(record), self.journal.data(record)
+        if not new or not data.startswith(new):
+            return replaced
+        old = self.data_of(replaced)
+        return replaced if len(old) > len(new) and data.startswith(old) else record.revision
 
     # --- files that are out already -----------------------------------------------------------------------------
 
     def late(self, records: Iterable[Record]) -> Iterator[Foreign]:
         """What was written into the files that the publications of ``records``, the oldest first, took out."""
-        known: dict[int, list[tuple[str, Retired]]] = {}
-        taken_out_by: dict[int, Record] = {}
+        known: dict[int, list[tuple[Record, Retired]]] = {}
         for record in records:
             if record.file == self.name and record.retired is not None:
-                if record.late_of is None:
-                    taken_out_by[record.sequence] = record
-                    known[record.sequence] = [(replaced_revision(record), record.retired)]
-                else:
-                    known.setdefault(record.late_of, []).append((record.revision, record.retired))
+                sequence = record.sequence if record.late_of is None else record.late_of
+                known.setdefault(sequence, []).append((record, record.retired))
         # Many files and nearly always nothing new, before every write: so this loop is plain.
-        look, gen = self.folder.system.look, self.folder.gen
+        look, gen, settled = self.folder.system.look, self.folder.gen, self.folder.settled
+        newest = max(known, default=0)
         for sequence, states in known.items():
-            parent, state = states[-1]
+            record, state = states[-1]
             name = retired_name(sequence, state)
             try:
                 status = look(name, folder=gen)
             except FileNotFoundError:
-                if len(states) == 1 and sequence in taken_out_by:
-                    yield from self.unrecorded(taken_out_by[sequence])
+                if len(states) == 1 and record.late_of is None:
+                    yield from self.unrecorded(record)
                     continue
                 if len(states) == 1 or not self._rename_retired(sequence, states[-2][1], state):
                     continue  # reaped
                 status = look(name, folder=gen)
             same = status.st_size == state.size and status.st_mtime_ns == state.mtime_ns
-            if not same or not (name in self.folder.settled or _settled(status)):
-                data = self._read_late(name, status, state.digest, parent)
-                if data is not None and not self._stop_did(status, data[1], parent):
-                    yield Foreign("late", data[1], parent, sequence, state_of(*data), state)
+            known_by_time = same and sequence != newest and _settled(status)
+            if settled.get(name) != status.st_ctime_ns and not known_by_time:
+                yield from self._changed(sequence, record, name, status, state)
 
-    def _stop_did(self, status: os.stat_result, data: bytes, revision: str) -> bool:
-        """Whether a stop of the machine, not a person, made of a retired file what it is now.
+    def _changed(
+        self, sequence: int, record: Record, name: str, status: os.stat_result, state: Retired
+    ) -> Iterator[Foreign]:
+        """What is in a retired file, if that is no longer its ``state`` of which ``record`` tells."""
+        parent = replaced_revision(record) if record.late_of is None else record.revision
+        data = self._read_late(name, status, state.digest, parent)
+        if data is None:
+            return
+        trust = self.trust(record, data[1], parent)
+        if trust == "none":
+            self.folder.put_aside(name)
+        else:
+            yield Foreign("late", data[1], parent, sequence, state_of(*data), state, doubtful=trust == "doubtful")
 
-        Nobody has a file open any more that was written before the machine was started. What was added before that, and
-        survived, is somebody's; anything else is what the disk lost.
+    def trust(self, record: Record, data: bytes, parent: str) -> Literal["whole", "doubtful", "none"]:
+        """How far ``data``, found beside the file's place and made from ``parent``, is what an outsider wrote.
+
+        ``record`` is the last that knew of it. If the machine was started since, nobody has it open any more. It may
+        hold the front of a recorded text alone, which is nobody's. It may go on behind ``parent``, which is somebody's.
+        Anything else may be what the disk left of a text: it goes into the history, and changes no file.
         """
-        system = self.folder.system
-        return status.st_mtime < system.booted_at() and not data.startswith(self._data_of(revision))
+        if record.boot == self.folder.system.boot():
+            return "whole"
+        base = self.data_of(parent)
+        texts = (base, self.journal.data(record), self.data_of(replaced_revision(record)))
+        if any(is_damage(data, text, missing=False) for text in texts):
+            return "none"
+        return "whole" if data.startswith(base) else "doubtful"
 
     def unrecorded(self, record: Record) -> Iterator[Foreign]:
         """What came out at the publication of ``record``, and lies in ``gen/`` under a name that no record has.
 
         The process was stopped before it recorded it, or somebody was in the middle of writing it.
         """
-        system, gen, parent = self.folder.system, self.folder.gen, replaced_revision(record)
+        system, gen = self.folder.system, self.folder.gen
         known = "" if record.retired is None else record.retired.digest
         if record.retired is not None:
             with suppress(FileNotFoundError):
                 system.look(retired_name(record.sequence, record.retired), folder=gen)
                 return
-        # What a journal before this one took out, which counted from 1 too, was put there before the record was made.
-        earliest = datetime.fromisoformat(record.timestamp).timestamp() * 1e9 - TICK
         prefix = f"{record.sequence:012d}-"
         for name in system.names(gen):
-            status = system.look(name, folder=gen) if name.startswith(prefix) else None
-            if status is None or status.st_ctime_ns < earliest:
+            if not name.startswith(prefix):
                 continue
-            data = self._read_late(name, status, known, parent)
+            data = self._read_late(name, system.look(name, folder=gen), known, replaced_revision(record))
             if data is None:
                 continue
             state = state_of(*data)
             was = replace(state, digest=f"sha256:{name.removeprefix(prefix)}")
-            # What a stop of the machine left of a text is nobody's: the name tells the digest of what it was. And what
-            # is only the front of the record's own text holds nothing that could be lost.
-            lost = state.digest != was.digest and self._stop_did(status, data[1], parent)
-            texts = [self.journal.data(record)]
-            if record.boot != system.boot():
-                texts.append(self._data_of(parent))
-            if not lost and not any(is_damage(data[1], text, missing=False) for text in texts):
-                yield Foreign("adopt", data[1], parent, record.sequence, state, was)
+            parent = self.origin(record, data[1])
+            trust = self.trust(record, data[1], parent)
+            changed = state.digest != was.digest  # the name tells the digest of what it was
+            if trust == "none" and changed:
+                self.folder.put_aside(name)
+            elif trust != "none" and not is_damage(data[1], self.journal.data(record), missing=False):
+                doubtful = changed and trust == "doubtful"
+                yield Foreign("adopt", data[1], parent, record.sequence, state, was, doubtful=doubtful)
 
     def _read_late(
         self, name: str, status: os.stat_result, known: str, revision: str
@@ -294,9 +327,9 @@ class Outside:
         data = read_file(system, name, gen)
         if bytes_digest(data) == known:
             if is_settled(system, status):
-                self.folder.settled.add(name)
+                self.folder.settled[name] = status.st_ctime_ns
             return None
-        if data.startswith(self._data_of(revision)):
+        if data.startswith(self.data_of(revision)):
             return status, data
         descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=gen)
         try:
@@ -318,7 +351,7 @@ class Outside:
 
 
 def _settled(status: os.stat_result) -> bool:
-    """Whether any write after the file was taken out shows in its time: being taken out set the other one."""
+    """Whether a write after the file was taken out shows in its time: being taken out set the other one."""
     return status.st_ctime_ns - status.st_mtime_ns > TICK
 
 
@@ -331,6 +364,10 @@ def merge_appended(base: bytes, ours: bytes, theirs: bytes) -> Merged:
         return Merged(ours, 0)
     if ours == base:
         return Merged(theirs, 0)
+    if ours.startswith(base) and theirs.startswith(base):
+        shorter, longer = sorted((ours, theirs), key=len)
+        # Who appended more may have begun with what the other one appended.
+        return Merged(longer if longer.startswith(shorter) else ours + theirs[len(base) :], 0)
     if theirs.startswith(base):
         return Merged(ours + theirs[len(base) :], 0)
     if ours.startswith(base):

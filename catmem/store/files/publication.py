@@ -42,6 +42,7 @@ class Foreign:
     ``op`` is ``adopt`` or ``late``; ``parent`` the revision that they were made from; ``sequence`` that of the record
     whose publication took the file out; ``state`` the file's state now; ``was`` the one that its name in ``gen/`` says.
     ``state`` is ``None`` for a file that an outsider removed, or replaced, while another still wrote to it.
+    ``doubtful``: a stop of the machine may have cut it.
     """
 
     op: str
@@ -50,6 +51,7 @@ class Foreign:
     sequence: int
     state: Retired | None
     was: Retired
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class Publication:
         ``sight`` is closed. Raises ``StoreError``; the file is then as it was, or the error says what it is.
         """
         try:
-            temporary = self.prepare(data, sight)
+            temporary = self.prepare(data, sight, draft.revision)
             if not self.undisturbed(sight):
                 self.system.unlink(temporary, folder=self.folder.tmp)
                 return None
@@ -102,9 +104,9 @@ class Publication:
 
     # --- before the commit point --------------------------------------------------------------------------------
 
-    def prepare(self, data: bytes, sight: Sight) -> str:
-        """A new file in ``tmp/``, named by its digest, with the mode, owner and attributes of the old one."""
-        name = temporary_name(data)
+    def prepare(self, data: bytes, sight: Sight, revision: str) -> str:
+        """A new file in ``tmp/``, named by revision and digest, with the mode, owner and attributes of the old one."""
+        name = temporary_name(revision, data)
         try:
             making, descriptor = self._new_file(name)
         except OSError as error:
@@ -173,7 +175,7 @@ class Publication:
         if sight.status is not None:
             draft = replace(draft, retired=state_of(sight.status, sight.data, sight.known_digest()))
         try:
-            return self.folder.writable_journal.append(draft, data, digest=f"sha256:{temporary}")
+            return self.folder.writable_journal.append(draft, data, digest=f"sha256:{temporary.partition('-')[2]}")
         except OSError as error:
             self.system.unlink(temporary, folder=self.folder.tmp)
             raise store_error(error, self.path) from error
@@ -303,9 +305,12 @@ def replaced_revision(record: Record) -> str:
     return record.parents[0] if record.parents else "0"
 
 
-def temporary_name(data: bytes) -> str:
-    """The name in ``tmp/`` of a new file with these bytes, so that recovery knows what it finds there."""
-    return bytes_digest(data).removeprefix("sha256:")
+def temporary_name(revision: str, data: bytes) -> str:
+    """The name in ``tmp/`` of a new file with the bytes of a revision, so that recovery knows what it finds there.
+
+    A disk may bring back the name of an older file after a stop, so no two revisions with the same text share one.
+    """
+    return f"{revision}-{bytes_digest(data).removeprefix('sha256:')}"
 
 
 def state_of(status: os.stat_result, data: bytes, digest: str = "") -> Retired:

@@ -5,13 +5,14 @@ Only the last record of a journal can be unfinished, since every write begins he
 - the recorded file is not in place: it is put there (the journal is the commit point);
 - it is in place, and what came out of it still lies in ``tmp/``: that is kept aside, or joined if it is an outsider's;
 - an outsider's bytes are recorded and not yet merged: they are;
-- the file is empty, full of NUL bytes or cut short, as a machine that stopped leaves it: it is restored, and what was
-  found is kept beside it. A file that somebody emptied on purpose is left alone.
+- the file is empty, full of NUL bytes or cut short, as a machine that stopped leaves it: its text is put back, as a
+  revision, and what was found is kept beside it. A file that somebody cut on purpose is left alone.
 """
 
 from __future__ import annotations
 
 import stat
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
@@ -19,7 +20,7 @@ from catmem.store.contract import EXTERNAL
 from catmem.store.files.backups import keep_backup
 from catmem.store.files.faults import store_error
 from catmem.store.files.file_time import file_time_note
-from catmem.store.files.outside import MERGE_WITH, STILL_TO_MERGE, Outside
+from catmem.store.files.outside import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, Outside
 from catmem.store.files.publication import (
     Foreign,
     Publication,
@@ -40,10 +41,14 @@ if TYPE_CHECKING:
     from catmem.store.files.sight import Sight
 
 
-def recover(folder: Folder, publication: Publication, merge: Merge | None) -> None:
+MAY_BE_LOST = 60.0
+"""Seconds after a write in which a machine that stops may lose it. Linux writes what waits after some 35."""
+
+
+def recover(folder: Folder, publication: Publication, merge: Merge | None) -> str | None:
     """Finish the last record of the folder, and restore the file of ``publication`` if a stop of the machine hurt it.
 
-    Raises ``StoreError``, ``BusyError`` and ``DamagedError``.
+    Returns the revision as which it was restored, if it was. Raises ``StoreError``, ``BusyError`` and ``DamagedError``.
     """
     try:
         _drop_second_names(folder)
@@ -53,7 +58,7 @@ def recover(folder: Folder, publication: Publication, merge: Merge | None) -> No
             _Recovery(own, merge).finish(last)
         for name in folder.system.names(folder.tmp):
             set_aside(folder, name)
-        _Recovery(publication, merge).restore_after_boot()
+        return _Recovery(publication, merge).restore()
     except OSError as error:
         raise store_error(error, folder.path) from error
 
@@ -131,12 +136,12 @@ class _Recovery:
         if MERGE_WITH in last.note and last.agent == EXTERNAL and not last.brought:
             visible = self.journal.find(self.name, str(last.note[MERGE_WITH]))
             if visible is not None:
-                self.restore_after_boot(visible)
+                self._restore_unmerged(visible)
                 self.outside.join(last, visible)
         elif STILL_TO_MERGE in last.note and last.agent == EXTERNAL and not last.brought:
             waiting = self.journal.find(self.name, str(last.note[STILL_TO_MERGE]))
             if waiting is not None:
-                self.restore_after_boot(last)
+                self._restore_unmerged(last)
                 self.outside.join(waiting, last)
         elif last.publishes and last.sequence > self.folder.published():
             self._publish(last)
@@ -152,8 +157,8 @@ class _Recovery:
             swapped, out = self._look_into_tmp(record, data, still_there=replaced)
             foreign = self._keep(record, out) if swapped else ()
             in_place = sight.data == data and not sight.missing
-            # What begins with the record's bytes was made from them, so they were there.
-            swapped = swapped or (bool(data) and sight.data.startswith(data))
+            # What was made from the record's bytes tells that they were there.
+            swapped = swapped or self.outside.origin(record, sight.data) == record.revision
             base = self.journal.find(self.name, replaced_revision(record))
             damaged = not in_place and (
                 is_damage(sight.data, data, missing=sight.missing)
@@ -176,7 +181,7 @@ class _Recovery:
         ``still_there``: the old one, or its like, is in its place.
         """
         system, tmp = self.folder.system, self.folder.tmp
-        own, aside = temporary_name(data), f"{record.sequence}.came-out"
+        own, aside = temporary_name(record.revision, data), f"{record.sequence}.came-out"
         names = system.names(tmp)
         if own in names:
             if not stat.S_ISREG(system.look(own, folder=tmp).st_mode):
@@ -203,16 +208,15 @@ class _Recovery:
         found = read_file(system, out, tmp)
         state = state_of(status, found)
         replaced = record.retired is not None and state.digest == record.retired.digest
-        if not replaced and record.boot != system.boot():
-            base = self.journal.find(self.name, replaced_revision(record))
-            if not found.startswith(self.journal.data(base) if base else b""):
-                # Nobody can tell what the disk lost of it: it is kept, and nothing is taken out of the file for it.
-                set_aside(self.folder, out)
-                return ()
+        parent = self.outside.origin(record, found)
+        trust = "whole" if replaced else self.outside.trust(record, found, parent)
+        if trust == "none":
+            set_aside(self.folder, out)
+            return ()
         self.publication.retire(out, record.sequence, state)
         if replaced:
             return ()
-        return (Foreign("adopt", found, replaced_revision(record), record.sequence, state, state),)
+        return (Foreign("adopt", found, parent, record.sequence, state, state, doubtful=trust == "doubtful"),)
 
     def _is_replaced(self, sight: Sight, record: Record) -> bool:
         """Whether the file is what the record was to replace."""
@@ -223,18 +227,41 @@ class _Recovery:
     def _put_in_place(self, sight: Sight, record: Record, data: bytes) -> None:
         if not self._is_replaced(sight, record) and sight.data:
             keep_backup(self.folder, self.name, sight.data, sight.status)
-        temporary = self.publication.prepare(data, sight)
+        temporary = self.publication.prepare(data, sight, record.revision)
         put = self.publication.publish(sight, record, temporary)
         self.outside.take_in_all(put.foreign, put.record)
 
-    def restore_after_boot(self, visible: Record | None = None) -> None:
-        """Restore the file if the machine was started again since its last record and left it damaged.
-
-        ``visible`` is the record whose bytes were in the file last, if that is not the newest.
-        """
-        record = visible or self.journal.head(self.name)
+    def restore(self) -> str | None:
+        """Restore the file if a stop of the machine damaged it since its last record; returns the new revision."""
+        record = self.journal.head(self.name)
         if record is None or record.boot == self.folder.system.boot():
-            return
+            return None
+        data = self.journal.data(record)
+        sight = look_at(self.folder, self.name, data)
+        try:
+            if not self._is_hurt(sight, record, data):
+                return None
+            if sight.data:
+                keep_backup(self.folder, self.name, sight.data, sight.status)
+            draft = Draft(
+                file=self.name,
+                op="restore",
+                agent="catmem",
+                revision=self.outside.next_revision(),
+                parents=(record.revision,),
+                op_id=self.folder.system.token(),
+                note={AFTER_STOP: 1},
+            )
+            put = self.publication.put(sight, data, draft)
+        finally:
+            sight.close()
+        if put is None:
+            return None  # somebody writes to it, so it is no longer what the stop left
+        self.outside.take_in_all(put.foreign, put.record)
+        return draft.revision
+
+    def _restore_unmerged(self, record: Record) -> None:
+        """Restore the bytes of ``record``, with which another record is still to be merged, if a stop damaged them."""
         data = self.journal.data(record)
         sight = look_at(self.folder, self.name, data)
         try:
@@ -244,8 +271,19 @@ class _Recovery:
             sight.close()
 
     def _is_hurt(self, sight: Sight, record: Record, data: bytes) -> bool:
-        """Whether the machine was started again since ``record``, whose ``data`` were in the file, and damaged it."""
-        system = self.folder.system
-        if not system.boot() or record.boot == system.boot() or sight.status is None:
+        """Whether the machine was started again since ``record``, whose ``data`` were in the file, and damaged it.
+
+        A person may have cut the file as well. So it must have changed last when the disk may still have lost it: soon
+        after the record, or just before the start. NUL bytes are no person's. The time is that of the file's last
+        change (ctime), which no program sets.
+        """
+        system, status = self.folder.system, sight.status
+        if not system.boot() or record.boot == system.boot() or status is None:
             return False
-        return sight.status.st_mtime < system.booted_at() and is_damage(sight.data, data, missing=False)
+        if not is_damage(sight.data, data, missing=False):
+            return False
+        if sight.data.endswith(b"\0"):
+            return True
+        recorded, started = datetime.fromisoformat(record.timestamp).timestamp(), system.booted_at()
+        soon = status.st_ctime <= recorded + MAY_BE_LOST or status.st_ctime >= started - MAY_BE_LOST
+        return status.st_ctime < started and soon

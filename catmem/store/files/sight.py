@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DriftError, StoreError
-from catmem.store.files.faults import link_in_place, not_a_file, store_error
+from catmem.store.files.faults import link_in_place, mounted, not_a_file, store_error
 from catmem.store.files.whole import read_whole
+from catmem.store.lasting import SIDECAR
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -46,8 +47,6 @@ class Sight:
     leased: bool = False
     digest: str = ""
     """The digest of ``data``, once somebody knows it."""
-    settled: bool = False
-    """Whether the file's time is old enough for any later write to change it."""
     kept: bool = True
     """Whether the file has a name still: in its place, or in ``gen/``."""
 
@@ -88,8 +87,6 @@ class Sight:
         if self.descriptor is None or self.status is None:
             return None
         now = self.system.status(self.descriptor)  # before the read: a write after it must not look like part of it
-        if self.settled and (now.st_size, now.st_mtime_ns) == (self.status.st_size, self.status.st_mtime_ns):
-            return None
         data = self.reread()
         if data == self.data:
             return None
@@ -131,6 +128,8 @@ def look_at(folder: Folder, name: str, known: bytes) -> Sight:
     ``DriftError`` (``too_large``) if it is too large to be read.
     """
     system, path = folder.system, folder.path / name
+    for part in (folder.tmp, folder.gen):
+        _refuse_mounted(folder, SIDECAR, part)
     try:
         descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder.descriptor)
     except FileNotFoundError:
@@ -140,8 +139,8 @@ def look_at(folder: Folder, name: str, known: bytes) -> Sight:
     sight = Sight(system, descriptor, None, b"")
     try:
         sight.status = system.status(descriptor)
-        sight.settled = is_settled(system, sight.status)
         _refuse_protected(folder, name, sight.status)
+        _refuse_mounted(folder, name, descriptor)
         _fill(folder, name, sight, known)
     except OSError as error:
         sight.close()
@@ -153,8 +152,8 @@ def look_at(folder: Folder, name: str, known: bytes) -> Sight:
 
 
 def is_settled(system: System, status: os.stat_result) -> bool:
-    """Whether the file was last written long enough ago for any write from now on to change its time."""
-    return status.st_mtime_ns < int(system.now().timestamp() * 1e9) - TICK
+    """Whether the file last changed long enough ago for any change from now on to show in its ctime."""
+    return status.st_ctime_ns < int(system.now().timestamp() * 1e9) - TICK
 
 
 def _fill(folder: Folder, name: str, sight: Sight, known: bytes) -> None:
@@ -248,6 +247,12 @@ def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None
             path=path,
             hint="The file is as it was. Two stores on one file cannot both be right: give each a file of its own.",
         )
+
+
+def _refuse_mounted(folder: Folder, name: str, descriptor: int) -> None:
+    """A mount keeps its place: the swap would fail once the write is recorded."""
+    if folder.system.mount(descriptor) != folder.system.mount(folder.descriptor):
+        raise mounted(folder.path / name)
 
 
 def _is_forbidden(folder: Folder, name: str, status: os.stat_result) -> bool:

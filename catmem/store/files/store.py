@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
@@ -198,10 +199,10 @@ class FileStore:
         """Write what ``update`` makes of the file; see ``Store.commit``."""
         making: Commit | None = None
         try:
-            with self._writing(entity) as (folder, name):
+            with self._writing(entity) as (folder, name, restored):
                 self._written.add(entity)
                 making = Commit(self, folder, name, entity, change)
-                return making.run(expected, update)
+                return replace(making.run(expected, update), restored=restored)
         except StoreError as error:
             error.hint = _hint_of(error, making)
             raise
@@ -210,17 +211,16 @@ class FileStore:
         """Take over a whole history; see ``Store.bring``, and ``bringing`` for what a stop in the middle leaves."""
         from catmem.store.files.bringing import bring
 
-        with self._writing(entity) as (folder, name):
+        with self._writing(entity) as (folder, name, _):
             self._written.add(entity)
             return bring(Outside(self._publish(folder, name), self._merge), entity, history)
 
     @contextmanager
-    def _writing(self, entity: str) -> Iterator[tuple[Folder, str]]:
-        """The entity's folder, locked, with its journal read and everything unfinished finished."""
+    def _writing(self, entity: str) -> Iterator[tuple[Folder, str, str | None]]:
+        """The entity's folder, locked, with its journal read and everything unfinished finished; see ``recover``."""
         with self._locked(self._locate(entity)) as (folder, name):
             folder.read_to_write()
-            recover(folder, self._publish(folder, name), self._merge)
-            yield folder, name
+            yield folder, name, recover(folder, self._publish(folder, name), self._merge)
 
     @contextmanager
     def _locked(self, place: Place) -> Iterator[tuple[Folder, str]]:
@@ -280,7 +280,7 @@ class FileStore:
 
     def backup(self, entity: str) -> Path:
         """Keep a copy of the file as it is now, beside it, and say where. Raises ``StoreError``."""
-        with self._writing(entity) as (folder, name):
+        with self._writing(entity) as (folder, name, _):
             return keep_backup(folder, name, self.peek(entity), None)
 
     def verify(self) -> list[Fault]:
@@ -353,7 +353,7 @@ class FileStore:
 
         if not isinstance(erasure, Erasure):
             erasure = Erasure.of(erasure)
-        with self._writing(entity) as (folder, name):
+        with self._writing(entity) as (folder, name, _):
             return erase(Outside(self._publish(folder, name), self._merge), erasure)
 
     def _by_folder(self) -> list[list[Place]]:

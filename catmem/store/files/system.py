@@ -194,6 +194,14 @@ class System:
         with suppress(BlockingIOError):
             fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
+    def mount(self, descriptor: int) -> int:
+        """The number of the mount through which an open file or folder is reached; 0 where the platform tells none."""
+        try:
+            lines = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii").split("\n")
+        except OSError:
+            return 0
+        return int(next((line.split()[1] for line in lines if line.startswith("mnt_id:")), "0"))
+
     def sleep(self, seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
@@ -233,7 +241,6 @@ def _boot() -> str:
         return ""
 
 
-@cache
 def _booted_at() -> float:
     try:
         lines = Path("/proc/stat").read_text(encoding="ascii").split("\n")

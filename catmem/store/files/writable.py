@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from catmem.errors import StoreError
+from catmem.store.files.faults import mounted
+from catmem.store.files.system import System
 from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
@@ -29,6 +31,19 @@ def refuse_unwritable(place: Place) -> None:
     for each in (folder, side, *(side / part for part in _PARTS), place.path):
         if os.path.lexists(each):
             _refuse(each)
+            if _mount(each) != _mount(folder):
+                raise mounted(each)
+
+
+def _mount(path: Path) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return 0
+    try:
+        return System().mount(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _refuse(path: Path) -> None:

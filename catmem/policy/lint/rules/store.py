@@ -124,7 +124,8 @@ def unfinished_write(store: LintedStore, context: Context) -> Iterator[Finding]:
     Good: `.catmem/tmp` is empty.
 
     ## Fix
-    The next write sees to it, and so does `catmem fsck --repair`.
+    `catmem fsck --repair` sees to it. So does the next write, but for what somebody wrote into a file that was taken
+    out more than 64 records ago.
     """
     del context
     yield from _of(store, _UNFINISHED.__contains__)

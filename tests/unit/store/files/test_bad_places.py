@@ -196,6 +196,55 @@ def test_two_stores_on_one_file(tmp_path, file, opened):
     assert file.read_bytes() == TEXT
 
 
+MOUNTED = """
+import os, subprocess, sys
+from pathlib import Path
+from catmem.errors import StoreError
+from catmem.store.contract import Change
+from catmem.store.files.folder import Place
+from catmem.store.files.store import FileStore
+from catmem.store.files.system import System
+
+folder, where = Path(sys.argv[1]), Path(sys.argv[2])
+subprocess.run(["mount", "--bind", where, where], check=True)
+store = FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"])
+for write in (lambda: store.commit("USER", None, lambda now: now.data + b"x", Change()), lambda: store.refuse_unwritable("USER")):
+    try:
+        write()
+    except StoreError as error:
+        print(error.code, Path(error.path).name, error.message, error.hint, sep="|")
+print(store.head("USER"))
+store.close()
+subprocess.run(["umount", where], check=True)
+store.commit("USER", None, lambda now: now.data + b"x", Change())
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "missing"), [("USER.md", False), (".catmem/tmp", False), (".catmem/gen", True), (".catmem", True)]
+)
+def test_a_file_or_a_sidecar_that_is_mounted_by_itself(folder, file, part, missing):
+    """In a container's manner. It is found out before anything is recorded; once it is unmounted, all goes on."""
+    place = folder / part
+    if part != "USER.md":
+        place.mkdir(parents=True)
+        if missing:
+            file.unlink()
+    may = subprocess.run(["unshare", "--map-root-user", "--mount", "true"], check=False)
+    if may.returncode:
+        pytest.skip("no mounts of its own here")
+    command = ["unshare", "--map-root-user", "--mount", sys.executable, "-c", MOUNTED, folder, place]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    named = "USER.md" if part == "USER.md" else ".catmem"
+    assert said[0] == (
+        f"not_writable|{named}|is mounted by itself, so no new file can be put in its place|Nothing was written, and the "
+        "file is as it was. Mount the whole folder that it lies in instead, with .catmem in it, or unmount it."
+    )
+    assert said[1].startswith("not_writable|")
+    assert said[2] == "None"
+    assert file.read_bytes() == (b"" if missing else TEXT) + b"x"
+
+
 def test_a_file_of_100_mb(file, opened):
     with file.open("wb") as large:
         large.truncate(100_000_000)

@@ -1,0 +1,162 @@
+"""Bytes that somebody writes into a file that is out of its place already, whatever time the file says afterwards."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import pytest
+
+from catmem.digest import bytes_digest
+from catmem.store.contract import Change
+from catmem.store.files.folder import Place
+from catmem.store.files.outside import WATCHED
+from catmem.store.files.store import FileStore
+from catmem.store.files.system import System
+from tests.crash.disk import LONG_AGO
+from tests.crash.scene import merge_lines
+
+OLD = b"theirs\nfirst\n"
+
+
+@dataclass
+class Machine(System):
+    """One that was started for the given time."""
+
+    started: int = 1
+
+    def boot(self) -> str:
+        return f"boot {self.started}"
+
+
+@pytest.fixture
+def machine():
+    return Machine()
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "USER.md"
+
+
+@pytest.fixture
+def opened(file, machine):
+    """Opens the store, as a new process does."""
+    stores = []
+
+    def open_store():
+        stores.append(
+            FileStore(lambda _: Place(file.parent, (), file.name), ["user"], merge=merge_lines, system=machine)
+        )
+        return stores[-1]
+
+    yield open_store
+    for store in stores:
+        store.close()
+
+
+def add(store, text):
+    return store.commit("user", None, lambda current: current.data + text, Change())
+
+
+def copied_late(file, store, text=OLD, *, more=b"second\n"):
+    """What `cp -p` does that had opened the file before it was taken out: new bytes, and an old time."""
+    add(store, b"first\n")
+    with file.open("r+b", buffering=0) as held:
+        before = os.fstat(held.fileno())
+        add(store, more)
+        held.truncate(0)
+        held.write(text)
+        times = (before.st_mtime_ns,) * 2 if len(text) == before.st_size else (LONG_AGO * 10**9,) * 2
+        os.utime(held.fileno(), ns=times)
+
+
+def late(store):
+    """The revisions of what was written late, with what the store says of them."""
+    return [(data, revision.note.get("after_stop")) for revision, data in store.replay("user") if revision.op == "late"]
+
+
+def told(store):
+    return [fault for fault in store.verify() if fault.code == "late_write"]
+
+
+@pytest.mark.parametrize("text", [OLD, b"FIRST\n"], ids=["another size", "the same size and time"])
+@pytest.mark.parametrize("anew", [False, True], ids=["the same process", "another"])
+def test_a_copy_with_an_old_time_is_taken_in_by_the_next_write(file, opened, text, anew):
+    store = opened()
+    copied_late(file, store, text)
+    (fault,) = told(store)
+    assert fault.hint.startswith("The next write to USER.md sees to it")
+    store = opened() if anew else store
+    add(store, b"third\n")
+    assert late(store) == [(text, None)]
+    assert text.splitlines(keepends=True)[0] in file.read_bytes()
+    assert told(store) == []
+
+
+def test_after_a_restart_it_is_a_revision_and_changes_no_file(file, opened, machine):
+    """The disk may have lost a part of it, and nobody can tell."""
+    copied_late(file, opened())
+    machine.started = 2
+    store = opened()
+    add(store, b"third\n")
+    assert late(store) == [(OLD, 1)]
+    assert file.read_bytes() == b"first\nsecond\nthird\n"
+    assert told(store) == []
+
+
+def test_what_was_appended_before_a_restart_is_joined(file, opened, machine):
+    copied_late(file, opened(), b"first\ntheirs\n")
+    machine.started = 2
+    store = opened()
+    add(store, b"third\n")
+    assert late(store) == [(b"first\ntheirs\n", None)]
+    assert b"theirs\n" in file.read_bytes()
+
+
+@pytest.mark.parametrize("left", [b"", b"fir", b"fir\0\0\0", b"first\n\0\0\0\0"])
+def test_what_a_restart_left_of_a_text_is_nobodys(file, opened, machine, left):
+    copied_late(file, opened(), left)
+    machine.started = 2
+    store = opened()
+    assert len(told(store)) == 1
+    add(store, b"third\n")
+    assert late(store) == []
+    assert file.read_bytes() == b"first\nsecond\nthird\n"
+    assert told(store) == []
+    kept = [path.read_bytes() for path in (file.parent / ".catmem" / "gen").iterdir()]
+    assert left in kept
+
+
+def test_what_a_recovery_took_out_after_a_restart_is_no_late_write(file, opened, machine):
+    """The front of the replaced text, though it goes on behind the new one, and nothing in the journal tells of it."""
+    store = opened()
+    add(store, b"first\n")
+    add(store, b"second\n")
+    store.commit("user", None, lambda _: b"first\n", Change(op="restore"))
+    gen = file.parent / ".catmem" / "gen"
+    (retired,) = gen.glob("000000000003-*")
+    retired.write_bytes(b"fi")
+    found = b"first\nsec"
+    (gen / f"000000000003-{bytes_digest(found).removeprefix('sha256:')}").write_bytes(found)
+    machine.started = 2
+    for _ in range(2):
+        add(opened(), b"new\n")
+    assert file.read_bytes() == b"first\nnew\nnew\n"
+    assert [each.agent for each in store.log("user")] == ["person"] * 5
+
+
+def test_a_file_that_no_write_looks_at_any_more_is_left_to_a_repair(file, opened):
+    store = opened()
+    add(store, b"first\n")
+    with file.open("r+b", buffering=0) as held:
+        for number in range(WATCHED + 1):
+            add(store, b"%d\n" % number)
+        held.write(b"theirs\n")
+    (fault,) = told(store)
+    assert fault.hint == "No write looks at a file that old any more. 'catmem fsck --repair' sees to it."
+    add(store, b"last\n")
+    assert late(store) == []
+    store.mend()
+    assert late(store) == [(b"theirs\n", None)]
+    assert told(store) == []

@@ -21,6 +21,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from catmem.errors import StoreError
 from catmem.store.sql.database_file import DatabaseFile
 from catmem.store.sql.faults import DriverError, TransientError, fault_in_commit, fault_of, is_read_only, missing
+from catmem.store.sql.remote import ask_for_proof
 from catmem.store.sql.wal import Connection, Log
 from catmem.store.sql.watch import Watch
 
@@ -418,6 +419,7 @@ class Database:
                     max_overflow=-1,
                     pool_reset_on_return=None,
                 )
+                event.listen(engine, "do_connect", ask_for_proof)
                 event.listen(engine, "connect", partial(_set_up_postgresql, self.timeout))
         except ModuleNotFoundError as error:
             raise missing("psycopg", "postgres") from error

@@ -335,7 +335,7 @@ class StoreError(CatmemError):
     """The store cannot work; what was acknowledged before is safe, and the file is whole.
 
     Codes: ``not_writable``, ``no_space``, ``symlink``, ``not_a_file``, ``io``, ``read_only`` (an earlier failure, or a
-    removed log of SQLite, left the store in doubt: open it again); of databases ``not_available`` (it cannot be
+    lost log of SQLite, left the store in doubt: open it again); of databases ``not_available`` (it cannot be
     reached), ``connection_lost`` (in the middle of a write: nobody knows whether it was made, so repeat it under its
     ``op_id``), ``newer_schema`` (a newer catmem made it). With status 2, since only the call is not right:
     ``not_empty`` (a history was to go where there is one), ``not_here`` (not for this kind of store), ``bad_store``

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 Where: TypeAlias = Literal["before", "unseen", "after"]
 """The request never arrives; it arrives, and nobody waits for its answer; it is answered, and the answer never arrives."""
@@ -28,11 +28,15 @@ _ASKS_FOR_ENCRYPTION = {80877103, 80877104}
 
 
 class Cut(NamedTuple):
-    """Cut at the request number ``at`` (from 1, those of all connections) or at the first that holds ``word``."""
+    """Cut at the request number ``at`` (from 1, those of all connections) or at the first that holds ``word``.
+
+    With ``since`` it is the first behind one that holds that.
+    """
 
     where: Where
     at: int = 0
     word: bytes = b""
+    since: bytes = b""
 
 
 class Proxy:
@@ -46,6 +50,8 @@ class Proxy:
         self.requests: list[bytes] = []
         """What was asked for since the last ``cut``."""
         self.cuts = 0
+        self.at_cut: Callable[[], None] = lambda: None
+        """What is done in the moment of a cut, such as killing the server."""
         self._cut: Cut | None = None
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
@@ -83,6 +89,8 @@ class Proxy:
             cut = self._cut
             if cut is None or (len(self.requests) != cut.at if cut.at else cut.word not in request):
                 return None
+            if not any(cut.since in each for each in (b"", *self.requests[:-1])):
+                return None
             self._cut, self.cuts = None, 1
             return cut.where
 
@@ -106,7 +114,7 @@ class _Link:
         self.client = client
         self.server = server
         self.proxy = proxy
-        self.swallowing = False
+        self.swallowing: Where | None = None
         """The client hears no more; "after": it is cut off once there is an answer."""
 
     def to_server(self) -> None:
@@ -120,10 +128,12 @@ class _Link:
                     continue
                 where = self.proxy.cuts_at(request) if message[:1] in _ENDS_A_REQUEST else None
                 if where == "before":
+                    self.proxy.at_cut()
                     break
-                self.swallowing = where is not None
+                self.swallowing = where
                 self.server.sendall(request)
                 if where == "unseen":
+                    self.proxy.at_cut()
                     break
                 request = b""
         if where != "after":
@@ -154,6 +164,8 @@ class _Link:
                 if self.swallowing:
                     answer += data
                     if answer[-6:-1] == _READY:
+                        if self.swallowing == "after":
+                            self.proxy.at_cut()
                         break
                 else:
                     self.client.sendall(data)

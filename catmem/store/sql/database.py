@@ -19,9 +19,10 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from catmem.errors import StoreError
-from catmem.store.sql.database_file import DatabaseFile, open_existing
+from catmem.store.sql.database_file import DatabaseFile
 from catmem.store.sql.faults import DriverError, TransientError, fault_in_commit, fault_of, is_read_only, missing
-from catmem.store.sql.wal import log_of
+from catmem.store.sql.remote import ask_for_proof
+from catmem.store.sql.wal import Connection, Log
 from catmem.store.sql.watch import Watch
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from sqlalchemy.pool import PoolProxiedConnection
 
     from catmem.errors import CatmemError
-    from catmem.store.sql.wal import WriteAheadLog
     from catmem.store.sql.watch import Mark
 
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
@@ -105,14 +105,23 @@ def _in_order(names: Sequence[str]) -> Callable[[Mapping[str, Any]], tuple[Any, 
 class Link:
     """A connection, for as long as a transaction or a look. Its methods raise ``DriverError``."""
 
-    def __init__(self, borrowed: PoolProxiedConnection, dialect: Dialect, tables: tuple[Any, ...] | None) -> None:
-        """Only ``Database`` makes them."""
+    def __init__(
+        self,
+        borrowed: PoolProxiedConnection,
+        dialect: Dialect,
+        tables: tuple[Any, ...] | None,
+        file: DatabaseFile | None,
+    ) -> None:
+        """Only ``Database`` makes them. ``file`` is that of SQLite."""
         self.borrowed = borrowed
         self.dialect = dialect
         self.tables = tables
         """As what the tables were known when it was begun: see ``schema.Readiness``."""
         driver: Any = borrowed.driver_connection
         self.driver = driver
+        self.file = file
+        self.revisions: int | None = None
+        """How many revisions the store has when this is committed, if it makes any."""
         self._cursor: Any = driver.cursor()  # one for all: what a statement finds is read before the next one
         self.is_lost = False
         self.op_id: str | None = None
@@ -248,7 +257,7 @@ class Database:
 
     def _start(self) -> None:
         self._engine: Engine | None = None
-        self._log: WriteAheadLog | None = None
+        self._log = None if self.path is None else Log(self.path)
         self._watch = Watch()
         self._process = os.getpid()
         self._inode: tuple[int, int] | None = None
@@ -287,6 +296,8 @@ class Database:
         """A transaction that is committed at the end, or taken back."""
         with self._turn_of_thread(), self._connected() as link:
             self._refuse_lost(None)
+            if self._log is not None:
+                self._log.begin_write(link.driver)
             with self._told(link):
                 link.text("BEGIN IMMEDIATE" if self.kind == "sqlite" else "BEGIN")
                 yield link
@@ -296,6 +307,10 @@ class Database:
                 link.take_back()
                 raise fault_in_commit(error, self.name, link.op_id) from error
             self._refuse_lost(link.op_id)
+            if self._log is not None:
+                self._log.end_write(link.driver, link.op_id)
+            if self.file is not None and link.revisions is not None:
+                self.file.acknowledge(link.revisions)
             if link.news is not None:
                 link.tell(link.news)
 
@@ -343,7 +358,7 @@ class Database:
 
     def _linked(self, borrowed: PoolProxiedConnection, engine: Engine) -> Link:
         try:
-            return Link(borrowed, engine.dialect, self.tables)
+            return Link(borrowed, engine.dialect, self.tables, self.file)
         except engine.dialect.loaded_dbapi.Error as error:
             borrowed.invalidate()
             raise fault_of(DriverError(error, is_lost=True), self.name) from error
@@ -358,46 +373,21 @@ class Database:
     def _opened(self) -> Engine:
         self._after_fork()
         with self._opening:
-            if self._log is not None and self._log.is_lost:
-                raise self._log.in_doubt(self.name, None, saved=False)
             if self.file is not None and (self._inode is None or self._inode != self._found()):
-                if self._inode is not None:
-                    self._refuse_other(self.file)
-                # Another file of the same store: what is written to the old one is lost.
-                self._watch.close()
-                if self._engine is not None:
-                    self._engine.dispose()
-                    self._engine = None
+                if self._inode is not None and self.file.is_known:
+                    # Its connections stay as they are: what they hold is there again as soon as the file is.
+                    raise self.file.other() if self.file.is_there() else self.file.gone()
+                self._end()
             if self._engine is None:
                 self._engine = self._make()
                 self._inode = self._found()
                 weakref.finalize(self, _let_go, self._engine, self._watch, self._process)
             return self._engine
 
-    def _refuse_other(self, file: DatabaseFile) -> None:
-        """Raise ``StoreError`` if the file that was opened went away, or what is in its place is not the same store.
-
-        Its connections stay as they are meanwhile: what they hold is there again as soon as the file is.
-        """
-        if not file.is_known:
-            return
-        if not file.is_there():
-            raise file.gone()
-        if self._log is not None and self._log.lies_beside():
-            raise file.other("another file stands in its place, with the log (-wal) of the one that was open beside it")
-        file.refuse_other(file.look())
-
     def _refuse_lost(self, op_id: str | None) -> None:
-        """Raise ``StoreError`` if what is open is not the database at its path, or not its log.
-
-        ``op_id`` is of what was committed.
-        """
+        """Raise ``StoreError`` if what is open is not the database at its path; ``op_id`` is of what was committed."""
         if self.file is not None and self._inode != self._found():
             raise self.file.gone(op_id=op_id)
-        log = self._log
-        if log is None or log.is_in_place():
-            return
-        raise log.in_doubt(self.name, op_id, saved=log.save())
 
     def _found(self) -> tuple[int, int] | None:
         return None if self.file is None else self.file.identity()
@@ -412,7 +402,7 @@ class Database:
 
     def _make(self) -> Engine:
         try:
-            if self.file is not None:
+            if self.file is not None and self._log is not None:
                 self.file.make()
                 engine = create_engine(
                     self._url.set(database=self.file.path),
@@ -420,10 +410,8 @@ class Database:
                     max_overflow=-1,
                     pool_reset_on_return=None,  # done by `Link.end`, and only where there is something to take back
                 )
-                event.listen(engine, "do_connect", partial(open_existing, uri=self.file.uri))
-                event.listen(engine, "connect", _set_up_sqlite)
-                self._log = log_of(self.file.path)
-                self._log.follow(engine, self._watch)
+                event.listen(engine, "do_connect", partial(_open_sqlite, self.file, self._log))
+                event.listen(engine, "connect", partial(_set_up_sqlite, self.file.path))
             else:
                 engine = create_engine(
                     self._url,
@@ -431,6 +419,7 @@ class Database:
                     max_overflow=-1,
                     pool_reset_on_return=None,
                 )
+                event.listen(engine, "do_connect", ask_for_proof)
                 event.listen(engine, "connect", partial(_set_up_postgresql, self.timeout))
         except ModuleNotFoundError as error:
             raise missing("psycopg", "postgres") from error
@@ -454,8 +443,8 @@ class Database:
 
     def is_at(self, mark: Mark) -> bool:
         """Whether nobody has committed since the mark. Never waits: false where that cannot be told at once."""
-        engine, log = self._engine, self._log
-        if engine is None or log is None or log.is_lost or self._process != os.getpid():
+        engine = self._engine
+        if engine is None or self._process != os.getpid():
             return False
         return self._inode == self._found() and self._watch.is_at(engine, mark)
 
@@ -470,10 +459,14 @@ class Database:
         """Close all connections; the next call opens others."""
         self._after_fork()
         with self._opening:
-            self._watch.close()
-            if self._engine is not None:
-                self._engine.dispose()
-                self._engine = None
+            self._end()
+
+    def _end(self) -> None:
+        self._watch.close()
+        self._log = None if self.path is None else Log(self.path)
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
 
 
 def _let_go(engine: Engine, watch: Watch, process: int) -> None:
@@ -485,10 +478,21 @@ def _let_go(engine: Engine, watch: Watch, process: int) -> None:
     engine.dispose(close=process == os.getpid())
 
 
-def _set_up_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's
+def _open_sqlite(  # noqa: PLR0913, PLR0917 - as SQLAlchemy calls it
+    file: DatabaseFile, log: Log, dialect: object, record: object, arguments: list[Any], options: dict[str, Any]
+) -> None:
+    """Have the driver open the file, and make none."""
+    del dialect, record
+    log.refuse_open()
+    arguments[:] = [file.uri]
+    options.update(uri=True, factory=Connection)
+
+
+def _set_up_sqlite(path: str, connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's
     connection.isolation_level = None  # BEGIN and COMMIT are statements like any other here
     for pragma in ("journal_mode = WAL", "synchronous = FULL"):
         connection.execute(f"PRAGMA {pragma}").close()
+    connection.begin(path)
 
 
 def _set_up_postgresql(timeout: float, connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's

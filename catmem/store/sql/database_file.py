@@ -1,25 +1,24 @@
-"""The file of a SQLite database: that it is there, and the one that it was.
+"""The file of a SQLite database: that it is there, the one that it was, and has all that was acknowledged.
 
 SQLite makes a file where there is none, and an empty one has no entries: whoever reads it would see that nobody
 remembers anything, and what is written there covers what comes back. So a database that was once in use is never made
-anew. It is known in this process by the name of its store, and in the next ones by what the root keeps (``known``).
+anew. It is known in this process by the name of its store, and in the next ones by the mark that the root keeps.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from catmem.errors import CatmemError, StoreError
+from catmem.errors import DamagedError, StoreError
 from catmem.store.lasting import SIDECAR
-from catmem.store.sql.faults import DriverError, fault_of
-from catmem.store.sql.known import NAME, known_store, remember
+from catmem.store.sql.mark import Mark
+from catmem.store.sql.wal import identity
 
-_SQL_ERROR = 1
-"""SQLite's code for a statement that cannot be: here, that there is no such table."""
+if TYPE_CHECKING:
+    from catmem.store.sql.mark import Marked
 
 
 class DatabaseFile:
@@ -28,7 +27,7 @@ class DatabaseFile:
     def __init__(self, path: str, root: Path | None) -> None:
         """Nothing is looked at yet. ``path`` is absolute."""
         self.path = path
-        self._root = root
+        self._mark = None if root is None else Mark(root, path)
         self._store: str | None = None
 
     @property
@@ -43,11 +42,7 @@ class DatabaseFile:
 
     def identity(self) -> tuple[int, int] | None:
         """Device and inode of what is at the path, ``None`` for nothing that can be looked at."""
-        try:
-            status = os.stat(self.path)  # noqa: PTH116 - asked at each transaction
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
+        return identity(self.path)
 
     def is_there(self) -> bool:
         """Whether there is a file: false only where there never was one. Raises as ``refuse_loss``."""
@@ -71,34 +66,53 @@ class DatabaseFile:
 
     def is_lasting(self) -> bool:
         """Whether this process has seen a store in it, or the root has had one there. Raises ``UnreadableError``."""
-        return self.is_known or (self._root is not None and known_store(self._root, self.path) is not None)
+        return self.is_known or (self._mark is not None and self._mark.read() is not None)
 
-    def refuse_other(self, store: str | None) -> None:
-        """Raise ``StoreError`` (``other_database``) if this process knows another store than ``store`` here."""
-        if self._store is not None and store != self._store:
-            raise self.other("another database stands in its place")
+    def refuse_other(self, store: str, revisions: int) -> None:
+        """Raise ``StoreError`` (``other_database``) for another store than the one that is known here.
 
-    def look(self) -> str | None:
-        """The name of the store in what is at the path now, ``None`` if it has none. Raises as a statement does."""
-        try:
-            with closing(sqlite3.connect(self.uri, uri=True, timeout=1)) as connection:
-                found = connection.execute("SELECT store FROM catmem_schema").fetchone()
-        except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", None) == _SQL_ERROR:
-                return None
-            raise fault_of(DriverError(error, is_connecting=True), self.path) from error
-        return None if found is None else str(found[0])
+        Raises ``DamagedError`` if it has less than what was acknowledged, and ``UnreadableError``.
+        """
+        marked = None if self._mark is None else self._mark.read()
+        if {self._store, marked and marked.store} - {None, store}:
+            raise self.other()
+        self._refuse_behind(marked, revisions)
+
+    def refuse_behind(self, revisions: int) -> None:
+        """Raise ``DamagedError`` if it has less than what was acknowledged, and ``UnreadableError``."""
+        if self._mark is not None:
+            self._refuse_behind(self._mark.read(), revisions)
+
+    def _refuse_behind(self, marked: Marked | None, revisions: int) -> None:
+        if marked is not None and revisions < marked.revisions:
+            raise self._behind(marked.revisions - revisions)
 
     def learn(self, store: str) -> None:
         """Take note of the store that is in it."""
         self._store = store
 
-    def remember(self) -> None:
-        """Have the root keep that it has this database."""
-        if self._root is not None and self._store is not None:
-            # It guards against what comes later. What was just written is right without it.
-            with suppress(OSError, CatmemError):
-                remember(self._root, self.path, self._store)
+    def prepare(self) -> None:
+        """See that a write can be marked. Raises ``StoreError``."""
+        if self._mark is not None:
+            self._mark.prepare()
+
+    def acknowledge(self, revisions: int) -> None:
+        """Mark that the store has so many revisions, of which somebody is told next. Raises ``StoreError``."""
+        if self._mark is not None and self._store is not None:
+            self._mark.raise_to(self._store, revisions)
+
+    def accept(self, store: str, revisions: int) -> str | None:
+        """Take the database as it is, also if it is another one or has lost something; says so then."""
+        try:
+            self.refuse_other(store, revisions)
+        except StoreError as error:
+            said = f"{error.message}; it is taken as it is"
+        else:
+            return None
+        self._store = store
+        if self._mark is not None:
+            self._mark.set_to(store, revisions)
+        return said
 
     def gone(self, what: str = "is not there any more", op_id: str | None = None) -> StoreError:
         """The error for a database that went away; ``op_id`` is that of a write that was made just before."""
@@ -106,19 +120,35 @@ class DatabaseFile:
             f"the database {what}",
             code="database_gone",
             path=self.path,
-            hint=f"Put it back, with its -wal and -shm if they were moved too; nothing is made in its place. "
-            f"{_again(op_id)}If this root is to begin anew: end the programs that use it, and remove what is left of "
-            f"the database and {SIDECAR}/{NAME}.",
+            hint="Put it back, with its -wal and -shm if they were moved too; nothing is made in its place. "
+            f"{_again(op_id)}{self._anew()}",
         )
 
-    def other(self, what: str, op_id: str | None = None) -> StoreError:
-        """The error for another file in the place of the database."""
+    def other(self) -> StoreError:
+        """The error for another database in its place."""
         return StoreError(
-            what,
+            "another database stands in its place",
             code="other_database",
             path=self.path,
-            hint=f"Nothing was written to it. Put the right one back. {_again(op_id)}If this one is meant: end the "
-            "programs that use the old one, see that no -wal and -shm of that lie beside, and start them again.",
+            hint="Nothing was written to it. Put the right one back. If this one is meant: end the programs that use "
+            "the old one, see that no -wal and -shm of that lie beside, and run 'catmem fsck --repair'.",
+        )
+
+    def _behind(self, lost: int) -> DamagedError:
+        said = "1 acknowledged revision is" if lost == 1 else f"{lost:,} acknowledged revisions are"
+        return DamagedError(
+            f"{said} not in the database: it lost its -wal, or is an older copy",
+            path=self.path,
+            hint="Nothing was written. Put its -wal back, or restore a newer backup. If there is none, "
+            "'catmem fsck --repair' takes the database as it is; the numbers of lost revisions are then used again.",
+        )
+
+    def _anew(self) -> str:
+        if self._mark is None:
+            return ""
+        return (
+            "If this root is to begin anew: end the programs that use it, and remove what is left of the database and "
+            f"{SIDECAR}/{self._mark.path.name}."
         )
 
     def make(self) -> None:
@@ -168,10 +198,3 @@ def _again(op_id: str | None) -> str:
     if op_id is None:
         return ""
     return f"The last write went to the database that is away: repeat it with the op_id {op_id!r} when that is back. "
-
-
-def open_existing(dialect: Any, record: Any, arguments: list[Any], options: dict[str, Any], *, uri: str) -> None:  # noqa: ANN401 - SQLAlchemy's
-    """Have a connection opened by ``uri``: for SQLAlchemy's ``do_connect``."""
-    del dialect, record
-    arguments[:] = [uri]
-    options["uri"] = True

@@ -104,7 +104,8 @@ def _not_available(error: DriverError, name: str) -> StoreError:
         f"the database cannot be reached: {first_line(error)}",
         code="not_available",
         path=name,
-        hint=f"{_NOTHING} Start it, or see 'store' in catmem.yaml; its password comes from PGPASSWORD or ~/.pgpass.",
+        hint=f"{_NOTHING} Start it, or see 'store' in catmem.yaml; its password comes from PGPASSWORD or ~/.pgpass. "
+        "A server on another host must prove its name by TLS and ask for SCRAM; PGSSLMODE, PGREQUIREAUTH allow less.",
     )
 
 

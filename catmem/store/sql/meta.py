@@ -29,9 +29,10 @@ _OF = META.c.entity == bindparam("name")
 _HERE = select(*_COLUMNS, *AS_THEY_ARE["sqlite"]).where(_OF)
 _ON_SERVER = select(*_COLUMNS, *AS_THEY_ARE["postgresql"]).where(_OF)
 _READ = Statement(_HERE, _ON_SERVER)
+_ALL_REVISIONS = select(func.coalesce(func.sum(META.c.sequence), 0)).scalar_subquery().label("revisions")
 _LOCKED = _ON_SERVER.with_for_update().cte("locked")
 # Once the entity is held, nobody is waited for any longer: see GIVE_WAY.
-_LOCK = Statement(_HERE, select(_LOCKED, func.set_config("lock_timeout", GIVE_WAY, True)))  # noqa: FBT003 - SQL's own
+_LOCK = Statement(_HERE.add_columns(_ALL_REVISIONS), select(_LOCKED, func.set_config("lock_timeout", GIVE_WAY, True)))  # noqa: FBT003 - SQL's own
 _ADD = Statement(
     insert(META).values(entity=bindparam("name")),
     postgresql.insert(META).values(entity=bindparam("name")).on_conflict_do_nothing(),
@@ -111,7 +112,11 @@ def lock(link: Link, entity: str) -> Meta:
     if found is None:
         link.run(_ADD, name=entity)
         found = link.first(_LOCK, name=entity)
-    return _meta(link, found)
+    there = _meta(link, found)
+    if link.file is not None and found is not None:
+        link.revisions = int(found[-1])
+        link.file.refuse_behind(link.revisions)
+    return there
 
 
 def _meta(link: Link, found: Sequence[Any] | None) -> Meta:
@@ -151,6 +156,7 @@ def record(link: Link, before: Meta, after: Meta, last: Revision, log: Mapping[s
         if log is not None:
             link.run(_APPEND_ALONE, **log)
         done = link.run(_RECORD, **values) == 1
+        link.revisions = (link.revisions or 0) + after.sequence - before.sequence
     if not done:
         raise StoreError(f"the record of {entity} changed under a lock", hint="Nothing was written. Try again.")
     return after

@@ -181,9 +181,15 @@ def _refuse_strange(file: DatabaseFile | None, link: Link, found: tuple[int, str
     if file is None:
         return
     if found is not None:
-        file.refuse_other(found[1])
+        file.refuse_other(found[1], revisions_of(link))
     elif file.is_lasting() and version_of(link) is None:  # else somebody has just made them
         raise file.gone("has none of the tables that it had")
+
+
+def revisions_of(link: Link) -> int:
+    """How many revisions the store has."""
+    ((count,),) = link.text("SELECT coalesce(sum(sequence), 0) FROM memory_meta")
+    return int(count)
 
 
 def is_counted(link: Link) -> bool:
@@ -285,10 +291,20 @@ class Readiness:
     def to_write(self) -> str:
         """Make sure that there are tables; returns the name of the store."""
         if not self._is_known():
-            self._learn(*make_ready(self._database))
             if self._database.file is not None:
-                self._database.file.remember()
+                self._database.file.prepare()
+            self._learn(*make_ready(self._database))
         return str(self._name)
+
+    def accepted(self) -> list[str]:
+        """Take a SQLite database as it is, also one that lost revisions, or that is another; says what was taken."""
+        database = self._database
+        if database.file is None or not database.exists:
+            return []
+        with database.looking() as link:
+            found = version_of(link)
+            said = None if found is None else database.file.accept(found[1], revisions_of(link))
+        return [said] if said else []
 
     @property
     def is_counted(self) -> bool:

@@ -284,15 +284,16 @@ class SqlStore:
     def mend(self) -> list[str]:
         """Make the triggers again, take in what nobody counted in the rows, and make open branches from the log again.
 
+        A database that lost its end, or is another one, is taken as it is from now on; that is said too.
         Rows that are no entries stay as they are, and that is said.
         """
         from catmem.store.sql.verify import mend
 
+        done = self._again(self._ready.accepted)
         if not self._again(self._ready.to_read):
             return []
         self._ready.forget()
         self._again(self._ready.to_write)
-        done: list[str] = []
         for entity in self._again(self._with_rows):
             try:
                 done += self._again(partial(self._take_in, entity))

@@ -1,8 +1,8 @@
-"""The files beside a SQLite database while it is open: its write-ahead log ``-wal``, and the index of that, ``-shm``.
+"""The write-ahead log of a SQLite database: that it is the one which is open, and whole.
 
-Until SQLite carries it over, what was committed stands in the log alone. Who removes the log, or puts another in its
-place, while a connection has it open takes that away, and what is committed later goes to a file that nobody else sees.
-So a write looks, before it begins and before it is acknowledged, whether the files are those that are open.
+Until SQLite carries it over, a commit stands in ``-wal`` alone. If the file is removed, replaced or cut short while it
+is open, later commits go where no other process finds them. So a write looks before it begins and before it is
+acknowledged. What was lost before, the mark of the database tells (``database_file``).
 """
 
 from __future__ import annotations
@@ -11,137 +11,155 @@ import ctypes
 import os
 import sqlite3
 import weakref
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from catmem.errors import StoreError
 
-if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
-    from catmem.store.sql.watch import Watch
-
 _File: TypeAlias = "tuple[int, int] | None"
 
-_logs: dict[tuple[object, ...], WriteAheadLog] = {}
+_HEADER = 32
+_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+_SALTS = slice(16, 24)
 
 
-def log_of(path: str) -> WriteAheadLog:
-    """The log of the database at ``path``: one for the whole process, since SQLite shares its index in a process."""
-    real = os.path.realpath(path)
-    return _logs.setdefault((os.getpid(), real, _identity(real)), WriteAheadLog(real))
+class _End(NamedTuple):
+    """The salts of a log, which it has anew each time that it begins from its start, and its length."""
+
+    salts: bytes
+    size: int
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether there is something that a next process will not read."""
+        return not self.salts and self.size > 0
+
+    def is_part_of(self, other: _End) -> bool:
+        """Whether it is the other one cut short."""
+        return self.salts == other.salts and self.size < other.size
 
 
-class WriteAheadLog:
-    """The log of a database, as the connections of this process have it open."""
+_EMPTY = _End(b"", 0)
 
-    def __init__(self, real: str) -> None:
-        """``real`` is the path of the database; SQLite puts its files beside what a link leads to."""
-        self._paths = f"{real}-wal", f"{real}-shm"
-        self._known: tuple[_File, _File] | None = None
-        self._open: dict[int, Any] = {}
-        self._leaving: set[int] = set()
-        self._engines: weakref.WeakSet[Engine] = weakref.WeakSet()
-        self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
-        self.is_lost = False
-        """Whether another log stands in its place. This process can then have the database open in no right way."""
+_connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+"""Those of this process that are open. SQLite shares the index of a log among them."""
 
-    def follow(self, engine: Engine, watch: Watch) -> None:
-        """Know from now on which connections an engine has, and the one that its watch keeps of them."""
-        from sqlalchemy import event
 
-        self._engines.add(engine)
-        self._watches.add(watch)
-        event.listen(engine, "connect", self._opened)
-        event.listen(engine, "close", self._closed)
-        event.listen(engine, "checkin", self._came_back)
+class Connection(sqlite3.Connection):
+    """A connection that knows which files it has open. One that lost them is never closed.
 
-    def _opened(self, connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's
-        self._open[id(connection)] = connection
+    Closing the last one carries the log over: that would overwrite what others wrote with the files in their place.
+    """
 
-    def _closed(self, connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's
-        self._open.pop(id(connection), None)
-        self._leaving.discard(id(connection))
-        if not self._open:
-            self._known = None  # the last one takes the files away, as it should
+    real = ""
+    _process = 0
+    _carries_over = True
+    _database: _File = None
+    _files: tuple[_File, _File] = (None, None)
 
-    def _came_back(self, connection: Any, record: Any) -> None:  # noqa: ANN401 - the driver's, the pool's
-        if id(connection) in self._leaving:
-            record.invalidate()
+    def begin(self, path: str) -> None:
+        """Take note of the files. SQLite puts them beside what a link leads to."""
+        self.real, self._process = os.path.realpath(path), os.getpid()
+        self._database, self._files = identity(self.real), self._found()
+        _connections.add(self)
+
+    def is_on(self, database: _File) -> bool:
+        """Whether it is one of this process to a database file."""
+        return self._process == os.getpid() and self._database == database
+
+    def close(self) -> None:
+        """Close it, unless its log was replaced or damaged."""
+        if self._process == os.getpid():
+            if not self._may_close():
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # not even when the process ends
+                return
+            _connections.discard(self)
+        super().close()
 
     def is_in_place(self) -> bool:
-        """Whether the files are those that are open."""
-        if self._known is None:
-            found = self._found()
-            if self._open and None not in found:
-                self._known = found
-            return not self.is_lost
-        return not self.is_lost and self._found() == self._known
+        """Whether the files at the path are those that it has open."""
+        found = self._found()
+        if None in self._files:
+            self._files = found  # they were made later
+        return found == self._files
 
-    def lies_beside(self) -> bool:
-        """Whether the files that are open stand at the path; if nobody looked at them before, any that stand there."""
-        if not self._open:
-            return False
-        known = self._known or self._found()
-        return any(found is not None and found in known for found in self._found())
+    def carry_over(self, *, automatically: bool) -> None:
+        """Whether a commit carries a long log over to the database, as SQLite does by itself."""
+        if automatically != self._carries_over:
+            self.execute(f"PRAGMA wal_autocheckpoint = {_AUTOMATIC if automatically else 0}").close()
+            self._carries_over = automatically
+
+    def _may_close(self) -> bool:
+        is_theirs = any(found not in {None, was} for found, was in zip(self._found(), self._files, strict=True))
+        return not is_theirs and not _end_of(self.real).is_headless
 
     def _found(self) -> tuple[_File, _File]:
-        return _identity(self._paths[0]), _identity(self._paths[1])
+        return identity(f"{self.real}-wal"), identity(f"{self.real}-shm")
 
-    def save(self) -> bool:
-        """Carry over what an open log holds that was removed; returns whether all of it is in the database now.
 
-        Where another log stands in its place somebody may have written with that one. Then nothing is carried over, and
-        no connection is ever closed: closing the last one would carry over, and so overwrite their pages.
-        """
-        connections = list(self._open.values())
-        known = self._known or (None, None)
-        self.is_lost = self.is_lost or any(
-            found not in {None, was} for found, was in zip(self._found(), known, strict=True)
+class Log:
+    """The log of a database, as one store has it open."""
+
+    def __init__(self, path: str) -> None:
+        """Nothing is looked at yet."""
+        self.path = path
+        self._real = os.path.realpath(path)
+        self._before = self._end = _EMPTY
+
+    def refuse_open(self) -> None:
+        """Raise ``StoreError`` if a connection of this process lost its files: a new one would mix them with others."""
+        database = identity(self._real)
+        if not all(each.is_in_place() for each in list(_connections) if each.is_on(database)):
+            raise self._lost(None)
+
+    def begin_write(self, connection: Connection) -> None:
+        """Raise ``StoreError`` if the log is not the one that is open, or is shorter than after the last write here."""
+        self._before = found = _end_of(self._real)
+        is_cut = bool(self._end.salts) and (found.is_headless or found.is_part_of(self._end))
+        if is_cut or not connection.is_in_place():
+            raise self._lost(None)
+        if self._end.salts and found == _EMPTY:
+            # Another process may have emptied it rightly. If not, this commit may carry nothing of it over.
+            connection.carry_over(automatically=False)
+
+    def end_write(self, connection: Connection, op_id: str | None) -> None:
+        """Raise ``StoreError`` if what was just committed stands in no log that a next process would read."""
+        found = _end_of(self._real)
+        if (found.is_headless and found != self._before) or not connection.is_in_place():
+            raise self._lost(op_id)
+        self._end = found
+        connection.carry_over(automatically=True)
+
+    def _lost(self, op_id: str | None) -> StoreError:
+        made = (
+            f"Whether the last write stays is not known: repeat it then with the op_id {op_id!r}."
+            if op_id
+            else "Nothing was written."
         )
-        if not self.is_lost and any(_carried_over(connection) for connection in connections):
-            for engine in list(self._engines):
-                engine.dispose()  # others of this process would keep the index of the old log in use
-            for watch in list(self._watches):
-                watch.close()
-            self._leaving.update(self._open)  # as soon as nobody uses them
-            return True
-        self.is_lost = True
-        for connection in connections:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))  # not even when the process ends
-        for engine in list(self._engines):
-            engine.dispose(close=False)
-        self._open.clear()
-        return False
-
-    def in_doubt(self, name: str, op_id: str | None, *, saved: bool) -> StoreError:
-        """The error for a write on a log that is gone; ``op_id`` is that of a write that was made just before."""
-        again = f" Repeat the write with the op_id {op_id!r}: what was made is not made twice." if op_id else ""
-        if saved:
-            safe = f"All that was acknowledged is in the database now, and safe.{again or ' Try again.'}"
-        else:
-            safe = (
-                "What was acknowledged since the last checkpoint may be missing: end all programs that have the "
-                "database open, run catmem fsck, and look with catmem log at what there is. This program neither "
-                f"reads nor writes it until it is started again.{again}"
-            )
         return StoreError(
-            "somebody removed or replaced its write-ahead log (-wal, -shm) while it was open",
+            "its write-ahead log (-wal, -shm) was removed, replaced or cut short while it was open",
             code="read_only",
-            path=name,
-            hint=f"{safe} Never remove these files of a database that is open.",
+            path=self.path,
+            hint=f"End all programs that have the database open, then run 'catmem fsck': it says whether an "
+            f"acknowledged write is missing. {made} Never touch these files of an open database.",
         )
 
 
-def _carried_over(connection: Any) -> bool:  # noqa: ANN401 - the driver's
-    """Carry the log of a connection over to the database; whether all of it was."""
+_AUTOMATIC = 1000
+"""Pages, as SQLite has it."""
+
+
+def _end_of(real: str) -> _End:
+    """The salts and the length of the log; ``_EMPTY`` if there is none."""
     try:
-        ((busy, there, done),) = connection.execute("PRAGMA wal_checkpoint(FULL)").fetchall()
-    except sqlite3.Error:
-        return False  # another connection may have the log free
-    return bool(not busy and there == done)
+        with open(f"{real}-wal", "rb", buffering=0) as log:  # noqa: PTH123 - text in hand
+            header, size = log.read(_HEADER), os.fstat(log.fileno()).st_size
+    except FileNotFoundError:
+        return _EMPTY
+    return _End(header[_SALTS] if header.startswith(_MAGIC) else b"", size)
 
 
-def _identity(path: str) -> _File:
+def identity(path: str) -> _File:
+    """Device and inode of what is at a path, ``None`` for nothing that can be looked at."""
     try:
         status = os.stat(path)  # noqa: PTH116 - asked at each write
     except OSError:

@@ -1,14 +1,18 @@
-"""SQLite's log beside the database, taken away or replaced while the store has it open."""
+"""SQLite's log beside the database, taken away, replaced or cut short: while it is open, and between two processes."""
 
 from __future__ import annotations
 
+import shutil
+import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from catmem.errors import StoreError
+from catmem.errors import DamagedError, StoreError
 from catmem.model.document import parse
 from catmem.service.rows import RowCodec
 from catmem.store.contract import Change
@@ -24,9 +28,13 @@ def path(tmp_path):
 
 @pytest.fixture
 def store(path):
-    opened = SqlStore(f"sqlite:///{path}", RowCodec(parse))
+    opened = opened_at(path)
     yield opened
     opened.close()
+
+
+def opened_at(path):
+    return SqlStore(f"sqlite:///{path}", RowCodec(parse), root=path.parent)
 
 
 def add(store, text, op_id=None):
@@ -37,53 +45,136 @@ def beside(path, *ends):
     return [Path(f"{path}-{end}") for end in ends]
 
 
-GONE = {"the log": ["wal"], "its index": ["shm"], "both": ["wal", "shm"]}
-
-
-@pytest.mark.parametrize("ends", GONE.values(), ids=GONE)
-def test_a_log_that_was_removed_is_told_and_what_was_acknowledged_is_saved(store, path, ends):
-    add(store, b"one")
-    add(store, b"two")
-    for each in beside(path, *ends):
-        each.unlink()
-    with pytest.raises(StoreError, match="write-ahead log") as caught:
-        add(store, b"three")
-    assert caught.value.code == "read_only"
-    assert "and safe" in caught.value.hint
-    assert add(store, b"three").revision == "3"
-    other = SqlStore(f"sqlite:///{path}", RowCodec(parse))
-    assert other.read(USER).data.count(b"##") == 3
-    assert other.verify() == []
-    other.close()
-
-
-KILLED = """
-import os, sys
+WRITER = """
+import os, shutil, signal, sys
+from pathlib import Path
+from catmem.errors import StoreError
 from catmem.model.document import parse
 from catmem.service.rows import RowCodec
 from catmem.store.contract import Change
 from catmem.store.sql.store import SqlStore
-from catmem.errors import StoreError
 
-path = sys.argv[1]
-store = SqlStore(f"sqlite:///{path}", RowCodec(parse))
-for number in range(6):
-    try:
-        done = store.commit("trinity/user", None, lambda now: now.data + b"x", Change())
-        print(done.revision, flush=True)
-    except StoreError as error:
-        print(error.code, flush=True)
-    if number == 2:
-        os.unlink(f"{path}-wal")
-os.kill(os.getpid(), 9)
+path, first, harm, last, end = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
+wal, shm = Path(f"{path}-wal"), Path(f"{path}-shm")
+store = SqlStore(f"sqlite:///{path}", RowCodec(parse), root=path.parent)
+
+def write(number):
+    for _ in range(number):
+        try:
+            made = store.commit("trinity/user", None, lambda now: now.data + b"x", Change())
+            print(made.revision, flush=True)
+        except StoreError as error:
+            print(error.code, flush=True)
+
+write(first)
+exec(harm)
+write(last)
+if end == "kill":
+    os.kill(os.getpid(), signal.SIGKILL)
+if end == "close":
+    store.close()
 """
+"""Writes, does some harm, writes again, and is killed or ends in peace; prints what it was told of each write."""
 
 
-def test_after_a_kill_everything_is_there_that_was_acknowledged(store, path):
-    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["1", "2", "3", "read_only", "4", "5"], done.stderr
-    assert store.head(USER).revision == "5"
-    assert store.verify() == []
+def write(path, first, *, harm="", last=0, end="kill"):
+    words = [sys.executable, "-c", WRITER, str(path), str(first), harm, str(last), end]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == (-signal.SIGKILL if end == "kill" else 0), done.stderr
+    return done.stdout.split()
+
+
+HARMS = {
+    "the log is emptied in place": "os.truncate(wal, 0)",
+    "the log is cut to a part": "os.truncate(wal, wal.stat().st_size // 2)",
+    "the log is overwritten": "wal.write_bytes(bytes(wal.stat().st_size))",
+    "the log is removed": "wal.unlink()",
+    "the index is removed": "shm.unlink()",
+    "both are removed": "wal.unlink(); shm.unlink()",
+    "another log is put in its place": "shutil.copy(wal, f'{wal}.new'); os.replace(f'{wal}.new', wal)",
+}
+
+
+@pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)
+def test_no_write_is_acknowledged_after_it_and_after_a_kill_a_loss_is_told(path, harm):
+    assert write(path, 3, harm=harm, last=3) == ["1", "2", "3", *["read_only"] * 3]
+    before = path.read_bytes()
+    after = opened_at(path)
+    try:
+        there = [each.revision for each in after.log(USER)]
+    except StoreError as error:
+        # Without its first log the database has not even its tables.
+        assert error.code in {"damaged", "database_gone"}
+        with pytest.raises(StoreError):
+            add(after, b"never")
+        assert path.read_bytes() == before
+    else:
+        assert {"1", "2", "3"} <= set(there)
+    after.close()
+
+
+LOST = {name: harm for name, harm in HARMS.items() if "index" not in name and "another" not in name}
+
+
+@pytest.mark.parametrize("harm", LOST.values(), ids=LOST)
+def test_a_log_that_is_lost_between_two_processes_is_told_until_somebody_takes_what_there_is(path, harm):
+    write(path, 2, end="close")
+    assert write(path, 3) == ["3", "4", "5"]
+    write(path, 0, harm=harm)  # by a program that opens nothing
+    for _ in range(2):
+        after = opened_at(path)
+        for use in (after.read, after.head, lambda _, store=after: add(store, b"never"), lambda _, s=after: s.verify()):
+            with pytest.raises(DamagedError, match="acknowledged revision") as caught:
+                use(USER)
+            assert "fsck --repair" in caught.value.hint
+        after.close()
+    mended = opened_at(path)
+    said = mended.mend()
+    assert "acknowledged revision" in said[0]
+    there = int(mended.head(USER).revision)
+    assert 2 <= there < 5
+    assert add(mended, b"on").revision == str(there + 1)
+    assert mended.verify() == []
+    assert mended.mend() == []
+    mended.close()
+
+
+def test_an_older_copy_between_two_processes_is_told(path, tmp_path):
+    write(path, 2, end="close")
+    shutil.copy(path, tmp_path / "old.db")
+    write(path, 1, end="close")
+    shutil.copy(tmp_path / "old.db", path)
+    after = opened_at(path)
+    with pytest.raises(DamagedError, match="1 acknowledged revision is not in the database"):
+        after.read(USER)
+    after.close()
+
+
+@pytest.mark.parametrize("end", ["close", "leave"])
+def test_a_program_that_ends_in_peace_brings_a_log_that_was_removed_into_the_database(path, end):
+    told = write(path, 3, harm="wal.unlink(); shm.unlink()", last=1, end=end)
+    assert told == ["1", "2", "3", "read_only"]
+    after = opened_at(path)
+    assert after.head(USER).revision == "3"
+    assert after.verify() == []
+    after.close()
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_kill_beside_the_mark_is_no_loss(path, moment):
+    """The mark is set after the commit: it is never ahead of what was committed."""
+    die = "os.kill(os.getpid(), signal.SIGKILL)"
+    steps = [die, "old(*a)"] if moment == "before" else ["old(*a)", die]
+    harm = (
+        "from catmem.store.sql.mark import Mark\nold = Mark.raise_to\ndef new(*a):\n    "
+        + "\n    ".join(steps)
+        + "\nMark.raise_to = new"
+    )
+    assert write(path, 2, harm=harm, last=1) == ["1", "2"]
+    after = opened_at(path)
+    assert after.head(USER).revision == "3"
+    assert add(after, b"on").revision == "4"
+    after.close()
 
 
 def test_a_log_that_is_gone_when_a_write_was_just_made_names_its_op_id(store, path):
@@ -96,12 +187,23 @@ def test_a_log_that_is_gone_when_a_write_was_just_made_names_its_op_id(store, pa
     with pytest.raises(StoreError, match="write-ahead log") as caught:
         store.commit(USER, None, update, Change(op_id="mine"))
     assert "'mine'" in caught.value.hint
-    done = store.commit(USER, None, lambda _: b"## B\ntwo\n", Change(op_id="other"))
-    assert done.revision == "3"
+    store.close()
+    done = store.commit(USER, None, lambda now: now.data + b"\n## B\ntwo\n", Change(op_id="mine"))
+    assert done.revision == "2"
+
+
+def test_a_log_that_another_process_emptied_rightly_is_no_loss(store, path):
+    for number in range(3):
+        add(store, b"%d" % number)
+        with closing(sqlite3.connect(path)) as other:
+            assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall() == [(0, 0, 0)]
+        assert beside(path, "wal")[0].stat().st_size == 0
+    assert add(store, b"on").revision == "4"
+    assert store.verify() == []
 
 
 REPLACED = """
-import shutil, subprocess, sys
+import subprocess, sys
 from pathlib import Path
 from catmem.errors import StoreError
 from catmem.model.document import parse
@@ -112,21 +214,21 @@ from catmem.store.sql.store import SqlStore
 path, other = sys.argv[1:]
 stores = [SqlStore(f"sqlite:///{path}", RowCodec(parse)) for _ in range(2)]
 def add(store, text):
-    return store.commit("trinity/user", None, lambda now: now.data + text, Change()).revision
+    try:
+        return store.commit("trinity/user", None, lambda now: now.data + text, Change()).revision
+    except StoreError as error:
+        return error.code
 print(add(stores[0], b"a"), add(stores[1], b"b"))
 for end in ("wal", "shm"):
     Path(f"{path}-{end}").unlink()
 if other:
     subprocess.run([sys.executable, "-c", other, path], check=True)
 for store in (*stores, *stores):
-    try:
-        print(add(store, b"c"))
-    except StoreError as error:
-        print(error.code, "may be missing" in error.hint)
+    print(add(store, b"c"))
     store.close()
 """
 OTHER = """
-import sys
+import os, sys
 from catmem.model.document import parse
 from catmem.service.rows import RowCodec
 from catmem.store.contract import Change
@@ -135,10 +237,7 @@ from catmem.store.sql.store import SqlStore
 store = SqlStore(f"sqlite:///{sys.argv[1]}", RowCodec(parse))
 for _ in range(3):
     store.commit("trinity/user", None, lambda now: now.data + b"x", Change())
-if "keep" in sys.argv[1]:
-    import os
-    os._exit(0)
-store.close()
+os._exit(0)
 """
 
 
@@ -147,18 +246,17 @@ def two_stores(path, other):
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-def test_two_stores_of_one_process_take_the_new_log_together(store, path):
+def test_two_stores_of_one_process_never_mix_two_logs(store, path):
     done = two_stores(path, "")
-    assert done.stdout.splitlines() == ["1 2", "read_only False", "3", "4", "5"], done.stderr
-    assert store.head(USER).revision == "5"
+    assert done.stdout.splitlines() == ["1 2", "read_only", "read_only", "3", "4"], done.stderr
+    assert store.head(USER).revision == "4"
     assert store.verify() == []
 
 
-def test_with_another_log_in_its_place_a_process_writes_nothing_more_and_destroys_nothing(store, tmp_path):
-    path = tmp_path / "keep.db"  # the other writer dies with its log there
-    done = two_stores(path, OTHER)
-    assert done.stdout.splitlines() == ["1 2", *["read_only True"] * 4], done.stderr
-    after = SqlStore(f"sqlite:///{path}", RowCodec(parse))
+def test_with_another_log_in_its_place_a_process_writes_nothing_more_and_destroys_nothing(path):
+    done = two_stores(path, OTHER)  # the other writer dies with its log there
+    assert done.stdout.splitlines() == ["1 2", *["read_only"] * 4], done.stderr
+    after = opened_at(path)
     assert after.read(USER).data.count(b"x") == 3
     assert after.verify() == []
     after.close()

@@ -50,6 +50,7 @@ def kill_server(folder: Path, kills: int, *, seed: int = 0, more: Callable[[], b
                     server.kill()
                     server.start()
                 done += 1
+            server.wait()
             _each_goes_on(folder)
         finally:
             program.communicate(timeout=PATIENCE)

@@ -12,6 +12,7 @@ import socket
 import stat
 import struct
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -175,7 +176,7 @@ def _tear(client: socket.socket) -> None:
     os.close(writing)
     with contextlib.suppress(OSError):  # it is torn already
         address = client.getpeername()
-        for each in filter(_is_socket, map(int, os.listdir("/proc/self/fd"))):
+        for each in filter(_is_socket, (int(each.name) for each in Path("/proc/self/fd").iterdir())):
             with socket.socket(fileno=os.dup(each)) as found:
                 if found.getsockname() == address:
                     os.dup2(reading, each)

@@ -53,9 +53,8 @@ class Task:
         self.share = share
         self.folder = folder
         self.done = 0
-        self._began = time.monotonic()
-        self._ends = self._began + seconds
-        self._told = self._began
+        self._told = time.monotonic()
+        self._ends = self._told + seconds
 
     def left(self) -> float:
         """The seconds until the row must end; never below zero."""
@@ -85,11 +84,10 @@ class Task:
 
         The first is ``least``; none is longer than the time that is left allows, at the pace of those before.
         """
-        size = least
-        while self.asked is not None and self.done < self.asked and self.left() and size >= least:
-            yield max(least, min(size, most, self.asked - self.done))
-            pace = self.done / (time.monotonic() - self._began)
-            size = int(pace * self.left() * CAREFUL)
+        began, room = time.monotonic(), float(least)
+        while self.asked is not None and self.done < self.asked and room >= least:
+            yield max(least, min(int(room * CAREFUL), most, self.asked - self.done))
+            room = self.left() * self.done / (time.monotonic() - began)
 
     def outcome(self, *, failed: str = "", note: str = "") -> Outcome:
         """The outcome of what was counted."""

@@ -16,6 +16,12 @@ DEMO_MARK := $(DEMO)/.made-by-make-demo
 # One more than there are processors: many tests wait, for a process, a server or a watch.
 WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 
+# The long proofs: how long for all of them, which part of each figure, which rows (all), where the table goes.
+MINUTES ?= 15
+SHARE ?= 1
+ONLY ?=
+TABLE ?=
+
 # A PYTHON that somebody named is taken at its word; else any Python that is new enough will do.
 PYTHONS := $(PYTHON) $(if $(filter file,$(origin PYTHON)),python3.14 python3.13 python3.12 python3.11)
 
@@ -28,7 +34,8 @@ help:
 	@echo "make browser-test the page in a real Chromium, if there is one (a few minutes)"
 	@echo "make api          the HTTP API against its OpenAPI document, with many requests (a minute or two)"
 	@echo "make lint         ruff and mypy"
-	@echo "make torture      the long proofs of the store: crashes, races, failing disks (15 minutes)"
+	@echo "make torture      the long proofs of the store: crashes, races, failing disks (15 minutes; all of it: MINUTES=60;"
+	@echo "                  one row: ONLY=kills; a hundredth of each: SHARE=0.01; as Markdown too: TABLE=file)"
 	@echo "make hermes-test  what is tested against the real Hermes Agent, which this installs"
 	@echo "make docs         write docs/cli.md and docs/rules.md anew, from the commands and the rules of lint"
 	@echo "make bench        speed, against the limits that the project sets itself (a few minutes)"
@@ -58,7 +65,8 @@ api: $(VENV)/.dev
 	@CATMEM_API_EXAMPLES=300 $(BIN)/python -m pytest -q tests/unit/server/api/test_schemathesis.py
 
 torture: $(VENV)/.dev
-	@$(BIN)/python -m tests.torture
+	@$(BIN)/python -m tests.torture --minutes $(MINUTES) --share $(SHARE) $(if $(TABLE),--markdown '$(TABLE)') \
+	  $(foreach row,$(ONLY),'$(row)')
 
 hermes-test: $(VENV)/.dev $(VENV_HERMES)/.tried
 	@CATMEM_HERMES_PYTHON=$(CURDIR)/$(VENV_HERMES)/bin/python $(BIN)/python -m pytest -rs tests/interplay/test_hermes*.py

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 _HOST = "127.0.0.1"
 _PORT = 8427
+_STDOUT, _STDERR = 1, 2
 _LIBRARIES = frozenset({"anyio", "mcp", "mcp_types", "starlette", "uvicorn"})
 """What the extra ``mcp`` brings."""
 
@@ -59,27 +62,44 @@ def command(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("--host and --port are for --transport http.", ctx)
     with _with_extra():
         if transport == "stdio":
-            _serve_stdio(open_with_store(root_folder), profile)
+            _serve_stdio(root_folder, profile)
         else:
             _serve_http(
                 open_with_store(root_folder), profile, host or _HOST, _PORT if port is None else port, as_json=as_json
             )
 
 
-def _serve_stdio(workspace: Workspace, profile: str) -> None:
-    from catmem.mcp.over_stdio import serve_stdio
-    from catmem.mcp.server import make_server
-
-    server = make_server(workspace, profile)
+def _serve_stdio(root_folder: str | None, profile: str) -> None:
     if sys.stdin is None or sys.stdout is None:
         raise UnreadableError(
             "standard input or output is closed",
             code="io",
             hint="An MCP client starts this command and talks to it; or use --transport http.",
         )
+    client = _take_stdout()
+    from catmem.mcp.over_stdio import serve_stdio
+    from catmem.mcp.server import make_server
+
+    server = make_server(open_with_store(root_folder), profile)
     if sys.stdin.isatty():
         say(printable(f"Waiting for an MCP client on standard input, with the memory of {profile}. Ctrl-C ends it."))
-    serve_stdio(server)
+    serve_stdio(server, client)
+
+
+def _take_stdout() -> int:
+    """Take standard output from everything else in this process, for good; returns the client's end of it.
+
+    What prints from now on prints to standard error: libraries, C code, other threads, handlers at exit. So nothing is
+    given back: a buffer that is emptied when the process ends would reach the client.
+    """
+    client = fcntl.fcntl(_STDOUT, fcntl.F_DUPFD_CLOEXEC, _STDERR + 1)
+    elsewhere = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else os.dup(_STDERR)
+    os.dup2(elsewhere, _STDOUT)
+    os.close(elsewhere)
+    sys.stdout.flush()
+    if sys.stderr is not None:
+        sys.stdout = sys.stderr  # which holds nothing back, so that prints stand between the messages of their time
+    return client
 
 
 def _serve_http(workspace: Workspace, profile: str, host: str, port: int, *, as_json: bool) -> None:

@@ -11,7 +11,6 @@ import logging
 import os
 import select
 import signal
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import anyio
@@ -28,7 +27,7 @@ from mcp_types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from types import TracebackType
 
     from anyio.abc import TaskStatus
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
 
 _log = logging.getLogger("catmem.mcp")
-_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_STDIN = 0
 _AT_ONCE = 1 << 16
 _LAST_ANSWERS_SECONDS = 5
 """How long the answers to what was asked before the input ended may take."""
@@ -45,13 +44,17 @@ _UNANSWERED = "subscriptions/listen"
 """A request that is answered when the server ends it, and that is never."""
 
 
-def serve_stdio(server: Server[Any]) -> None:
-    """Serve one client. Returns when its pipe ends, and on SIGINT and SIGTERM, after the call that is under way."""
+def serve_stdio(server: Server[Any], client: int) -> None:
+    """Serve one client; ``client`` is the descriptor that answers go to, which is closed at the end.
+
+    Returns when its pipe ends, and on SIGINT and SIGTERM, after the call that is under way.
+    """
     try:
-        with _alone_on_stdout() as output:
-            anyio.run(_serve, server, output)
+        anyio.run(_serve, server, _Output(client))
     except* BrokenPipeError:
         _log.info("the client has gone without reading all answers")
+    finally:
+        os.close(client)
 
 
 async def _serve(server: Server[Any], output: _Output) -> None:
@@ -192,7 +195,7 @@ async def _read() -> bytes:
 
 
 class _Output:
-    """Where messages go: what standard output was before it was led elsewhere."""
+    """Where messages go: the client's end, which nothing else in the process writes to."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -221,24 +224,3 @@ def _is_ready(descriptor: int, events: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, events)
     return bool(poll.poll(0))
-
-
-@contextmanager
-def _alone_on_stdout() -> Iterator[_Output]:
-    """The client's end of standard output; what anything else prints meanwhile goes to standard error."""
-    kept = os.dup(_STDOUT)
-    try:
-        _lead_to_stderr()
-        yield _Output(kept)
-    finally:
-        os.dup2(kept, _STDOUT)
-        os.close(kept)
-
-
-def _lead_to_stderr() -> None:
-    try:
-        os.dup2(_STDERR, _STDOUT)
-    except OSError:  # it is closed
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, _STDOUT)
-        os.close(nowhere)

@@ -248,26 +248,41 @@ def test_a_request_that_is_not_as_the_protocol_has_it_is_answered_and_not_waited
         assert (server.returncode, noise) == (0, b"")
 
 
-def test_what_others_print_does_not_reach_the_client(root, tmp_path):
+NOISE = """
+import atexit, ctypes, threading
+import catmem.cli.options as options, catmem.service.tool.tool as tool
+
+def noisy(function, word):
+    def called(*arguments, **options):
+        print(word)
+        ctypes.CDLL(None).printf(f"{word} in C\\n".encode())
+        return function(*arguments, **options)
+    return called
+
+options.open_with_store = noisy(options.open_with_store, "opening")
+tool.memory_tool = noisy(tool.memory_tool, "call")
+atexit.register(noisy(bool, "exit"))
+threading.Thread(target=lambda: [threading.main_thread().join(), print("late thread")]).start()
+"""
+"""Libraries that print, as some do by accident: when a root is opened, in a call, and when all is over."""
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_what_others_print_does_not_reach_the_client(root, tmp_path, unbuffered):
     noisy = tmp_path / "noisy"
     noisy.mkdir()
-    # A library that prints when a call comes in, as one may by accident.
-    code = (
-        "import builtins, catmem.service.tool.tool as tool\n"
-        "real = tool.memory_tool\n"
-        "def memory_tool(*a, **k):\n    print('NOISE'); return real(*a, **k)\n"
-        "tool.memory_tool = memory_tool\n"
-    )
-    (noisy / "sitecustomize.py").write_text(code, encoding="utf-8")
+    (noisy / "sitecustomize.py").write_text(NOISE, encoding="utf-8")
     path = os.pathsep.join(filter(None, [str(noisy), os.environ.get("PYTHONPATH", ""), *catmem_path()]))
-    with started(root, env={**os.environ, "PYTHONPATH": path}) as server:
+    with started(root, env={**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": unbuffered}) as server:
         asked = [*HELLO, message("tools/call", 2, {"name": "memory_list", "arguments": {}})]
         server.stdin.writelines(map(line, asked))
         server.stdin.flush()
         answers = [json.loads(server.stdout.readline()) for _ in range(2)]
         out, noise = server.communicate(timeout=SECONDS)
     assert answers[1]["result"]["structuredContent"]["success"] is True
-    assert (out, noise.strip()) == (b"", b"NOISE")
+    assert (server.returncode, out) == (0, b"")
+    words = ["opening", "call", "exit"]
+    assert {*noise.decode().splitlines()} >= {*words, *(f"{word} in C" for word in words), "late thread"}
 
 
 def catmem_path():
@@ -339,7 +354,8 @@ def test_a_name_that_leads_nowhere_is_told_which_hosts_there_are(root):
 
 
 def test_an_unknown_profile_is_told_before_it_serves(root):
-    assert error_of("mcp", "-p", "trinity", "--root", root)["code"] == "unknown_name"
+    found = process("mcp", "-p", "trinity", "--root", str(root), cwd=root, status=2)
+    assert (found.stdout, b"error[unknown_name]" in found.stderr) == (b"", True)
 
 
 def test_a_closed_input_is_an_error(root):
@@ -352,12 +368,12 @@ def test_options_of_http_are_for_http(root, option):
     assert "are for --transport http" in run("mcp", "-p", "neo", "--root", root, *option, status=2).stderr
 
 
-def test_without_the_extra_it_says_how_to_get_it(root, monkeypatch):
-    for name in [each for each in sys.modules if each.split(".")[0] in {"mcp", "mcp_types"} or "catmem.mcp" in each]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    error = error_of("mcp", "-p", "neo", "--root", root)
-    assert error["code"] == "missing_extra"
+def test_without_the_extra_it_says_how_to_get_it(root):
+    without = "import sys; sys.modules['mcp'] = None; from catmem.cli.main import main; main()"
+    with started(root, "--format", "json", command=[sys.executable, "-c", without]) as server:
+        out, said = server.communicate(timeout=SECONDS)
+    error = json.loads(said)["error"]
+    assert (server.returncode, out, error["code"]) == (2, b"", "missing_extra")
     assert error["hint"] == "Install them with: pip install 'catmem[mcp]'"
 
 

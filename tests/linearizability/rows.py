@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tests.linearizability.branching import branching_in_processes, check_branches
@@ -27,26 +28,27 @@ if TYPE_CHECKING:
 ROUND = 1_500
 """Operations on one entity, before the next begins on a fresh one."""
 
+LEAST = 100
+
 
 def _rounds(task: Task, one: Callable[[Path, int, int], tuple[list[Operation], list[Violation]]]) -> Outcome:
     """Run rounds until the figure is reached; ``one`` is given a folder, a number of operations and a seed."""
     kinds: Counter[str] = Counter()
     violations: list[Violation] = []
-    turn = 0
-    while task.left() and kinds.total() < (task.asked or 0):
+    for turn, size in enumerate(task.rounds(ROUND, LEAST)):
         folder = task.folder / str(turn)
         folder.mkdir()
-        history, found = one(folder, min(ROUND, task.asked or ROUND), turn)
+        history, found = one(folder, size, turn)
+        task.add(len(history))
         kinds.update(operation.kind for operation in history)
         violations += found
-        turn += 1
     said = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     codes = Counter(violation.code for violation in violations)
     failed = f"{len(violations)} violations ({dict(codes)}), the first: {violations[0].text}" if violations else ""
-    return Outcome(kinds.total(), failed, f"{len(violations)} violations; {said}")
+    return task.outcome(failed=failed, note=f"{len(violations)} violations; {said}")
 
 
-@row("linearizability", of="memory", seconds=15)
+@row("linearizability", of="memory", seconds=10)
 def memory(task: Task) -> Outcome:
     """Threads on one store in memory; and the broken stores, of which each must be caught."""
 
@@ -56,9 +58,13 @@ def memory(task: Task) -> Outcome:
         return history, check(history, replayed(store))
 
     outcome = _rounds(task, one)
-    missed = [broken.__name__ for broken, code in BROKEN.items() if not _caught(broken(), code)]
-    note = f"{outcome.note}; {len(BROKEN) - len(missed)} of {len(BROKEN)} broken stores caught"
-    return Outcome(outcome.done, outcome.failed or (f"not caught: {', '.join(missed)}" if missed else ""), note)
+    return _also(outcome, [broken.__name__ for broken, code in BROKEN.items() if not _caught(broken(), code)])
+
+
+def _also(outcome: Outcome, missed: list[str]) -> Outcome:
+    """The outcome, and which stores that are wrong on purpose were not caught."""
+    told = f"not caught: {', '.join(missed)}" if missed else ""
+    return replace(outcome, failed=outcome.failed or told, note=f"{outcome.note}; {told or 'all wrong stores caught'}")
 
 
 def _caught(store: Store, code: str) -> bool:
@@ -79,19 +85,19 @@ def _in_processes(task: Task, kind: str) -> Outcome:
     return _rounds(task, one)
 
 
-@row("linearizability", of="files", seconds=100, cores=2)
+@row("linearizability", of="files", seconds=60, cores=2)
 def files(task: Task) -> Outcome:
     """Processes on one file."""
     return _in_processes(task, "files")
 
 
-@row("linearizability", of="sqlite", seconds=80, cores=2)
+@row("linearizability", of="sqlite", seconds=120, cores=2)
 def sqlite(task: Task) -> Outcome:
     """Processes on one SQLite database; and compare-and-swaps as people get them wrong, each of which must be caught."""
     return _with_wrong_ways(task, "sqlite", PlainSqlite)
 
 
-@row("linearizability", of="postgresql", seconds=80, cores=2)
+@row("linearizability", of="postgresql", seconds=200, cores=2)
 def postgresql(task: Task) -> Outcome:
     """The same on one PostgreSQL server."""
     return _with_wrong_ways(task, "postgresql", PlainPostgresql)
@@ -102,9 +108,7 @@ def _with_wrong_ways(task: Task, kind: str, plain: type[PlainSqlite | PlainPostg
         raise Skip(named(kind).missing)
     ways = [way for way in BROKEN_SQL if plain is PlainPostgresql or way not in SQLITE_FORBIDS]
     missed = [way.__name__ for way in ways if not _wrong_way_caught(task, plain, way)]
-    outcome = _in_processes(task, kind)
-    note = f"{outcome.note}; {len(ways) - len(missed)} of {len(ways)} wrong ways caught"
-    return Outcome(outcome.done, outcome.failed or (f"not caught: {', '.join(missed)}" if missed else ""), note)
+    return _also(_in_processes(task, kind), missed)
 
 
 def _wrong_way_caught(task: Task, plain: type[PlainSqlite | PlainPostgresql], way: Way) -> bool:
@@ -115,7 +119,7 @@ def _wrong_way_caught(task: Task, plain: type[PlainSqlite | PlainPostgresql], wa
         return bool(BROKEN_SQL[way] & {violation.code for violation in check(history, replayed(store))})
 
 
-BRANCHES = Proof("branches", "no write is lost in branch mode", 20_000, 1_000, "operations")
+BRANCHES = Proof("branches", "no write is lost in branch mode", 20_000, "operations")
 
 
 def _branching(task: Task, kind: str) -> Outcome:
@@ -124,34 +128,33 @@ def _branching(task: Task, kind: str) -> Outcome:
         raise Skip(named(kind).missing)
     kinds: Counter[str] = Counter()
     found: list[Found] = []
-    turn = 0
-    while task.left() and kinds.total() < (task.asked or 0):
+    for turn, size in enumerate(task.rounds(ROUND, LEAST)):
         folder = task.folder / str(turn)
         folder.mkdir()
-        answers = branching_in_processes(kind, folder, min(ROUND, task.asked or ROUND), seed=turn)
+        answers = branching_in_processes(kind, folder, size, seed=turn)
         with closing(named(kind).make(folder)) as store:
             found += check_branches(answers, list(store.replay(ENTITY)), store.branches(ENTITY))
+        task.add(len(answers))
         kinds.update("branch" if each.branch else "merge" if each.merges else each.kind for each in answers)
-        turn += 1
     said = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     codes = Counter(each.code for each in found)
     failed = f"{len(found)} wrong ({dict(codes)}), the first: {found[0].text}" if found else ""
-    return Outcome(kinds.total(), failed, f"{len(found)} lost or out of place; {said}")
+    return task.outcome(failed=failed, note=f"{len(found)} lost or out of place; {said}")
 
 
-@row(BRANCHES, of="files", seconds=60, cores=2)
+@row(BRANCHES, of="files", seconds=40, cores=2)
 def branches_files(task: Task) -> Outcome:
     """On one file."""
     return _branching(task, "files")
 
 
-@row(BRANCHES, of="sqlite", seconds=40, cores=2)
+@row(BRANCHES, of="sqlite", seconds=50, cores=2)
 def branches_sqlite(task: Task) -> Outcome:
     """On one SQLite database."""
     return _branching(task, "sqlite")
 
 
-@row(BRANCHES, of="postgresql", seconds=40, cores=2)
+@row(BRANCHES, of="postgresql", seconds=100, cores=2)
 def branches_postgresql(task: Task) -> Outcome:
     """On one PostgreSQL server."""
     return _branching(task, "postgresql")

@@ -25,6 +25,9 @@ ENTITY = "trinity/user"
 WRITERS = ("ann", "bob", "cyd")
 
 LAST = "last"
+PATIENCE = 60.0
+"""Seconds after which what a writer waits for does not come."""
+
 LONGEST = {"files": 0.03, "sqlite": 0.15, "postgresql": 0.15}
 """Seconds that pass at most between two kills. A database takes longer to open."""
 
@@ -55,6 +58,8 @@ def kill_writers(
     try:
         running = dict(start_writer(program, name) for name in WRITERS)
         while done < kills and more():
+            if done % 2:
+                one_more_answer(folder, WRITERS)  # a busy machine may give nobody the time for a write
             # Half of them die in their first moments, while they open the store and mend what the last one left.
             time.sleep(chance.random() * longest if chance.random() < 0.5 else chance.random() * longest / 10)
             name = chance.choice(WRITERS)
@@ -62,8 +67,23 @@ def kill_writers(
             done += 1
             running[name] = start_writer(program, name)[1]
     finally:
-        program.communicate(timeout=60)
+        program.communicate(timeout=PATIENCE)
     return found(folder, done, kind)
+
+
+def one_more_answer(folder: Path, *groups: Sequence[str]) -> None:
+    """Wait until of each group of writers one has had one more answer."""
+    before = [_answers(folder, names) for names in groups]
+    ends = time.monotonic() + PATIENCE
+    while any(_answers(folder, names) == had for names, had in zip(groups, before, strict=True)):
+        if time.monotonic() > ends:
+            raise AssertionError("a writer did not go on")
+        time.sleep(0.001)
+
+
+def _answers(folder: Path, names: Sequence[str]) -> int:
+    paths = [folder / f"{name}.said" for name in names]
+    return sum(path.read_bytes().count(b"!") for path in paths if path.exists())
 
 
 def start_writer(program: subprocess.Popen[str], name: str) -> tuple[str, int]:

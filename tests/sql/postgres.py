@@ -103,6 +103,14 @@ class Server:
             raise RuntimeError(f"PostgreSQL did not start: {log_text[-2000:]}")
         return False
 
+    def wait(self) -> None:
+        """Wait until it answers again, after a kill of one of its processes."""
+        ends = time.monotonic() + PATIENCE
+        while not self._answers():
+            if time.monotonic() > ends:
+                raise RuntimeError("PostgreSQL did not come back")
+            time.sleep(LOOK)
+
     def _answers(self) -> bool:
         import psycopg
 
@@ -130,7 +138,7 @@ class Server:
             self.process = None
 
     def kill_a_client_process(self) -> None:
-        """SIGKILL for one process that serves a client: the server throws everybody out and recovers."""
+        """SIGKILL for one process that serves a client: the server throws everybody out, which is waited for, and recovers."""
         import psutil
 
         assert self.process is not None
@@ -140,6 +148,7 @@ class Server:
             with contextlib.suppress(psutil.NoSuchProcess):  # a client may go by itself
                 if serving:
                     serving[0].kill()
+                    psutil.wait_procs(serving, PATIENCE)
                     return
             time.sleep(LOOK)
         raise RuntimeError("nobody is connected to the server")

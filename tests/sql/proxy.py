@@ -7,9 +7,12 @@ https://www.postgresql.org/docs/current/protocol-message-formats.html
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
+import stat
 import struct
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -31,12 +34,14 @@ class Cut(NamedTuple):
     """Cut at the request number ``at`` (from 1, those of all connections) or at the first that holds ``word``.
 
     With ``since`` it is the first behind one that holds that.
+    ``torn``: the client, which is this process, sees its socket as in the middle of a reset: an error, nothing to read yet.
     """
 
     where: Where
     at: int = 0
     word: bytes = b""
     since: bytes = b""
+    torn: bool = False
 
 
 class Proxy:
@@ -82,7 +87,7 @@ class Proxy:
                 thread.start()
                 self._threads.append(thread)
 
-    def cuts_at(self, request: bytes) -> Where | None:
+    def cuts_at(self, request: bytes) -> Cut | None:
         """Note a request; returns how it is to be cut off, if it is."""
         with self._lock:
             self.requests.append(request)
@@ -92,7 +97,7 @@ class Proxy:
             if not any(cut.since in each for each in (b"", *self.requests[:-1])):
                 return None
             self._cut, self.cuts = None, 1
-            return cut.where
+            return cut
 
     def close(self) -> None:
         """End all connections."""
@@ -114,33 +119,35 @@ class _Link:
         self.client = client
         self.server = server
         self.proxy = proxy
-        self.swallowing: Where | None = None
+        self.cut: Cut | None = None
         """The client hears no more; "after": it is cut off once there is an answer."""
 
     def to_server(self) -> None:
         """Pass on messages until one is to be cut off."""
-        where: Where | None = None
         with contextlib.suppress(OSError):
             request = b""
             for message, is_last in self._messages():
                 request += message
                 if not is_last:
                     continue
-                where = self.proxy.cuts_at(request) if message[:1] in _ENDS_A_REQUEST else None
-                if where == "before":
-                    self.proxy.at_cut()
-                    break
-                self.swallowing = where
-                self.server.sendall(request)
-                if where == "unseen":
+                cut = self.proxy.cuts_at(request) if message[:1] in _ENDS_A_REQUEST else None
+                self.cut = cut
+                if cut is None or cut.where != "before":
+                    self.server.sendall(request)
+                if cut is not None and cut.where != "after":
                     self.proxy.at_cut()
                     break
                 request = b""
-        if where != "after":
-            _end(self.client)
+        if self.cut is None or self.cut.where != "after":
+            self._end_client()
         # The server still works on what has reached it, as it would for a client whose cable was pulled.
         with contextlib.suppress(OSError):
             self.server.shutdown(socket.SHUT_WR)
+
+    def _end_client(self) -> None:
+        if self.cut is not None and self.cut.torn:
+            _tear(self.client)
+        _end(self.client)
 
     def _messages(self) -> Iterator[tuple[bytes, bool]]:
         """The client's messages, each with whether what came until then may be passed on."""
@@ -161,15 +168,34 @@ class _Link:
         answer = b""
         with contextlib.suppress(OSError):
             while data := self.server.recv(1 << 16):
-                if self.swallowing:
+                if self.cut is not None:
                     answer += data
                     if answer[-6:-1] == _READY:
-                        if self.swallowing == "after":
+                        if self.cut.where == "after":
                             self.proxy.at_cut()
                         break
                 else:
                     self.client.sendall(data)
-        _end(self.client)
+        self._end_client()
+
+
+def _tear(client: socket.socket) -> None:
+    """Put in the place of the other end, in this process, what has ended and has nothing to read: half of a pipe."""
+    reading, writing = os.pipe()
+    os.close(writing)
+    with contextlib.suppress(OSError):  # it is torn already
+        address = client.getpeername()
+        for each in filter(_is_socket, (int(each.name) for each in Path("/proc/self/fd").iterdir())):
+            with socket.socket(fileno=os.dup(each)) as found:
+                if found.getsockname() == address:
+                    os.dup2(reading, each)
+    os.close(reading)
+
+
+def _is_socket(descriptor: int) -> bool:
+    with contextlib.suppress(OSError):  # that of the list itself is closed by now
+        return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
+    return False
 
 
 def _end(each: socket.socket) -> None:

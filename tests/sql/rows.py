@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tests.race.kills import kill_writers
+from tests.race.rows import killed
 from tests.sql.drift import REFUSALS, race
 from tests.sql.server_kills import kill_server
 from tests.store.stores import named
@@ -14,99 +15,84 @@ from tests.torture import Outcome, Skip, Task, row
 from tests.torture.proofs import Proof
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.race.kills import Killed
 
-CLIENT_KILLS = Proof("sql-kills", "random SIGKILL of clients of a database", 1_000, 50, "kills")
-SERVER_KILLS = Proof("server-kills", "SIGKILL of a PostgreSQL server under load", 50, 4, "kills")
-DRIFT = Proof("sql-drift", "direct SQL clients beside tools", 10_000, 300, "changes")
+CLIENT_KILLS = Proof("sql-kills", "random SIGKILL of clients of a database", 1_000, "kills")
+SERVER_KILLS = Proof("server-kills", "SIGKILL of a PostgreSQL server under load", 50, "kills")
+DRIFT = Proof("sql-drift", "direct SQL clients beside tools", 10_000, "changes")
 
-KILLS_EACH = {CLIENT_KILLS.name: 250, SERVER_KILLS.name: 25}
-CHANGES_EACH = 600
-
-
-def _kills(task: Task, proof: Proof, kind: str, one: Callable[[Path, int, int], Killed]) -> Outcome:
-    """Kill until the figure is reached; ``one`` is given a folder, a number of kills and a seed."""
-    if named(kind).missing:
-        raise Skip(named(kind).missing)
-    asked = task.asked or 0
-    killed = acknowledged = repeated = turn = 0
-    wrong: list[str] = []
-    while killed < asked and task.left():
-        folder = task.folder / str(turn)
-        folder.mkdir()
-        ended = one(folder, min(KILLS_EACH[proof.name], asked - killed), turn)
-        shutil.rmtree(folder)
-        killed, acknowledged = killed + ended.kills, acknowledged + ended.acknowledged
-        repeated += ended.repeated
-        wrong += [f"run {turn}: {each}" for each in ended.wrong]
-        turn += 1
-    note = f"{acknowledged:,} writes acknowledged, {repeated:,} repeated, {len(wrong)} lost, doubled or halved"
-    return Outcome(killed, "; ".join(wrong[:5]), note)
+CLIENT_KILLS_EACH = 250
+SERVER_KILLS_EACH = 25
+CHANGES_EACH, CHANGES_AT_LEAST = 600, 60
 
 
 def _client_kills(task: Task, kind: str) -> Outcome:
+    if named(kind).missing:
+        raise Skip(named(kind).missing)
+
     def one(folder: Path, kills: int, seed: int) -> Killed:
         return kill_writers(folder, kills, kind=kind, seed=seed, more=lambda: task.left() > 0)
 
-    return _kills(task, CLIENT_KILLS, kind, one)
+    return killed(task, CLIENT_KILLS_EACH, one)
 
 
-@row(CLIENT_KILLS, of="sqlite", seconds=70, cores=2)
+@row(CLIENT_KILLS, of="sqlite", seconds=60, cores=2)
 def sqlite_kills(task: Task) -> Outcome:
     """Three clients of one SQLite file, one of them killed and started again every few hundredths of a second."""
     return _client_kills(task, "sqlite")
 
 
-@row(CLIENT_KILLS, of="postgresql", seconds=70, cores=2)
+@row(CLIENT_KILLS, of="postgresql", seconds=60, cores=2)
 def postgresql_kills(task: Task) -> Outcome:
     """The same with one PostgreSQL server."""
     return _client_kills(task, "postgresql")
 
 
-@row(SERVER_KILLS, seconds=60, cores=2)
+@row(SERVER_KILLS, seconds=60, cores=2, on_disk=True)
 def server_kills(task: Task) -> Outcome:
     """The whole server, or one of its processes, in turn, while three clients write; every wait for the disk is real."""
+    if named("postgresql").missing:
+        raise Skip(named("postgresql").missing)
 
     def one(folder: Path, kills: int, seed: int) -> Killed:
         return kill_server(folder, kills, seed=seed, more=lambda: task.left() > 0)
 
-    return _kills(task, SERVER_KILLS, "postgresql", one)
+    return killed(task, SERVER_KILLS_EACH, one)
 
 
 def _drift(task: Task, kind: str) -> Outcome:
     """Clients that insert, update, replace, move and delete rows while two tools commit."""
     if named(kind).missing:
         raise Skip(named(kind).missing)
-    made = commits = adopted = turn = 0
+    commits = adopted = 0
     wrong: list[str] = []
     refused: Counter[str] = Counter()
     ways: Counter[str] = Counter()
-    while made < (task.asked or 0) and task.left():
+    for turn, size in enumerate(task.rounds(CHANGES_EACH, CHANGES_AT_LEAST)):
         folder = task.folder / str(turn)
         folder.mkdir()
-        ended = race(kind, folder, min(CHANGES_EACH, task.asked or 0), seed=turn)
+        ended = race(kind, folder, size, seed=turn)
         shutil.rmtree(folder)
-        made, commits, adopted = made + ended.ways.total(), commits + ended.commits, adopted + ended.adopted
+        task.add(ended.ways.total())
+        commits, adopted = commits + ended.commits, adopted + ended.adopted
         wrong += [f"run {turn}: {each}" for each in (*ended.lost, *ended.dropped, *ended.wrong)]
         refused += ended.refused
         ways += ended.ways
-        turn += 1
     wrong += [f"a tool was told {code!r}" for code in sorted(set(refused) - REFUSALS)]
     said = ", ".join(f"{count:,} {way}" for way, count in (ways + refused).most_common())
     note = f"{len(wrong)} lost, dropped or wrong; {adopted:,} adoptions, {commits:,} commits; {said}"
-    return Outcome(made, "; ".join(wrong[:5]), note)
+    return task.outcome(failed="; ".join(wrong[:5]), note=note)
 
 
-@row(DRIFT, of="sqlite", seconds=60, cores=2)
+@row(DRIFT, of="sqlite", seconds=70, cores=2)
 def sqlite_drift(task: Task) -> Outcome:
     """On one SQLite file."""
     return _drift(task, "sqlite")
 
 
-@row(DRIFT, of="postgresql", seconds=60, cores=2)
+@row(DRIFT, of="postgresql", seconds=100, cores=2)
 def postgresql_drift(task: Task) -> Outcome:
     """On one PostgreSQL server."""
     return _drift(task, "postgresql")

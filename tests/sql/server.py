@@ -31,9 +31,10 @@ TOLD = "CATMEM_TEST_POSTGRESQL"
 """The environment variable with the server's URL, for processes that tests start."""
 
 KEPT = 25
-"""Databases of one process that are there at once; the oldest goes when one more is made. Each takes 7 MB."""
+"""Databases, and schemas, of one process that are there at once; the oldest goes when one more is made."""
 
-_made: dict[str, list[str]] = {}
+_databases: dict[str, list[str]] = {}
+_schemas: dict[str, list[str]] = {}
 
 
 def url(name: str) -> str:
@@ -42,18 +43,35 @@ def url(name: str) -> str:
 
 
 def url_of(folder: Path) -> str:
-    """The URL of the database that stands for a folder; it is made when it is first asked for, by whatever process."""
-    name = "folder_" + hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:24]
-    _make(server(), name)
-    return _with_path(server(), name)
+    """The URL that stands for a folder; what is behind it is made when it is first asked for, by whatever process.
+
+    It is a schema, which takes some milliseconds to make and to remove; a database takes hundreds.
+    """
+    import psycopg
+
+    schema = "folder_" + hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:24]
+    made = _schemas.setdefault(server(), [])
+    if schema not in made:
+        with admin(server()) as connection:
+            # Of two processes at once one is faster.
+            with contextlib.suppress(psycopg.errors.DuplicateSchema, psycopg.errors.UniqueViolation):
+                connection.execute(f"CREATE SCHEMA {schema}")
+                made.append(schema)
+            while len(made) > KEPT:
+                connection.execute(f"DROP SCHEMA IF EXISTS {made.pop(0)} CASCADE")
+    return f"{server()}?options=-csearch_path%3D{schema}"
 
 
 def fresh_on(server_url: str, name: str) -> str:
     """The URL of a fresh database on any server."""
-    plain = re.sub(r"[^a-z0-9]+", "_", name.lower())[:30]
-    full = f"{plain}_{uuid4().hex[:12]}"
-    _make(server_url, full)
-    return _with_path(server_url, full)
+    full = f"{re.sub(r'[^a-z0-9]+', '_', name.lower())[:30]}_{uuid4().hex[:12]}"
+    made = _databases.setdefault(server_url, [])
+    with admin(server_url) as connection:
+        connection.execute(f'CREATE DATABASE "{full}" TEMPLATE template0')
+        made.append(full)
+        while len(made) > KEPT:
+            connection.execute(f'DROP DATABASE IF EXISTS "{made.pop(0)}" WITH (FORCE)')
+    return urlsplit(server_url)._replace(path=f"/{full}").geturl()
 
 
 def admin(server_url: str) -> psycopg.Connection[tuple[object, ...]]:
@@ -105,23 +123,3 @@ def _has_keeper(folder: Path) -> bool:
     except BlockingIOError:
         return True
     return False
-
-
-def _make(server_url: str, name: str) -> None:
-    import psycopg
-
-    with admin(server_url) as connection:
-        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
-            return
-        try:
-            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template0 STRATEGY file_copy')
-        except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
-            return  # another process was faster
-        made = _made.setdefault(server_url, [])
-        made.append(name)
-        while len(made) > KEPT:
-            connection.execute(f'DROP DATABASE IF EXISTS "{made.pop(0)}" WITH (FORCE)')
-
-
-def _with_path(server_url: str, database: str) -> str:
-    return urlsplit(server_url)._replace(path=f"/{database}").geturl()

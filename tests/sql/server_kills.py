@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from tests.race.kills import ROOT, WRITERS, Killed, found, start_writer
+from tests.race.kills import PATIENCE, ROOT, WRITERS, Killed, found, one_more_answer, start_writer
 from tests.sql.server import private, told
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 KIND = "postgresql"
 LONGEST = 0.6
 """Seconds that pass at most between two kills, of which a part goes into coming up again."""
-
-PATIENCE = 60.0
 
 
 def kill_server(folder: Path, kills: int, *, seed: int = 0, more: Callable[[], bool] = lambda: True) -> Killed:
@@ -41,7 +39,7 @@ def kill_server(folder: Path, kills: int, *, seed: int = 0, more: Callable[[], b
         try:
             for name in WRITERS:
                 start_writer(program, name)
-            _each_goes_on(folder)
+            one_more_answer(folder, *([name] for name in WRITERS))
             while done < kills and more():
                 time.sleep(chance.random() * LONGEST)
                 if done % 2:
@@ -50,22 +48,8 @@ def kill_server(folder: Path, kills: int, *, seed: int = 0, more: Callable[[], b
                     server.kill()
                     server.start()
                 done += 1
-            _each_goes_on(folder)
+            server.wait()
+            one_more_answer(folder, *([name] for name in WRITERS))
         finally:
             program.communicate(timeout=PATIENCE)
         return found(folder, done, KIND)
-
-
-def _each_goes_on(folder: Path) -> None:
-    """Wait until every client has had one more answer."""
-    before = {name: _answers(folder, name) for name in WRITERS}
-    ends = time.monotonic() + PATIENCE
-    while any(_answers(folder, name) == before[name] for name in WRITERS):
-        if time.monotonic() > ends:
-            raise AssertionError("a client did not go on")
-        time.sleep(0.02)
-
-
-def _answers(folder: Path, name: str) -> int:
-    path = folder / f"{name}.said"
-    return path.read_text(encoding="utf-8").count("!") if path.exists() else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from catmem.errors import StoreError
@@ -69,9 +71,10 @@ def is_whole(store):
     return [fault.message for fault in store.verify()] == []
 
 
+@pytest.mark.parametrize("torn", [False, True])
 @pytest.mark.parametrize("where", WHERE)
-def test_a_commit_that_is_cut_off_says_that_nobody_knows(store, proxy, witness, where):
-    proxy.cut(Cut(where, word=b"COMMIT"))
+def test_a_commit_that_is_cut_off_says_that_nobody_knows(store, proxy, witness, where, torn):
+    proxy.cut(Cut(where, word=b"COMMIT", torn=torn))
     with pytest.raises(StoreError) as caught:
         put(store, b"three\n", op_id="mine", request="r")
     assert proxy.cuts == 1
@@ -112,10 +115,10 @@ def test_a_read_that_is_cut_off_is_made_again(proxy, url, tmp_path):
     writer, reader = sql_store(url, tmp_path), sql_store(proxy.url, tmp_path)
     put(writer, BEFORE[0])
     reader.read(ENTITY)
-    for where in WHERE:
-        put(writer, where.encode())
-        proxy.cut(Cut(where, 1))
-        assert reader.read(ENTITY).data == where.encode()
+    for where, torn in product(WHERE, (False, True)):
+        put(writer, f"{where} {torn}".encode())
+        proxy.cut(Cut(where, 1, torn=torn))
+        assert reader.read(ENTITY).data == f"{where} {torn}".encode()
         assert proxy.cuts == 1
     writer.close()
     reader.close()

@@ -45,7 +45,7 @@ def test_each_url_is_a_database_of_its_own():
     assert one(second, "SELECT to_regclass('told')") is None
 
 
-def test_a_folder_has_the_same_database_in_every_process(tmp_path):
+def test_a_folder_has_the_same_url_in_every_process(tmp_path):
     program = (
         "import sys; from pathlib import Path; from tests.sql import server; print(server.url_of(Path(sys.argv[1])))"
     )
@@ -55,7 +55,10 @@ def test_a_folder_has_the_same_database_in_every_process(tmp_path):
     )
     assert there.stdout.strip() == here
     (tmp_path / "other").mkdir()
-    assert server.url_of(tmp_path / "other") != here
+    other = server.url_of(tmp_path / "other")
+    with server.admin(here) as connection:
+        connection.execute("CREATE TABLE told (word text)")
+    assert (one(here, "SELECT to_regclass('told')"), one(other, "SELECT to_regclass('told')")) == ("told", None)
 
 
 def test_a_killed_server_has_what_was_committed():
@@ -76,7 +79,7 @@ def test_a_server_whose_client_process_is_killed_throws_everybody_out_and_goes_o
             mine.kill_a_client_process()
             with pytest.raises(psycopg.OperationalError):
                 connection.execute("SELECT 1")
-        assert waited_for(mine._answers)
+        mine.wait()
 
 
 PROGRAM = """

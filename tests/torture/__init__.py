@@ -1,4 +1,4 @@
-"""The long runs that prove the stores: ``make torture``, or ``python -m tests.torture [--quick] [ROW ...]``.
+"""The long runs that prove the stores: ``make torture``, or ``python -m tests.torture [ROW ...]``.
 
 A proof is a row of the table that this prints (``tests.torture.proofs``). To give a proof its row, write a file
 ``rows.py`` in the folder of its tests, ``tests/<folder>/rows.py``; it is found by its name. In it::
@@ -17,8 +17,10 @@ A proof is a row of the table that this prints (``tests.torture.proofs``). To gi
 that keeps both busy by itself. ``of="memory"`` tells apart the rows of one proof that run over several things.
 A row that cannot run here raises ``Skip("why")``; an exception is a failure. Each row runs in a process of its own.
 
-``task.asked`` is the figure to reach, ``None`` for "all there are"; ``task.left()`` the seconds until it must end; ``task.folder`` an
-empty folder on a disk. A row that runs out of time returns what it has done; the table says so.
+``task.asked`` is the figure to reach; a row of "all there are" runs over ``task.part(them)`` instead. A row that works in
+rounds asks ``task.rounds(most)`` how large the next one may be, and calls ``task.add`` with what it did. Both end when the
+time is up, and the table says how far the row came. ``task.folder`` is an empty folder in memory, or on a disk with
+``on_disk=True``.
 """
 
 from tests.torture.registry import Outcome, Skip, Task, row

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import importlib
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.torture.proofs import PROOFS, Proof
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 TESTS = Path(__file__).parent.parent
+
+PROGRESS = "progress"
+"""The file in which a running row says how much is done, for the table if it has to be stopped."""
+
+OFTEN = 0.2
+"""Seconds between two notes of it."""
+
+CAREFUL = 0.6
+"""The share of the time that is left that a round is planned for: the machine may be slower by then."""
 
 
 class Skip(Exception):  # noqa: N818 - not an error: the row says why it cannot run here
@@ -24,39 +34,69 @@ class Skip(Exception):  # noqa: N818 - not an error: the row says why it cannot 
 class Outcome:
     """What a row did: how many, what went wrong (empty: nothing), what else to say.
 
-    ``asked`` replaces the proof's figure, for a row that only now knows how many there are.
+    ``whole`` replaces the proof's figure, for a row that only now knows how many there are.
     """
 
     done: int
     failed: str = ""
     note: str = ""
-    asked: int | None = None
+    whole: int | None = None
 
 
 class Task:
-    """What a row is given. ``asked`` is the figure to reach, ``folder`` an empty folder, ``quick`` the short form."""
+    """What a row is given. ``asked`` is the figure to reach, ``share`` which part of the whole, ``folder`` an empty folder."""
 
-    def __init__(self, asked: int | None, seconds: float, folder: Path, *, quick: bool = False) -> None:
+    def __init__(self, whole: int | None, seconds: float, folder: Path, *, share: float = 1.0) -> None:
         """``seconds`` from now on it must be done."""
-        self.asked = asked
+        self.whole = whole
+        self.asked = None if whole is None else part_of(whole, share)
+        self.share = share
         self.folder = folder
-        self.quick = quick
         self.done = 0
-        self._ends = time.monotonic() + seconds
+        self._told = time.monotonic()
+        self._ends = self._told + seconds
 
     def left(self) -> float:
         """The seconds until the row must end; never below zero."""
         return max(0.0, self._ends - time.monotonic())
 
+    def part(self, every: Sequence[Any]) -> Sequence[Any]:
+        """The part of all there are that is asked for, evenly spread; from now on their number is what is asked."""
+        self.whole = len(every)
+        self.asked = part_of(len(every), self.share)
+        return [every[number * len(every) // self.asked] for number in range(self.asked)]
+
+    def add(self, done: int) -> None:
+        """Note that so many more are done."""
+        self.done += done
+        if time.monotonic() - self._told >= OFTEN:
+            self._told = time.monotonic()
+            (self.folder.parent / PROGRESS).write_text(str(self.done), encoding="ascii")
+
     def steps(self) -> Iterator[int]:
         """0, 1, 2 … until ``asked`` are done or the time is up; a step counts as done when the next is asked for."""
         while (self.asked is None or self.done < self.asked) and self.left():
             yield self.done
-            self.done += 1
+            self.add(1)
+
+    def rounds(self, most: int, least: int = 1) -> Iterator[int]:
+        """Sizes of rounds, until ``asked`` are done or the time is up; the row adds what each has done.
+
+        The first is ``least``; none is longer than the time that is left allows, at the pace of those before.
+        """
+        began, room = time.monotonic(), float(least)
+        while self.asked is not None and self.done < self.asked and room >= least:
+            yield max(least, min(int(room * CAREFUL), most, self.asked - self.done))
+            room = self.left() * self.done / (time.monotonic() - began)
 
     def outcome(self, *, failed: str = "", note: str = "") -> Outcome:
-        """The outcome of what ``steps`` counted."""
-        return Outcome(self.done, failed, note)
+        """The outcome of what was counted."""
+        return Outcome(self.done, failed, note, self.whole)
+
+
+def part_of(whole: int, share: float) -> int:
+    """That share of a figure, at least one."""
+    return max(1, math.ceil(whole * share))
 
 
 Work: TypeAlias = "Callable[[Task], Outcome]"
@@ -71,12 +111,15 @@ class Row:
     work: Work
     seconds: float
     cores: int
+    on_disk: bool
 
 
 ROWS: dict[str, Row] = {}
 
 
-def row(proof: str | Proof, *, seconds: float, cores: int = 1, of: str = "") -> Callable[[Work], Work]:
+def row(
+    proof: str | Proof, *, seconds: float, cores: int = 1, of: str = "", on_disk: bool = False
+) -> Callable[[Work], Work]:
     """Register a function as a row; see the package's docstring. Raises ``KeyError`` for a proof that nobody knows."""
     known = proof if isinstance(proof, Proof) else PROOFS[proof]
     name = f"{known.name}[{of}]" if of else known.name
@@ -84,7 +127,7 @@ def row(proof: str | Proof, *, seconds: float, cores: int = 1, of: str = "") -> 
     def register(work: Work) -> Work:
         if name in ROWS:
             raise ValueError(f"two rows are called {name}")
-        ROWS[name] = Row(name, known, work, seconds, cores)
+        ROWS[name] = Row(name, known, work, seconds, cores, on_disk)
         return work
 
     return register
@@ -102,15 +145,10 @@ def _place(order: list[str], name: str) -> int:
     return order.index(name) if name in order else len(order)
 
 
-def chosen(rows: dict[str, Row], names: list[str]) -> tuple[list[Row], list[Proof]]:
-    """What to run, by names of rows or of proofs, all if there are none; and the proofs that have no row yet.
-
-    Raises ``KeyError`` for a name of neither.
-    """
-    written = {row.proof.name for row in rows.values()}
+def chosen(rows: dict[str, Row], names: list[str]) -> list[Row]:
+    """What to run, by names of rows or of proofs; all if there are none. Raises ``KeyError`` for a name of neither."""
+    proofs = {row.proof.name for row in rows.values()}
     for name in names:
-        if name not in rows and name not in PROOFS and name not in written:
+        if name not in rows and name not in proofs:
             raise KeyError(name)
-    asked = set(names) or set(rows) | set(PROOFS)
-    run = [row for name, row in rows.items() if asked & {name, row.proof.name}]
-    return run, [proof for name, proof in PROOFS.items() if name in asked and name not in written]
+    return [row for name, row in rows.items() if not names or {name, row.proof.name} & set(names)]

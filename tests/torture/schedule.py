@@ -17,7 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.torture.registry import TESTS, Outcome, Skip, Task
+from tests import places
+from tests.torture.registry import PROGRESS, TESTS, Outcome, Skip, Task, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 GRACE = 20.0
 """Seconds after its time in which a row may still end by itself."""
+
+START = 8.0
+"""Seconds that a row may take for what is the same for every figure, such as starting."""
 
 COMMAND = (sys.executable, "-m", "tests.torture")
 """What runs one row."""
@@ -36,17 +40,20 @@ LOOK = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One row of the table: ``status`` is ``ok``, ``failed`` or ``skipped``."""
+    """One row of the table: ``status`` is ``ok``, ``failed``, ``out of time`` or ``skipped``; ``whole`` the full figure."""
 
-    name: str
-    proof: str
-    unit: str
-    asked: int | None
+    row: Row
+    whole: int | None
     done: int
     status: str
     note: str
     seconds: float
     log: str = ""
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether it says anything for the stores, or that it cannot here: nothing failed, and something was done."""
+        return self.status != "failed" and (self.done > 0 or self.status == "skipped")
 
 
 @dataclass(slots=True)
@@ -56,12 +63,13 @@ class _Running:
     folder: tempfile.TemporaryDirectory[str]
     started: float
     seconds: float
+    share: float
 
 
 def run(
-    rows: Iterable[Row], minutes: float, *, quick: bool, cores: int = 2, told: Callable[[Result], None] | None = None
+    rows: Iterable[Row], minutes: float, *, share: float, cores: int = 2, told: Callable[[Result], None] | None = None
 ) -> list[Result]:
-    """Run the rows; ``told`` hears of each as it ends. The results come in the order of ``rows``."""
+    """Run that ``share`` of the rows; ``told`` hears of each as it ends. The results come in the order of ``rows``."""
     rows = list(rows)
     ends = time.monotonic() + 60 * minutes
     # What keeps both cores busy goes first and alone, then the rest side by side, the longest first.
@@ -72,12 +80,13 @@ def run(
         while waiting or running:
             free = cores - sum(min(each.row.cores, cores) for each in running)
             if waiting and min(waiting[0].cores, cores) <= free:
-                running.append(_start(waiting, ends - time.monotonic(), cores, quick=quick))
+                seconds = allotted(waiting, ends - time.monotonic(), cores, share)
+                running.append(_start(waiting.pop(0), seconds, share))
                 continue
             time.sleep(LOOK)
             for each in [each for each in running if _has_ended(each)]:
                 running.remove(each)
-                results[each.row.name] = _result(each, quick=quick)
+                results[each.row.name] = _result(each)
                 each.folder.cleanup()
                 if told:
                     told(results[each.row.name])
@@ -88,24 +97,26 @@ def run(
     return [results[row.name] for row in rows]
 
 
-def share(row: Row, waiting: list[Row], left: float, cores: int) -> float:
-    """The seconds that ``row``, the first of ``waiting``, may take of those that are ``left``."""
-    expected = sum(each.seconds * min(each.cores, cores) / cores for each in waiting)
-    # Rows side by side: the longest one alone may last longer than an even share.
-    expected = max(expected, *(each.seconds for each in waiting))
-    return max(1.0, left * row.seconds / expected)
+def allotted(waiting: list[Row], left: float, cores: int, share: float) -> float:
+    """The seconds that the first row of ``waiting`` may take of those that are ``left``."""
+    expected = [START + share * row.seconds for row in waiting]
+    all_of_them = sum(each * min(row.cores, cores) / cores for each, row in zip(expected, waiting, strict=True))
+    # Rows side by side: the longest one alone may last longer than an even part.
+    return max(1.0, left * expected[0] / max(all_of_them, *expected))
 
 
-def _start(waiting: list[Row], left: float, cores: int, *, quick: bool) -> _Running:
-    seconds = share(waiting[0], waiting, left, cores)
-    row = waiting.pop(0)
-    folder = tempfile.TemporaryDirectory(prefix="catmem-torture-")
-    command = [*COMMAND, "--one", row.name]
-    command += ["--seconds", f"{seconds:.3f}", "--folder", folder.name, *(["--quick"] if quick else [])]
+def _start(row: Row, seconds: float, share: float) -> _Running:
+    place = places.disk() if row.on_disk else None
+    folder = tempfile.TemporaryDirectory(prefix="catmem-torture-", dir=place)
+    command = [*COMMAND, "--one", row.name, "--share", str(share)]
+    command += ["--seconds", f"{seconds:.3f}", "--folder", folder.name]
+    environment = {**os.environ, "TMPDIR": place or tempfile.gettempdir()}
     with Path(folder.name, "log").open("wb") as log:
         # A session of its own, so that whatever it starts can be stopped with it.
-        process = subprocess.Popen(command, cwd=TESTS.parent, stdout=log, stderr=log, start_new_session=True)
-    return _Running(row, process, folder, time.monotonic(), seconds)
+        process = subprocess.Popen(
+            command, cwd=TESTS.parent, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+    return _Running(row, process, folder, time.monotonic(), seconds, share)
 
 
 def _has_ended(each: _Running) -> bool:
@@ -120,9 +131,8 @@ def _stop(each: _Running) -> None:
         each.process.wait()
 
 
-def _result(each: _Running, *, quick: bool) -> Result:
+def _result(each: _Running) -> Result:
     row, folder = each.row, Path(each.folder.name)
-    asked = row.proof.quick if quick else row.proof.asked
     seconds = time.monotonic() - each.started
     log = Path(folder, "log").read_text(encoding="utf-8", errors="replace")
     try:
@@ -130,31 +140,35 @@ def _result(each: _Running, *, quick: bool) -> Result:
     except FileNotFoundError:
         over = seconds > each.seconds + GRACE
         last = (log.strip() or f"ended with status {each.process.returncode}").split("\n")[-1]
-        said = {"done": 0, "failed": f"did not end in {each.seconds:.0f} s" if over else last}
+        why = f"did not end {GRACE:.0f} s after its time of {each.seconds:.0f} s, and was stopped" if over else last
+        said = {"done": _progress(folder), "failed": why}
     if "skipped" in said:
-        return Result(row.name, row.proof.text, row.proof.unit, asked, 0, "skipped", said["skipped"], seconds)
+        return Result(row, row.proof.asked, 0, "skipped", said["skipped"], seconds)
     outcome = Outcome(**said)
-    asked = asked if outcome.asked is None else outcome.asked
-    status, note = judged(outcome, asked)
-    return Result(row.name, row.proof.text, row.proof.unit, asked, outcome.done, status, note, seconds, log)
+    whole = row.proof.asked if outcome.whole is None else outcome.whole
+    status = judged(outcome, whole, each.share)
+    note = "; ".join(filter(None, (outcome.failed, outcome.note)))
+    return Result(row, whole, outcome.done, status, note, seconds, log)
 
 
-def judged(outcome: Outcome, asked: int | None) -> tuple[str, str]:
-    """The status of an outcome, and what there is to say about it."""
+def _progress(folder: Path) -> int:
+    path = folder / PROGRESS
+    return int(path.read_text(encoding="ascii") or 0) if path.exists() else 0
+
+
+def judged(outcome: Outcome, whole: int | None, share: float) -> str:
+    """The status of an outcome."""
     if outcome.failed:
-        return "failed", "; ".join(filter(None, (outcome.failed, outcome.note)))
-    if not outcome.done:
-        return "failed", "; ".join(filter(None, ("nothing was done", outcome.note)))
-    if asked is not None and outcome.done < asked:
-        return "ok", "; ".join(filter(None, (f"scaled down to {outcome.done / asked:.1%}: no more time", outcome.note)))
-    return "ok", outcome.note
+        return "failed"
+    reached = bool(outcome.done) and (whole is None or outcome.done >= part_of(whole, share))
+    return "ok" if reached else "out of time"
 
 
-def run_one(row: Row, seconds: float, folder: Path, *, quick: bool) -> int:
+def run_one(row: Row, seconds: float, folder: Path, share: float) -> int:
     """Run one row here, and leave its outcome in ``folder``. The exit status is 0 unless it raised an exception."""
     work = folder / "work"
     work.mkdir()
-    task = Task(row.proof.quick if quick else row.proof.asked, seconds, work, quick=quick)
+    task = Task(row.proof.asked, seconds, work, share=share)
     try:
         said = asdict(row.work(task))
     except Skip as skipped:

@@ -1,4 +1,4 @@
-"""The table of results, as text."""
+"""The table of results, as text for a terminal and as Markdown."""
 
 from __future__ import annotations
 
@@ -9,28 +9,37 @@ if TYPE_CHECKING:
 
     from tests.torture.schedule import Result
 
-HEADER = ("proof", "asked", "done", "result", "seconds")
-_RIGHT = {1, 2, 4}
+HEADER = ("row", "wanted", "done", "share", "seconds", "result")
+_RIGHT = {1, 2, 3, 4}
 
 
 def table(results: Iterable[Result]) -> str:
-    """The results in columns, one line each, with what there is to say below each."""
-    rows: list[tuple[Sequence[str], str]] = [(HEADER, "")]
-    rows += [(_cells(result), result.note) for result in results]
-    widths = [max(len(cells[column]) for cells, _ in rows) for column in range(len(HEADER))]
-    lines: list[str] = []
-    for cells, note in rows:
-        placed = (
+    """The results in columns, one line each."""
+    rows = [HEADER, *map(_cells, results)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, tuple("-" * width for width in widths))
+    lines = (
+        "  ".join(
             cell.rjust(width) if column in _RIGHT else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        )
-        lines.append("  ".join(placed).rstrip())
-        lines += [f"    {note}"] if note else []
-    lines.insert(1, "  ".join("-" * width for width in widths))
+        ).rstrip()
+        for cells in rows
+    )
     return "\n".join(lines)
 
 
+def markdown(results: Iterable[Result]) -> str:
+    """The same as a table in Markdown, which says too what each row proves."""
+    rows = [HEADER, ["--:" if column in _RIGHT else "---" for column in range(len(HEADER))]]
+    texts = ["proof", "---"]
+    for result in results:
+        rows.append(_cells(result))
+        texts.append(result.row.proof.text)
+    return "".join(f"| {' | '.join((cells[0], text, *cells[1:]))} |\n" for cells, text in zip(rows, texts, strict=True))
+
+
 def _cells(result: Result) -> Sequence[str]:
-    of = f" [{result.name.partition('[')[2]}" if "[" in result.name else ""
-    asked = "all" if result.asked is None else f"{result.asked:,} {result.unit}"
-    return (result.proof + of, asked, f"{result.done:,}", result.status, f"{result.seconds:.0f}")
+    wanted = "all" if result.whole is None else f"{result.whole:,} {result.row.proof.unit}"
+    # Down, so that 100 % is all of it.
+    share = f"{int(1000 * min(1.0, result.done / result.whole)) / 10:.1f} %" if result.whole else "-"
+    return (result.row.name, wanted, f"{result.done:,}", share, f"{result.seconds:.0f}", result.status)

@@ -11,8 +11,8 @@ import pytest
 from tests.torture import registry
 from tests.torture.proofs import PROOFS, Proof
 from tests.torture.registry import Outcome, Row, Skip, Task, chosen, row
-from tests.torture.schedule import Result, judged, run_one, share
-from tests.torture.table import table
+from tests.torture.schedule import START, Result, allotted, judged, run_one
+from tests.torture.table import markdown, table
 
 PROOF = PROOFS["kills"]
 
@@ -32,7 +32,7 @@ def work(task):
 def test_a_function_is_registered_under_the_name_of_its_proof(rows):
     row("kills", seconds=3)(work)
     row("linearizability", of="memory", seconds=3)(work)
-    row(Proof("new", "a proof of somebody else's", 10, 1, "times"), seconds=3)(work)
+    row(Proof("new", "a proof of somebody else's", 10, "times"), seconds=3)(work)
     assert list(rows) == ["kills", "linearizability[memory]", "new"]
 
 
@@ -48,22 +48,19 @@ def test_a_row_of_an_unknown_proof_is_a_mistake(rows):
 
 
 @pytest.mark.parametrize(
-    ("names", "run", "missing"),
+    ("names", "run"),
     [
-        ([], ["kills", "linearizability[a]", "linearizability[b]"], set(PROOFS) - {"kills", "linearizability"}),
-        (["kills"], ["kills"], set()),
-        (["linearizability"], ["linearizability[a]", "linearizability[b]"], set()),
-        (["linearizability[b]"], ["linearizability[b]"], set()),
-        (["journal"], [], {"journal"}),
+        ([], ["kills", "linearizability[a]", "linearizability[b]"]),
+        (["kills"], ["kills"]),
+        (["linearizability"], ["linearizability[a]", "linearizability[b]"]),
+        (["linearizability[b]"], ["linearizability[b]"]),
     ],
 )
-def test_rows_are_chosen_by_their_name_or_their_proof(rows, names, run, missing):
+def test_rows_are_chosen_by_their_name_or_their_proof(rows, names, run):
     row("kills", seconds=3)(work)
     row("linearizability", of="a", seconds=3)(work)
     row("linearizability", of="b", seconds=3)(work)
-    wanted, unwritten = chosen(rows, names)
-    assert [each.name for each in wanted] == run
-    assert {proof.name for proof in unwritten} == missing
+    assert [each.name for each in chosen(rows, names)] == run
 
 
 def test_a_row_that_nobody_knows_is_an_error(rows):
@@ -74,7 +71,44 @@ def test_a_row_that_nobody_knows_is_an_error(rows):
 def test_a_task_ends_with_its_figure(tmp_path):
     task = Task(5, 60, tmp_path)
     assert list(task.steps()) == [0, 1, 2, 3, 4]
-    assert task.outcome() == Outcome(5)
+    assert task.outcome() == Outcome(5, whole=5)
+
+
+@pytest.mark.parametrize(("whole", "share", "asked"), [(1_000, 0.01, 10), (50, 0.01, 1), (None, 0.5, None)])
+def test_a_share_is_a_part_of_the_figure(tmp_path, whole, share, asked):
+    assert Task(whole, 60, tmp_path, share=share).asked == asked
+
+
+@pytest.mark.parametrize(("share", "part"), [(1, range(10)), (0.5, [0, 2, 4, 6, 8]), (0.3, [0, 3, 6]), (0.001, [0])])
+def test_a_part_of_all_there_are_is_evenly_spread(tmp_path, share, part):
+    task = Task(None, 60, tmp_path, share=share)
+    assert task.part(range(10)) == list(part)
+    assert (task.whole, task.asked) == (10, len(part))
+
+
+def test_rounds_begin_small_and_end_with_the_figure(tmp_path):
+    task = Task(100, 3_600, tmp_path)
+    sizes = []
+    for size in task.rounds(40, 5):
+        sizes.append(size)
+        task.add(size)
+    assert sizes == [5, 40, 40, 15]
+
+
+def test_no_round_is_begun_that_the_time_does_not_allow(tmp_path):
+    task = Task(100, 60, tmp_path)
+    for _ in task.rounds(40, 5):
+        task.add(5)
+        task._ends -= 60  # so long it took
+    assert task.done == 5
+
+
+def test_a_task_says_how_far_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "OFTEN", 0)
+    task = Task(5, 60, tmp_path / "work")
+    assert [(tmp_path / "progress").exists() and (tmp_path / "progress").read_text() for _ in task.steps()] == [
+        False, "1", "2", "3", "4",
+    ]  # fmt: skip
 
 
 def test_a_task_ends_with_its_time(tmp_path):
@@ -84,36 +118,38 @@ def test_a_task_ends_with_its_time(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "asked", "expected"),
+    ("outcome", "whole", "share", "status"),
     [
-        (Outcome(10), 10, ("ok", "")),
-        (Outcome(10, note="said"), None, ("ok", "said")),
-        (Outcome(5, note="said"), 10, ("ok", "scaled down to 50.0%: no more time; said")),
-        (Outcome(10, "2 lost", "said"), 10, ("failed", "2 lost; said")),
-        (Outcome(0), 10, ("failed", "nothing was done")),
+        (Outcome(10), 10, 1, "ok"),
+        (Outcome(10), None, 1, "ok"),
+        (Outcome(10), 1_000, 0.01, "ok"),
+        (Outcome(9), 1_000, 0.01, "out of time"),
+        (Outcome(0), None, 1, "out of time"),
+        (Outcome(10, "2 lost"), 10, 1, "failed"),
     ],
 )
-def test_what_an_outcome_is_worth(outcome, asked, expected):
-    assert judged(outcome, asked) == expected
+def test_what_an_outcome_is_worth(outcome, whole, share, status):
+    assert judged(outcome, whole, share) == status
 
 
 def a_row(name, seconds, cores):
-    return Row(name, PROOF, work, seconds, cores)
+    return Row(name, PROOF, work, seconds, cores, on_disk=False)
 
 
 @pytest.mark.parametrize(
     ("waiting", "left", "expected"),
     [
         ([a_row("a", 100, 2)], 50, 50),
-        ([a_row("a", 100, 2), a_row("b", 300, 2)], 200, 50),
+        ([a_row("a", 92, 2), a_row("b", 292, 2)], 200, 50),
         ([a_row("a", 100, 2), a_row("b", 100, 1), a_row("c", 100, 1)], 100, 50),
         ([a_row("a", 100, 1), a_row("b", 100, 1)], 100, 100),
-        ([a_row("a", 100, 1), a_row("b", 10, 1)], 50, 50),
+        ([a_row("a", 92, 1), a_row("b", 10, 1)], 50, 50),
         ([a_row("a", 100, 2)], -5, 1),
     ],
 )
-def test_each_row_has_its_share_of_the_time_that_is_left(waiting, left, expected):
-    assert share(waiting[0], waiting, left, 2) == pytest.approx(expected)
+def test_each_row_has_its_part_of_the_time_that_is_left(waiting, left, expected):
+    assert START == 8
+    assert allotted(waiting, left, cores=2, share=1) == pytest.approx(expected)
 
 
 def test_a_row_leaves_its_outcome_in_its_folder(tmp_path):
@@ -122,34 +158,42 @@ def test_a_row_leaves_its_outcome_in_its_folder(tmp_path):
             (task.folder / str(task.done)).touch()
         return task.outcome(note="counted")
 
-    assert run_one(Row("kills", PROOF, count, 1, 1), 60, tmp_path, quick=True) == 0
-    assert json.loads((tmp_path / "outcome").read_text())["done"] == PROOF.quick
-    assert len(list((tmp_path / "work").iterdir())) == PROOF.quick
+    assert run_one(Row("kills", PROOF, count, 1, 1, on_disk=False), 60, tmp_path, share=0.01) == 0
+    assert json.loads((tmp_path / "outcome").read_text())["done"] == 50
+    assert len(list((tmp_path / "work").iterdir())) == 50
 
 
 def test_a_row_that_cannot_run_says_why(tmp_path):
     def work(task):
         raise Skip("no strace here")
 
-    assert run_one(Row("kills", PROOF, work, 1, 1), 60, tmp_path, quick=True) == 0
+    assert run_one(Row("kills", PROOF, work, 1, 1, on_disk=False), 60, tmp_path, share=1) == 0
     assert json.loads((tmp_path / "outcome").read_text()) == {"skipped": "no strace here"}
 
 
+RESULTS = [
+    Result(Row("races", PROOFS["races"], work, 1, 1, on_disk=True), 500_000, 500_000, "ok", "0 lost", 120.4),
+    Result(a_row("kills", 1, 1), 5_000, 4_999, "out of time", "", 3.0),
+    Result(Row("journal", PROOFS["journal"], work, 1, 1, on_disk=False), None, 0, "skipped", "not here", 0.0),
+]
+
+
 def test_the_table():
-    results = [
-        Result("races", "outsider races", "writes", 500_000, 500_000, "ok", "0 lost", 120.4),
-        Result("linearizability[memory]", "linear", "operations", 50, 20, "failed", "1 violation", 3.0),
-        Result("journal", "journal", "damages", None, 0, "skipped", "its test is not written yet", 0.0),
+    assert table(RESULTS).split("\n") == [
+        "row              wanted     done    share  seconds  result",
+        "-------  --------------  -------  -------  -------  -----------",
+        "races    500,000 writes  500,000  100.0 %      120  ok",
+        "kills       5,000 kills    4,999   99.9 %        3  out of time",
+        "journal             all        0        -        0  skipped",
     ]
-    assert table(results).split("\n") == [
-        "proof                     asked     done  result   seconds",
-        "---------------  --------------  -------  -------  -------",
-        "outsider races   500,000 writes  500,000  ok           120",
-        "    0 lost",
-        "linear [memory]   50 operations       20  failed         3",
-        "    1 violation",
-        "journal                     all        0  skipped        0",
-        "    its test is not written yet",
+
+
+def test_the_table_as_markdown():
+    assert markdown(RESULTS[:1]).split("\n") == [
+        "| row | proof | wanted | done | share | seconds | result |",
+        "| --- | --- | --: | --: | --: | --: | --- |",
+        "| races | outsider races, five kinds | 500,000 writes | 500,000 | 100.0 % | 120 | ok |",
+        "",
     ]
 
 
@@ -159,6 +203,7 @@ from tests.torture import Skip, registry, row, schedule
 from tests.torture.__main__ import main
 
 schedule.GRACE = 0.5
+registry.OFTEN = 0
 registry.TESTS = registry.TESTS / "no rows of others"
 
 @row("kills", seconds=1)
@@ -182,7 +227,18 @@ def raises(task):
 @row("stateful", seconds=1, of="hangs")
 def hangs(task):
     import threading
-    threading.Event().wait()
+    for number in task.steps():
+        if number == 7:
+            threading.Event().wait()
+
+@row("stateful", seconds=1, of="slow")
+def slow(task):
+    task.add(7)
+    return task.outcome()
+
+@row("stateful", seconds=1, of="idle")
+def idle(task):
+    return task.outcome()
 
 sys.exit(main(sys.argv[1:]))
 """
@@ -205,26 +261,36 @@ def run(tmp_path, root):
     return run
 
 
-def test_the_whole_program_ends_with_0_if_no_row_failed(run):
-    ended = run("--quick", "kills", "stateful[skips]")
+def test_the_whole_program_ends_with_0_if_no_row_failed(run, tmp_path):
+    ended = run(
+        "--share", "0.01", "--markdown", str(tmp_path / "table.md"), "kills", "stateful[skips]", "stateful[slow]"
+    )
     assert ended.returncode == 0, ended.stderr
-    assert "50 kills    50  ok" in ended.stdout
-    assert "    all well" in ended.stdout
-    assert "    not here" in ended.stdout
+    rows = [line.split()[0] for line in ended.stdout.splitlines()[-3:]]
+    assert rows == ["kills", "stateful[skips]", "stateful[slow]"]
+    assert "5,000 kills    50  1.0 %" in ended.stdout
+    assert "10,000 steps     7  0.0 %" in ended.stdout
+    assert ended.stdout.endswith("out of time\n")
+    assert "ok: kills" in ended.stderr
+    assert "all well" in ended.stderr
+    assert "not here" in ended.stderr
+    assert "| kills | random SIGKILL" in (tmp_path / "table.md").read_text()
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "done", "said"),
     [
-        ("stateful[bad]", "1 lost"),
-        ("stateful[raises]", "ZeroDivisionError: integer division or modulo by zero"),
-        ("stateful[hangs]", "did not end in 1 s"),
+        ("stateful[bad]", 0, "1 lost"),
+        ("stateful[raises]", 0, "ZeroDivisionError: integer division or modulo by zero"),
+        ("stateful[hangs]", 7, "did not end 0 s after its time of 1 s, and was stopped"),
+        ("stateful[idle]", 0, ""),
     ],
 )
-def test_the_whole_program_ends_with_1_if_a_row_failed(run, name, said):
-    ended = run("--quick", "--minutes", "0.001", name, "kills")
+def test_the_whole_program_ends_with_1_if_a_row_failed_or_did_nothing(run, name, done, said):
+    ended = run("--minutes", "0.001", name)
     assert ended.returncode == 1, ended.stderr
-    assert f"    {said}" in ended.stdout
+    assert said in ended.stdout
+    assert ended.stdout.splitlines()[-1].split()[1:4] == ["10,000", "steps", str(done)]
 
 
 def test_the_whole_program_knows_its_rows(run):

@@ -184,7 +184,10 @@ class Link:
 
     def _fault(self, error: Exception) -> DriverError:
         """What the driver raised, which may mean that the connection is gone."""
-        self.is_lost = self.dialect.is_disconnect(error, self.driver, None)  # type: ignore[arg-type]
+        dbapi = self.dialect.loaded_dbapi
+        # In the middle of a reset psycopg sees the end and libpq does not yet. What the server says has a SQLSTATE.
+        is_torn = self.dialect.name == "postgresql" and isinstance(error, dbapi.OperationalError) and not error.sqlstate
+        self.is_lost = is_torn or self.dialect.is_disconnect(error, self.driver, None)  # type: ignore[arg-type]
         return DriverError(error, is_lost=self.is_lost)
 
     def tell(self, news: str) -> None:

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from catmem.errors import ForbiddenError, UnknownNameError
-from catmem.policy.access import visible
+from catmem.policy.access import visible, visible_categories
 from catmem.policy.profile import ORCHESTRATOR_TIER
 from catmem.policy.schema import nearest, shown
 from catmem.policy.selector import is_pattern
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from catmem.model.document import Document, Entry
     from catmem.policy.config import Taxonomy
     from catmem.policy.profile import Profile
@@ -55,6 +57,14 @@ class Rights:
         if self.actor is None:
             return document.entries
         return visible(document, self.target, self.actor, self.taxonomy).entries
+
+    def among(self, document: Document, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Those of some entries of a document that are ``in_sight``."""
+        if self.actor is None:
+            return entries
+        present = dict.fromkeys(entry.category for entry in entries)
+        seen = visible_categories(document, present, self.target, self.actor, self.taxonomy)
+        return [entry for entry in entries if entry.category in seen]
 
     def may_see(self, category: str) -> bool:
         """Whether the actor may see entries of a category (a slug), if there are any; it may not if this is false."""

@@ -22,6 +22,7 @@ from catmem.policy.profile import check_profile, find_profile, load_profiles, me
 from catmem.policy.prompt import TARGETS, Prompt, build_prompt
 from catmem.policy.rights import Rights
 from catmem.reading import read_bounded
+from catmem.service.ages.histories import Histories
 from catmem.service.clock import today
 from catmem.service.counts import Counts
 from catmem.service.listing import ListedEntry, Lists, Notice, list_documents, notices
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from catmem.policy.seed import Resolve
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
-    from catmem.service.ages.history import FirstSeen
     from catmem.service.envelopes.writers import Sender
     from catmem.service.gate import Attempt
     from catmem.service.merging.branches import Branch
@@ -89,8 +89,7 @@ class Workspace:
     _opened: Store | None = field(default=None, init=False, repr=False, compare=False)
     _recent: Recent[Document] = field(default_factory=Recent, init=False, repr=False, compare=False)
     _indexes: tuple[tuple[bytes, Index], ...] = field(default=(), init=False, repr=False, compare=False)
-    _ages: dict[str, FirstSeen] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _ages_notes: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _ages: Histories = field(default_factory=Histories, init=False, repr=False, compare=False)
     _told: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     lists: Lists = field(default_factory=Lists, init=False, repr=False, compare=False)
     """What was listed lately."""

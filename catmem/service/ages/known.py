@@ -1,49 +1,33 @@
 """How old facts are by four clocks: verified, created, first seen by the journal, and the time of the file.
 
 A prompt knows the first two alone. Search and review ask here. A date in the future dates nothing: the next clock
-counts.
+counts. What the one who asks may not see has no part in any answer, so each question says who that is (``Rights``).
 """
 
 from __future__ import annotations
 
 import os
-import threading
-from contextlib import contextmanager
-from dataclasses import replace
 from datetime import date, datetime
-from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from catmem.errors import CatmemError
 from catmem.policy.prompt import TARGETS
+from catmem.policy.rights import Rights
 from catmem.policy.staleness import DATED_BY, Clock, Freshness, freshness, is_ahead, read_date, stale_after_days
-from catmem.service.ages.history import FirstSeen, body_key
-from catmem.service.ages.kept import keep, read_kept
+from catmem.service.ages.history import body_key
 from catmem.service.clock import today
-from catmem.service.stores import locate, parse_file
+from catmem.service.stores import locate
 from catmem.store.files.file_time import FILE_TIME, file_time_note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from catmem.model.document import Document, Entry, TagValue
     from catmem.policy.profile import Profile
-    from catmem.policy.rights import Rights
-    from catmem.service.ages.gone import Moment
+    from catmem.service.ages.history import Moment
     from catmem.service.workspace import Workspace
 
-_LOOKED_BACK = 200
-"""Revisions in which words that come back are looked for."""
 
-_READERS = threading.Lock()
-"""Of several threads that read, one works at a time, so that none does again what another is doing.
-
-Who has it asks the store, which may have to wait for a write. So it is never waited for in a write (``known_since``).
-"""
-
-
-def freshness_of(  # noqa: PLR0913 - whose entries of what, and the day
+def freshness_of(  # noqa: PLR0913 - whose entries of what, who asks, and the day
     workspace: Workspace,
     profile: Profile,
     entity: str,
@@ -51,14 +35,17 @@ def freshness_of(  # noqa: PLR0913 - whose entries of what, and the day
     entries: Sequence[Entry],
     *,
     as_of: date,
+    reader: Profile | None,
 ) -> list[Freshness]:
     """The freshness of some ``entries`` of ``document``, the text of ``entity`` as it is now, in their order.
 
-    Thresholds are those of ``profile``. Costs nothing more than a look at the tags if all have a date of their own.
+    Thresholds are those of ``profile``. ``reader`` is the profile that the answer is for, ``None`` for a person. Costs
+    nothing more than a look at the tags if all have a date of their own.
     """
     tags = [_past(entry.tags, as_of) for entry in entries]
     undated = [entry for entry, each in zip(entries, tags, strict=True) if not any(key in each for key in DATED_BY)]
-    clocks = _clocks(workspace, entity, document, undated, as_of) if undated else {}
+    rights = Rights(reader, entity.rpartition("/")[2], workspace.config.taxonomy)
+    clocks = _clocks(workspace, entity, rights, document, undated, as_of) if undated else {}
     # Without tags there are few different cases, however many entries there are.
     plain: dict[tuple[str, Clock | None], Freshness] = {}
     found: list[Freshness] = []
@@ -85,22 +72,28 @@ def _past(tags: Mapping[str, TagValue], as_of: date) -> Mapping[str, TagValue]:
 
 def notes_of(workspace: Workspace) -> tuple[str, ...]:
     """What a person should know of the ages that were asked for: whose history could not be read, and why."""
-    return tuple(workspace._ages_notes.values())  # noqa: SLF001 - the workspace keeps them for this module
+    return tuple(workspace._ages.notes.values())  # noqa: SLF001 - the workspace keeps them for this module
 
 
-def clocks_of(workspace: Workspace, entity: str, document: Document, entries: Sequence[Entry]) -> dict[str, list[str]]:
+def clocks_of(
+    workspace: Workspace, entity: str, document: Document, entries: Sequence[Entry], readers: Sequence[Profile | None]
+) -> list[dict[str, list[str]]]:
     """The clocks of entries of an entity, to go into the note (``CLOCKS``) of the write that copies them elsewhere.
 
-    So that the copy of an entry without a date is as old as the entry is. Those that no revision has are as old as the
-    file.
+    So that the copy of an entry without a date is as old as the entry is. For each profile that gets copies they are
+    worked out from what it may see, and hold nothing else. Those that no revision has are as old as the file.
     """
-    with _READERS, _history(workspace, entity) as ages:
-        moments = {} if ages is None else ages.of(document, entries, workspace.store, entity)
-    clocks = {body_key(entry.body): list(moments[entry.start]) for entry in entries if entry.start in moments}
-    unknown = [body_key(entry.body) for entry in entries if entry.start not in moments]
-    written = _file_moment(workspace, entity) if unknown else None
-    if written is not None:
-        clocks |= {key: ["file_time", written] for key in unknown}
+    target = entity.rpartition("/")[2]
+    rights = [Rights(reader, target, workspace.config.taxonomy) for reader in readers]
+    histories = workspace._ages.of(workspace, entity, rights)  # noqa: SLF001
+    written = _file_moment(workspace, entity)
+    clocks: list[dict[str, list[str]]] = []
+    for index, each in enumerate(rights):
+        seen = each.among(document, entries)
+        moments = {} if histories is None else histories[index].of(document, seen)
+        unknown = [entry for entry in seen if entry.start not in moments] if written is not None else []
+        found = {body_key(entry.body): list(moments[entry.start]) for entry in seen if entry.start in moments}
+        clocks.append(found | {body_key(entry.body): ["file_time", str(written)] for entry in unknown})
     return clocks
 
 
@@ -111,42 +104,23 @@ def known_since(workspace: Workspace, owner: str, rights: Rights, body: str) -> 
     verify: to take an entry out and put it back, here or in the other file, must not make it young. Only what the actor
     may be shown counts, or a date would tell of a text that is hidden. A day in the future dates nothing.
     """
-    found = (_known_in(workspace, f"{owner}/{each}", replace(rights, target=each), body) for each in TARGETS)
-    return min((day for day in found if day is not None), default=None)
+    days = []
+    for target in TARGETS:
+        reader = Rights(rights.actor, target, rights.taxonomy)
+        histories = workspace._ages.of(workspace, f"{owner}/{target}", [reader])  # noqa: SLF001
+        known = None if histories is None else histories[0].known.get(body_key(body))
+        if known is not None:
+            past = [day for day in known.days if not is_ahead(day, today())]
+            days.append(min(past) if past else _day(known.moment.time))
+    return min((day for day in days if day is not None), default=None)
 
 
-def _known_in(workspace: Workspace, entity: str, rights: Rights, body: str) -> date | None:
-    """The same in one file, by its last revisions."""
-    with _history(workspace, entity) as ages:
-        known = None if ages is None else ages.find(body_key(body))
-    # Words that only ever stood where the actor sees nothing cost no more time than words that never were.
-    if known is None or not any(map(rights.may_see, known.categories)):
-        return None
-    parse = partial(parse_file, workspace.config)
-    line = max(body.split("\n"), key=len).encode()
-    was_seen = False
-    for revision in islice(workspace.store.log(entity), _LOOKED_BACK):
-        data = workspace.store.read(entity, revision.revision).data
-        if line not in data:
-            continue
-        try:
-            same = [entry for entry in rights.in_sight(parse(data)) if entry.body == body]
-        except CatmemError:
-            continue  # what is no text has no entries
-        was_seen = was_seen or bool(same)
-        dated = [_past(entry.tags, today()) for entry in same]
-        days = [day for tags in dated for key in DATED_BY if (day := read_date(tags.get(key))) is not None]
-        if days:
-            return min(days)
-    return _day(known.moment.time) if was_seen else None
-
-
-def _clocks(
-    workspace: Workspace, entity: str, document: Document, entries: Sequence[Entry], as_of: date
+def _clocks(  # noqa: PLR0913, PLR0917 - whose entries of what, who asks, and the day
+    workspace: Workspace, entity: str, rights: Rights, document: Document, entries: Sequence[Entry], as_of: date
 ) -> dict[int, Clock]:
     """The clock of each entry, by its start: the journal's, else the time of the file."""
-    with _READERS, _history(workspace, entity) as ages:
-        moments = {} if ages is None else ages.of(document, entries, workspace.store, entity)
+    histories = workspace._ages.of(workspace, entity, [rights])  # noqa: SLF001
+    moments = {} if histories is None else histories[0].of(document, entries)
     seen = {moment: _clock(moment, as_of) for moment in set(moments.values())}
     found = [(entry.start, moments.get(entry.start)) for entry in entries]
     clocks = {start: clock for start, moment in found if moment is not None and (clock := seen[moment]) is not None}
@@ -162,31 +136,6 @@ def _clock(moment: Moment, as_of: date) -> Clock | None:
     """The clock that a moment is on a day; ``None`` for one after it."""
     day = _day(moment.time)
     return None if day is None or day > as_of else Clock(moment.basis, day)
-
-
-@contextmanager
-def _history(workspace: Workspace, entity: str) -> Iterator[FirstSeen | None]:
-    """What the journal tells of an entity up to now; ``None`` where it cannot be read, which a note says then.
-
-    It is nobody else's meanwhile: who comes while it is in use begins with what was kept, and waits for nobody. What
-    stops half way is of no use, and is not brought back.
-    """
-    ages = workspace._ages.pop(entity, None)  # noqa: SLF001 - the workspace keeps it for this module
-    try:
-        path = locate(workspace.config, workspace.profile, entity).path
-        if ages is None:
-            ages = read_kept(path, partial(parse_file, workspace.config))
-        ages.follow(workspace.store, entity)
-    except CatmemError as error:
-        workspace._ages_notes[entity] = (  # noqa: SLF001
-            f"the history of {entity} cannot be read ({error}), so what has no date of its own is as old as the file"
-        )
-        yield None
-        return
-    workspace._ages_notes.pop(entity, None)  # noqa: SLF001
-    keep(path, ages)
-    yield ages
-    workspace._ages[entity] = ages  # noqa: SLF001
 
 
 def _file_moment(workspace: Workspace, entity: str) -> str | None:

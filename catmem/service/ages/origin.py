@@ -31,23 +31,34 @@ class Differing(NamedTuple):
     new: Sequence[Entry]
 
 
-def changed_document(old: Document, data: bytes) -> Document:
-    """The document that ``data`` is, read off ``old`` where the two are equal. Raises ``UnicodeDecodeError``."""
+def changed_document(old: Document, data: bytes) -> tuple[Document, Differing]:
+    """The document that ``data`` is, read off ``old`` where the two are equal, and what differs.
+
+    Raises ``UnicodeDecodeError``.
+    """
     text = data.decode()
     start, end = _differing(old.text, text)
-    return Document(rescan(old.scan, text, start, end), old.limits)
+    new = Document(rescan(old.scan, text, start, end), old.limits)
+    return new, _between(old, new, start, end)
 
 
 def differing(old: Document, new: Document) -> Differing:
     """The entries that differ, and perhaps some beside them that do not."""
-    if bool(old.scan.title) != bool(new.scan.title):
-        return Differing(old.entries, new.entries)  # the line of the title is an entry in one of them
-    start, end = _differing(old.text, new.text)
+    return _between(old, new, *_differing(old.text, new.text))
+
+
+def _between(old: Document, new: Document, start: int, end: int) -> Differing:
+    if bool(old.scan.title) != bool(new.scan.title) or _categories(old) != _categories(new):
+        return Differing(old.entries, new.entries)  # the title is an entry in one of them, or a section has moved
     region_start, region_end = touched_region(old.scan, start, end)
     shift = len(new.text) - len(old.text)
     return Differing(
         old.entries_between(region_start, region_end), new.entries_between(region_start, region_end + shift)
     )
+
+
+def _categories(document: Document) -> list[str]:
+    return [header.category for header in document.scan.headers]
 
 
 def _differing(old: str, new: str) -> tuple[int, int]:

@@ -72,10 +72,13 @@ class Due:
 def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
     workspace: Workspace, profile: Profile, entity: str, document: Document, entries: Sequence[Entry], as_of: date
 ) -> list[Due]:
-    """Those of some ``entries`` of ``document``, the text of ``entity``, that are due on a day, in file order."""
+    """Those of some ``entries`` of ``document``, the text of ``entity``, that are due on a day, in file order.
+
+    It is a person who asks.
+    """
     found: list[Due] = []
     uses: Mapping[str, Use] | None = None
-    states = freshness_of(workspace, profile, entity, document, entries, as_of=as_of)
+    states = freshness_of(workspace, profile, entity, document, entries, as_of=as_of, reader=None)
     for entry, freshness in zip(entries, states, strict=True):
         tags = entry.tags
         future = dated_ahead(tags, as_of)

@@ -268,7 +268,10 @@ class _Search:
             entity = f"{self.owner.name}/{self.targets[number]}"
             document = self.sources[number].index.document
             entries = [self.entry(match) for match in group]
-            known = freshness_of(self.workspace, self.reader, entity, document, entries, as_of=self.as_of)
+            reader = None if self.whole else self.reader
+            known = freshness_of(
+                self.workspace, self.reader, entity, document, entries, as_of=self.as_of, reader=reader
+            )
             ages |= zip(group, known, strict=True)
         return ages
 

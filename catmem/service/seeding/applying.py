@@ -165,8 +165,9 @@ class _Applying:
             "source_revision": read.revision,
             "source_digest": read.digest,
         }
-        keys = [body_key(each.version.body) for each in basis.parts[planned.target].slice] if basis.clocks else []
-        clocks = {key: basis.clocks[key] for key in keys if key in basis.clocks}
+        known = basis.clocks.get(planned.target)
+        keys = [body_key(each.version.body) for each in basis.parts[planned.target].slice] if known else []
+        clocks = {key: known[key] for key in keys if known and key in known}
         note |= {CLOCKS: clocks} if clocks else {}
         change = Change(op="seed", agent=self._agent, note=note, on_drift=self.on_drift)
         snapshot = gate.commit(self.workspace, planned.target, None, update, change)

@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 class Basis(NamedTuple):
     """What a plan was made of: the request, the parts by target, the lock as bytes and records, the source's files.
 
-    ``clocks`` tell how old entries without a date of their own are, by the key of their words.
+    ``clocks`` tell how old entries without a date of their own are, by target and by the key of their words.
     """
 
     asked: Asked
@@ -39,7 +39,7 @@ class Basis(NamedTuple):
     lock_data: bytes
     lock: SeedLock
     read: Mapping[str, Snapshot]
-    clocks: Mapping[str, list[str]]
+    clocks: Mapping[str, Mapping[str, list[str]]]
 
 
 class Refusal(NamedTuple):

@@ -300,13 +300,17 @@ class _Planning:
             basis=Basis(self.asked, self.parts, *self.lock, self.read, self._clocks(files)),
         )
 
-    def _clocks(self, files: Iterable[FilePlan]) -> dict[str, list[str]]:
-        """How old the entries without a date of their own are: a copy is as old as what it is a copy of."""
-        clocks: dict[str, list[str]] = {}
-        for source in {each.source for each in files if each.changes}:
-            offered = next(parts.offered for parts in self.parts.values() if parts.source == source)
-            undated = [entry for entry in offered.document.entries if not any(key in entry.tags for key in DATED_BY)]
-            clocks |= clocks_of(self.workspace, source, offered.document, undated) if undated else {}
+    def _clocks(self, files: Iterable[FilePlan]) -> dict[str, Mapping[str, list[str]]]:
+        """How old the entries without a date of their own are, by target: a copy is as old as what it is a copy of."""
+        clocks: dict[str, Mapping[str, list[str]]] = {}
+        changed = [each for each in files if each.changes]
+        for source in {each.source for each in changed}:
+            targets = [each.target for each in changed if each.source == source]
+            document = self.parts[targets[0]].offered.document
+            undated = [entry for entry in document.entries if not any(key in entry.tags for key in DATED_BY)]
+            readers = [self.workspace.profile(target.partition("/")[0]) for target in targets]
+            found = clocks_of(self.workspace, source, document, undated, readers) if undated else []
+            clocks |= zip(targets, found, strict=False)
         return clocks
 
     def offer(self, target: str) -> tuple[Offer, Snapshot]:

@@ -76,7 +76,7 @@ class Aging:
         workspace = self.open()
         document = workspace.view("neo", "user").document
         profile = workspace.profile("neo")
-        found = freshness_of(workspace, profile, "neo/user", document, document.entries, as_of=as_of)
+        found = freshness_of(workspace, profile, "neo/user", document, document.entries, as_of=as_of, reader=None)
         return {
             entry.body: (each.basis, None if each.day is None else each.day.isoformat())
             for entry, each in zip(document.entries, found, strict=True)

@@ -122,7 +122,7 @@ def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
 ) -> list[Group]:
     target = entity.partition("/")[2]
     day = today()
-    ages = freshness_of(workspace, profile, entity, document, entries, as_of=day)
+    ages = freshness_of(workspace, profile, entity, document, entries, as_of=day, reader=None)
     threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
     groups: list[Group] = []

@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from catmem.service.ages import known
-from catmem.service.ages.history import FirstSeen
+from catmem.service.ages import history, known
 from catmem.service.ages.known import freshness_of
 from catmem.service.clock import today
 from catmem.service.workspace import Workspace
@@ -33,27 +32,27 @@ def read(workspace):
     """Ask how old everything is, as a page does."""
     document = workspace.view("neo", "user").document
     profile = workspace.profile("neo")
-    return freshness_of(workspace, profile, "neo/user", document, document.entries, as_of=today())
+    return freshness_of(workspace, profile, "neo/user", document, document.entries, as_of=today(), reader=None)
 
 
 def test_a_reader_and_a_write_do_not_wait_for_each_other(workspace, monkeypatch):
     """The reader comes while the write holds the lock of the store, and is asking for ages when the write does so."""
     workspace.add("neo", "a history", category="talk")
     in_write, reading = threading.Event(), threading.Event()
-    known_since, follow = known.known_since, FirstSeen.follow
+    known_since, follow = known.known_since, history.followed
 
     def asked_in_a_write(*asked):
         in_write.set()
         assert reading.wait(MOST)
         return known_since(*asked)
 
-    def followed(ages, *asked):
+    def followed(*asked):
         if threading.current_thread() is reader:
             reading.set()
-        follow(ages, *asked)
+        return follow(*asked)
 
     monkeypatch.setattr(known, "known_since", asked_in_a_write)
-    monkeypatch.setattr(FirstSeen, "follow", followed)
+    monkeypatch.setattr(history, "followed", followed)
     writer = threading.Thread(
         target=workspace.add,
         args=("neo", "from an agent"),

@@ -1,0 +1,349 @@
+"""Two worlds that differ in what is hidden from a profile give it the same answers, byte for byte, at every door.
+
+Hermes's own memory (``catmem.hermes.store``) is no door of this kind: it knows no profiles and shows its files whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from datetime import date, timedelta
+from pathlib import Path
+
+import anyio
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from mcp import Client
+from starlette.testclient import TestClient
+
+pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is not installed")
+
+from anthropic.lib.tools import ToolError
+
+from catmem.anthropic import CatmemMemoryTool
+from catmem.errors import CatmemError
+from catmem.hermes.provider import TOOL_NAME, Provider
+from catmem.mcp.server import make_server
+from catmem.server.app import create_app
+from catmem.server.settings import Settings
+from catmem.server.tokens import new_token
+from catmem.service.reviewing.verifying import verify_all
+from catmem.service.searching.search import search
+from catmem.service.tool.tool import ToolSession, memory_tool
+from catmem.service.writing.operation import Operation
+from tests.days import stand_still
+from tests.property import worlds
+from tests.property.test_http_access import asked as requests
+from tests.property.test_mcp_access import answer_to, fitting
+from tests.property.test_mcp_access import asked as requests_of_mcp
+from tests.property.test_tool_access import batches, calls, junk, names, tags, well_formed
+from tests.streams import running
+
+MOMENT = timedelta(minutes=1)
+UNRECORDED = re.compile(r'"u[0-9a-f]{32}')
+"""What an ETag has for a text without a revision: a digest with a key of the process (docs/http.md)."""
+OF_FILE = re.compile(r'"hidden(_uncategorized)?": \{[^}]*\}|"line": \d+')
+"""How many entries a profile does not see, and lines of the file: the library tells them to the program that calls it
+(docs/security.md), and no door to an agent."""
+
+# --- what is asked -------------------------------------------------------------------------------------------------
+
+guesses = st.one_of(
+    st.sampled_from(worlds.GUESSES),
+    st.sampled_from(worlds.GUESSES).map(lambda text: " ".join(text.split()[:3])),
+    st.sampled_from(["a word of the boss", "a guess that is in neither", "Ada", "safe", "harbour", "x"]),
+)
+categories = st.one_of(st.sampled_from(["talk", "rules", "drop", "vault", "attic", "Vault", "hush"]), names)
+created = st.one_of(st.none(), st.dates(date(2026, 1, 1), date(2026, 11, 21)).map(str))
+dates = st.dictionaries(st.sampled_from(["created", "verified_date", "expires", "source"]), created, max_size=2)
+changes = st.one_of(
+    st.fixed_dictionaries(
+        {"action": st.just("add"), "content": guesses, "category": categories},
+        optional={"tags": st.one_of(dates, tags)},
+    ),
+    st.fixed_dictionaries(
+        {"action": st.just("replace"), "old_text": guesses, "content": guesses},
+        optional={"category": categories, "tags": dates},
+    ),
+    st.fixed_dictionaries(
+        {"action": st.sampled_from(["remove", "verify"]), "old_text": guesses}, optional={"category": categories}
+    ),
+    st.fixed_dictionaries({"action": st.just("move"), "old_text": guesses, "category": categories}),
+)
+targets = st.sampled_from(["user", "user", "memory"])
+own = st.one_of(
+    st.tuples(changes, targets).map(lambda both: {**both[0], "target": both[1]}),
+    st.fixed_dictionaries({"operations": st.lists(changes, min_size=1, max_size=3)}, optional={"target": targets}),
+    st.fixed_dictionaries(
+        {"action": st.just("search"), "query": guesses},
+        optional={
+            "category": categories, "target": targets, "state": st.sampled_from(["fresh", "stale", "unverified"]),
+            "offset": st.integers(0, 2),
+        },
+    ),
+    st.fixed_dictionaries({"action": st.sampled_from(["list", "seed"])}, optional={"category": categories}),
+)  # fmt: skip
+of_tool = st.one_of(own, own, own, well_formed, calls, batches, junk)
+
+content = st.one_of(
+    st.lists(changes, min_size=1, max_size=2),
+    st.fixed_dictionaries(
+        {"categories": st.dictionaries(categories, st.lists(st.fixed_dictionaries(
+            {"body": guesses}, optional={"tags": dates}), max_size=2), min_size=1, max_size=2)},
+        optional={"partial": st.booleans()},
+    ),
+)  # fmt: skip
+writes = st.fixed_dictionaries(
+    {"entity_id": st.sampled_from(["neo/user", "neo/user", "neo/memory"]), "content": content,
+     "prev_rev": st.sampled_from([0, 2, 10, 11, 11, 11, 12, "5a", "5a", "5b"])},
+    optional={"op_id": st.sampled_from(["1", "2"]), "alert": st.booleans()},
+)  # fmt: skip
+ENTITIES = ["neo", "neo/user", "neo/memory", "boss", "other/user", "nobody"]
+reads = st.fixed_dictionaries(
+    {"entity_id": st.sampled_from(ENTITIES)},
+    optional={"category": categories, "revision": st.sampled_from(["2", "10", "11", "5a", "5a", "5b", "99"])},
+)
+PATHS = [
+    "/", "/page/queue", "/page/neo/user", "/metrics", "/openapi.json", "/readyz", "/healthz", "/prompt/neo", "/prompt/boss",
+    "/lint", "/seed?source=boss", "/mem/branches?entity_id=neo", "/page/search?q=safe", "/mem/nothing",
+]  # fmt: skip
+NOTHING = st.just({})
+of_http = st.one_of(
+    requests,
+    st.tuples(st.just("POST"), st.just("/mem/write"), NOTHING, writes),
+    st.tuples(st.just("POST"), st.just("/mem/write"), NOTHING, writes),
+    st.tuples(
+        st.just("GET"), st.sampled_from(["/mem/read", "/mem/head", "/mem/log", "/mem/branches"]), reads, st.none()
+    ),
+    st.tuples(st.just("GET"), st.sampled_from(PATHS), NOTHING, st.none()),
+)
+paths = st.one_of(
+    st.just("/memories"),
+    st.sampled_from(["talk", "rules", "drop", "vault", "attic", "memory/talk", "user", "Talk.md"]).map(
+        "/memories/{}".format
+    ),
+)
+of_anthropic = st.one_of(
+    st.fixed_dictionaries({"command": st.just("view"), "path": paths}),
+    st.fixed_dictionaries({"command": st.just("create"), "path": paths, "file_text": guesses}),
+    st.fixed_dictionaries({"command": st.just("str_replace"), "path": paths, "old_str": guesses, "new_str": guesses}),
+    st.fixed_dictionaries(
+        {"command": st.just("insert"), "path": paths, "insert_line": st.integers(0, 9), "insert_text": guesses}
+    ),
+    st.fixed_dictionaries({"command": st.just("delete"), "path": paths}),
+    st.fixed_dictionaries({"command": st.just("rename"), "old_path": paths, "new_path": paths}),
+)
+of_library = st.one_of(
+    st.tuples(st.just("search"), guesses, st.booleans()),
+    st.tuples(st.just("write"), st.lists(changes, min_size=1, max_size=2), targets),
+    st.tuples(st.just("dry run"), st.lists(changes, min_size=1, max_size=2), targets),
+    st.tuples(st.just("verify all"), guesses, st.just("")),
+    st.tuples(st.sampled_from(["prompt", "list", "view"]), targets, st.just("")),
+)
+of_mcp = st.one_of(well_formed.map(fitting), own.filter(lambda call: "action" in call).map(fitting), requests_of_mcp)
+calls_at_doors = st.one_of(
+    st.tuples(st.just("tool"), of_tool),
+    st.tuples(st.just("tool"), of_tool),
+    st.tuples(st.just("hermes"), of_tool),
+    st.tuples(st.just("hermes prompt"), st.none()),
+    st.tuples(st.just("http"), of_http),
+    st.tuples(st.just("http"), of_http),
+    st.tuples(st.just("anthropic"), of_anthropic),
+    st.tuples(st.just("library"), of_library),
+    st.tuples(st.just("mcp"), of_mcp),
+)
+sequences = st.lists(calls_at_doors, min_size=7, max_size=12)
+
+# --- who answers ---------------------------------------------------------------------------------------------------
+
+
+class Doors:
+    """All doors of one world, open for one profile."""
+
+    def __init__(self, world: worlds.World, name: str = "neo") -> None:
+        self.world, self.name = world, name
+        self.session = ToolSession()
+        path = world.folder / "tokens.json"
+        _, token = new_token(world.workspace.config, path, name)
+        self.app = create_app(world.workspace, Settings(tokens=path, rate=0))
+        self.client = TestClient(
+            self.app,
+            base_url="http://127.0.0.1:8428",
+            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+            follow_redirects=False,
+        )
+        self.provider = Provider()
+        home = world.folder / "hermes"
+        home.mkdir()
+        (home / "catmem.json").write_text(
+            json.dumps({"version": 1, "root": str(world.folder), "profile": name}), encoding="utf-8"
+        )
+        self.provider.initialize("one", hermes_home=str(home), agent_context="primary")
+        self.provider.shutdown()
+        self.provider._workspace = world.workspace  # whose clock is that of the test
+        self.memory = CatmemMemoryTool(world.workspace, name)
+
+    def answers(self, sequence) -> list[str]:
+        found = []
+        for number, (door, asked) in enumerate(sequence, 1):
+            self.world.system.at(worlds.NOW + number * MOMENT)
+            said = getattr(self, door.replace(" ", "_"))(asked)
+            found.append(UNRECORDED.sub('"u', said.replace(str(self.world.folder), "ROOT")))
+        self.app.state.workers.close()
+        self.world.workspace.store.close()
+        return found
+
+    def tool(self, arguments) -> str:
+        return json.dumps(memory_tool(self.world.workspace, self.name, arguments, session=self.session))
+
+    def hermes(self, arguments) -> str:
+        return self.provider.handle_tool_call(TOOL_NAME, arguments if isinstance(arguments, dict) else {})
+
+    def hermes_prompt(self, _) -> str:
+        self.provider.on_session_switch("two", reset=True)
+        return self.provider.system_prompt_block()
+
+    def http(self, asked) -> str:
+        method, where, params, body = asked
+        sent = {} if body is None else {"content": json.dumps(body), "headers": {"Content-Type": "application/json"}}
+        response = self.client.request(method, where, params=params or None, **sent)
+        assert response.status_code < 500, (asked, response.text)
+        return f"{response.status_code} {sorted(response.headers.items())} {response.text}"
+
+    def anthropic(self, asked) -> str:
+        try:
+            return str(self.memory.call(asked))
+        except ToolError as error:
+            return str(error)
+
+    def mcp(self, asked) -> str:
+        async def talk() -> str:
+            async with Client(make_server(self.world.workspace, self.name)) as client:
+                return await answer_to(client, *asked)
+
+        return anyio.run(talk)
+
+    def library(self, asked) -> str:
+        try:
+            return self._called(*asked)
+        except CatmemError as error:
+            return f"{type(error).__name__} {json.dumps(error.to_dict(), default=str)}"
+
+    def _called(self, what, first, second) -> str:
+        workspace = self.world.workspace
+        match what:
+            case "search":
+                found = search(workspace, self.name, first, to_agent=second)
+                return OF_FILE.sub("", json.dumps([each.to_dict() for each in found.found])) + str(found.total)
+            case "write" | "dry run":
+                operations = [Operation(**each) for each in first]
+                written = workspace.write(
+                    self.name, operations, target=second, actor=self.name, dry_run=what == "dry run"
+                )
+                return json.dumps(written.to_dict())
+            case "verify all":
+                found = verify_all(workspace, self.name, query=first, actor=self.name)
+                return json.dumps([each.to_dict() for each in found])
+            case "prompt":
+                prompt = workspace.prompt(self.name)
+                return prompt.text + OF_FILE.sub("", json.dumps(prompt.manifest.to_dict()))
+            case "view":
+                return repr([each.raw for each in workspace.view(self.name, first).entries])
+            case _:
+                return OF_FILE.sub("", json.dumps([each.to_dict() for each in workspace.list(self.name)]))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _day():
+    with pytest.MonkeyPatch.context() as patch:
+        stand_still(patch, worlds.NOW.date())
+        patch.setenv("TZ", "UTC")
+        yield
+
+
+def told(kind, seed, sequence, name="neo") -> list[list[str]]:
+    """What both worlds answer."""
+    found = []
+    for number in (0, 1):
+        folder = Path(tempfile.mkdtemp())
+        try:
+            worlds.make(folder, kind, seed, number)
+            found.append(Doors(worlds.opened(folder), name).answers(sequence))
+        finally:
+            shutil.rmtree(folder)
+    return found
+
+
+GUESSED = [
+    ("tool", call)
+    for text in worlds.GUESSES
+    for call in (
+        {"action": "add", "content": text, "category": "talk"},
+        {"action": "search", "query": text},
+        {"action": "remove", "old_text": text, "category": "talk"},
+    )
+]
+"""Each text is guessed, looked for, and taken out again."""
+
+
+@settings(max_examples=max(10, settings().max_examples // 4))
+@given(kind=st.sampled_from(worlds.KINDS), seed=st.integers(0, 1_000_000), sequence=sequences)
+@example(kind="plain", seed=1, sequence=GUESSED)
+@example(kind="shared", seed=2, sequence=GUESSED)
+@example(kind="verifies", seed=3, sequence=GUESSED)
+def test_a_profile_is_told_the_same_in_both(kind, seed, sequence):
+    here, there = told(kind, seed, sequence)
+    for number, (one, other) in enumerate(zip(here, there, strict=True), 1):
+        assert one == other, sequence[:number]
+
+
+def test_who_sees_everything_is_told_of_each_world_what_is_in_it():
+    """So the two do differ, and these doors show it to those who may know."""
+    read = ("GET", "/mem/read", {"entity_id": "neo/user"}, None)
+    asked = [("tool", {"action": "list"}), ("library", ("prompt", "user", "")), ("http", read), ("hermes prompt", None)]
+    here, there = told("plain", 0, asked, "boss")
+    assert all(one != other for one, other in zip(here, there, strict=True))
+
+
+def test_a_stream_of_events_is_the_same_in_both():
+    """Whatever somebody else does to hidden entries, by catmem or by hand; an ``id`` is another one each time."""
+    found = []
+    for number in (0, 1):
+        folder = Path(tempfile.mkdtemp())
+        try:
+            worlds.make(folder, "plain", 4, number)
+            found.append(_events(worlds.opened(folder), number))
+        finally:
+            shutil.rmtree(folder)
+    assert found[0] == found[1]
+    assert len(found[0]) == 6
+
+
+def _events(world, number) -> list[tuple[str, object]]:
+    path = world.folder / "tokens.json"
+    _, token = new_token(world.workspace.config, path, "neo")
+    workspace, heard = world.workspace, []
+    with running(workspace, Settings(tokens=path)) as server:
+        stream = server.open(token=token)
+        text = worlds.SECRETS[number][1]
+
+        def hear(count=1) -> None:
+            heard.extend((event.kind, event.data) for event in (stream.next() for _ in range(count)))
+
+        world.system.at(worlds.NOW)
+        workspace.add("neo", text, category=("vault", "attic")[number])
+        hear()
+        workspace.add("neo", "seen by neo", category="talk", actor="neo")
+        hear()
+        workspace.remove("neo", text, category=("vault", "attic")[number])
+        hear()
+        file = world.folder / "homes" / "neo" / "USER.md"
+        file.write_text(file.read_text(encoding="utf-8").replace("## Drop", f"## Drop\n{text}\n\xa7"), encoding="utf-8")
+        hear()
+        workspace.add("neo", "also seen by neo", category="talk", actor="neo")
+        hear(2)
+    workspace.store.close()
+    return heard

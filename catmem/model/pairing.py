@@ -96,23 +96,23 @@ def _pair_disputed(
 ) -> None:
     """Pair the entries that one side has no more, and that the other has reworded or has no more either.
 
-    With what stands in their place, or in like words elsewhere; those that neither side has also with what stands next
-    to their place, since the others are a conflict in any case. What both sides say is never taken for two wordings.
+    With what stands in their place, or in like words elsewhere. What both sides say is never taken for two wordings.
     """
     shared = {entry.body for entry in sides[0]} & {entry.body for entry in sides[1]}
-    for ways in (_INSIDE, _ACROSS):
-        missing = [{index for index in range(len(base)) if index not in own} for own in pairs]
-        for place, side in enumerate(sides):
-            own, there, other = pairs[place], pairs[1 - place], sides[1 - place]
-            left = {index for index in missing[place] if index not in (links[place] or {})}
-            gone = left & missing[1 - place]
-            reworded = {index for index in left - gone if other[there[index]].body != base[index].body}
+    missing = [{index for index in range(len(base)) if index not in own} for own in pairs]
+    for place, side in enumerate(sides):
+        own, there, other = pairs[place], pairs[1 - place], sides[1 - place]
+        wanted = {
+            index
+            for index in missing[place]
+            if index not in (links[place] or {})
+            and (index in missing[1 - place] or other[there[index]].body != base[index].body)
+        }
+        if wanted:
             words = _Words(base, side)
-            wanted = gone | reworded if ways == _INSIDE else gone
-            for gap in _gaps(base, side, own, ways) if wanted else ():
+            for gap in _gaps(base, side, own):
                 _pair_in_place(gap, own, words, wanted, shared)
-            if ways == _ACROSS:
-                _pair_elsewhere(words, own, gone | reworded)
+            _pair_elsewhere(words, own, wanted)
 
 
 # --- equal texts ---------------------------------------------------------------------------------------------------
@@ -148,24 +148,13 @@ class _Gap(NamedTuple):
     new: list[int]
 
 
-_INSIDE = ((True, True), (False, False))
-_ACROSS = ((False, True), (True, False))
-
-
-def _gaps(
-    old: Sequence[Worded], new: Sequence[Worded], pairs: Mapping[int, int], ways: Iterable[tuple[bool, bool]] = _INSIDE
-) -> Iterator[_Gap]:
-    """The gaps behind the same pair; then, with what was paired meanwhile, those in front of the same pair.
-
-    ``_ACROSS``: gaps with one pair between them, since of two entries that changed places either may have moved.
-    """
-    for old_forward, new_forward in ways:
+def _gaps(old: Sequence[Worded], new: Sequence[Worded], pairs: Mapping[int, int]) -> Iterator[_Gap]:
+    """The gaps behind the same pair; then, with what was paired meanwhile, those in front of the same pair."""
+    for forward in (True, False):
         partner = {there: here for here, there in pairs.items()}
-        left = _edges(old, pairs.__contains__, lambda index: index, forward=old_forward)
-        right = _edges(new, partner.__contains__, partner.__getitem__, forward=new_forward)
-        for edge in left:
-            if edge in right and (old_forward == new_forward or edge[1] is not None):
-                yield _Gap(left[edge], right[edge])
+        left = _edges(old, pairs.__contains__, lambda index: index, forward=forward)
+        right = _edges(new, partner.__contains__, partner.__getitem__, forward=forward)
+        yield from [_Gap(left[edge], right[edge]) for edge in left if edge in right]
 
 
 def is_reordered(old: Sequence[Worded], new: Sequence[Worded], pairs: Mapping[int, int]) -> bool:

@@ -3,7 +3,8 @@
 The measures, exactly. ``S`` is a side, ``B`` the words of an entry of the base.
 
 *hidden*: an entry that both sides reworded, to different words, or that one reworded and the other removed, and no
-conflict that is told names any of its words: those of the base, of ours, of theirs. *silent* is a hidden one where no
+conflict that is told names any of its words: those of the base, of ours, of theirs. Not counted is an entry in all new
+words in a section whose order that side changed (*adrift*): the same texts come of a removal and an addition. *silent* is a hidden one where no
 conflict is told at all.
 
 *untold*: the same for the other conflicts (removed here, tagged or moved there; one tag set to two values; moved to two
@@ -131,6 +132,7 @@ class Reading:
         self.touched: dict[tuple[str, int], set[str]] = {}
         """Places, and the words that stand for them. An entry ``n`` of a section is ``2 n + 1``, the gap before it ``2 n``."""
         self.clear: set[int] = set()
+        self.adrift: set[int] = set()
         self.unclear = set(self._misleading(base))
         self.clear_additions: set[str] = set()
         self.places = {item.origin: (title, 2 * place + 1) for title, place, item in base.items}
@@ -166,6 +168,7 @@ class Reading:
                     yield origin
             elif origin in changed:
                 if title in shifted:
+                    self.adrift.add(origin)
                     yield origin
                 own = share(item.body, changed[origin])
                 for other, (_, rival) in self.base.items():
@@ -197,7 +200,12 @@ class Reading:
         same = {origin for origin, (_, item) in self.now.items() if item.body == self.base[origin][1].body}
         old = [item.origin for item in before if item.origin not in same]
         new = [item.origin for item in after if item.origin not in same]
-        is_clear = not old or not new or old == new
+        # Of two that changed places either may have moved: then no place says what an entry in all new words was.
+        here = [self.now[item.origin][1] for item in before if item.origin in self.now] + after
+        is_moved = any(item.moved for item in here) and any(
+            item.origin is not None and item.origin not in same and not item.known for item in after
+        )
+        is_clear = not is_moved and (not old or not new or old == new)
         for item in (*before, *after):
             if item.origin in same or (is_clear and item.origin is not None):
                 self.clear.add(item.origin)
@@ -289,9 +297,9 @@ class Oracle:
         named = {body for each in told for body in each.words}
         for due in self.due:
             if not due.words & named:
-                if due.is_core:
+                if due.is_core and not any(due.origin in reading.adrift for reading in self.sides):
                     yield Mistake("hidden", f"{'' if told else SILENT}{due}")
-                elif due.clear:
+                elif due.clear and not due.is_core:
                     yield Mistake("untold", str(due))
             elif due.clear and due.is_core and not any(each[1:] == due[2:5] for each in told):
                 yield Mistake("misnamed", f"{due} is told as {[each for each in told if each.words & due.words]}")
@@ -377,15 +385,22 @@ class Oracle:
         for reading, other in (self.sides, self.sides[::-1]):
             became = {reading.now[o][1].body: other.now[o][1].body for o in reading.now if o in other.now}
             was = {reading.now[o][1].body: reading.base[o][1].body for o in reading.now}
+            if any(item.moved for _, _, item in other.side.items):
+                continue
             for title, items in reading.side.sections.items():
-                if any(item.moved for item in other.side.sections.get(title, [])):
-                    continue
                 order = [entry.body for entry in parse(text).entries if entry.category == category(title)]
                 wanted = [
                     became.get(item.body, item.body) if item.body == was.get(item.body) else item.body for item in items
                 ]
                 # What both sides added stands where one of them put it.
                 both = {item.body for _, _, item in other.side.items if item.origin is None}
+                # An entry in all new words may be read as another one, which stands where that side has it.
+                both |= {
+                    item.body
+                    for each in (reading, other)
+                    for _, _, item in each.side.items
+                    if item.origin is not None and item.body != each.base[item.origin][1].body and not item.known
+                }
                 wanted = [body for body in wanted if body in clear and body in order and body not in both]
                 found = [body for body in order if body in set(wanted)]
                 if found != wanted:

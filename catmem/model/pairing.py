@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
 
 class Worded(Protocol):
@@ -58,21 +58,22 @@ Links: TypeAlias = "Mapping[int, int | None]"
 """Which entry of the base is which of a side, as its history knows; ``None`` for one that was removed."""
 
 
-def pair_entries(old: Sequence[Worded], new: Sequence[Worded], known: Links | None = None) -> dict[int, int]:
+def pair_entries(old: Sequence[Worded], new: Sequence[Worded]) -> dict[int, int]:
     """The index in ``new`` of each entry of ``old`` that is still there, by its index in ``old``."""
-    pairs = {index: other for index, other in (known or {}).items() if other is not None}
-    _pair_equal(old, new, pairs)
-    words = _Words(old, new)
-    gone = {index for index, other in (known or {}).items() if other is None}
-    for gap in _gaps(old, new, pairs):
-        _pair_alike(gap, pairs, words, gone)
+    pairs = equal_entries(old, new)
+    _pair_alike(old, new, pairs, frozenset())
     return pairs
 
 
-def equal_entries(old: Sequence[Worded], new: Sequence[Worded]) -> dict[int, int]:
-    """The pairs of entries whose bodies are equal, within their category before across."""
-    pairs: dict[int, int] = {}
-    _pair_equal(old, new, pairs)
+def equal_entries(old: Sequence[Worded], new: Sequence[Worded], known: Links | None = None) -> dict[int, int]:
+    """The pairs that are known, and those of entries whose bodies are equal, within their category before across."""
+    pairs = {index: other for index, other in (known or {}).items() if other is not None}
+    old_bodies = [entry.body for entry in old]
+    new_bodies = [entry.body for entry in new]
+    old_keys = [(entry.category, body) for entry, body in zip(old, old_bodies, strict=True)]
+    new_keys = [(entry.category, body) for entry, body in zip(new, new_bodies, strict=True)]
+    _pair_same_key(old_keys, new_keys, pairs)
+    _pair_same_key(old_bodies, new_bodies, pairs)
     return pairs
 
 
@@ -83,9 +84,39 @@ def pair_sides(
     links: tuple[Links | None, Links | None] = (None, None),
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Which entry of the ``base`` is which of each side of a merge; ``links`` is what is known of that."""
-    pairs = pair_entries(base, one, links[0]), pair_entries(base, other, links[1])
-    _pair_disputed(base, (one, other), pairs, links)
+    sides = one, other
+    pairs = equal_entries(base, one, links[0]), equal_entries(base, other, links[1])
+    shared = {entry.body for entry in one} & {entry.body for entry in other}
+    _pair_same_edits(base, sides, pairs, shared)
+    for side, own, known in zip(sides, pairs, links, strict=True):
+        _pair_alike(base, side, own, {index for index, place in (known or {}).items() if place is None})
+    _pair_disputed(base, sides, pairs, links, shared)
     return pairs
+
+
+def _pair_same_edits(
+    base: Sequence[Worded],
+    sides: tuple[Sequence[Worded], Sequence[Worded]],
+    pairs: tuple[dict[int, int], dict[int, int]],
+    shared: set[str],
+) -> None:
+    """Pair what both sides put in the same place of one entry, in the same words."""
+    one, other = (
+        {
+            index: place
+            for gap in _gaps(base, side, own)
+            if len(gap.old) == len(gap.new)
+            for index, place in zip(gap.old, gap.new, strict=True)
+            if side[place].body in shared
+        }
+        for side, own in zip(sides, pairs, strict=True)
+    )
+    taken: set[tuple[int, int]] = set()
+    for index in sorted(one.keys() & other.keys()):
+        here, there = (0, one[index]), (1, other[index])
+        if sides[0][one[index]].body == sides[1][other[index]].body and taken.isdisjoint((here, there)):
+            pairs[0][index], pairs[1][index] = one[index], other[index]
+            taken |= {here, there}
 
 
 def _pair_disputed(
@@ -93,12 +124,12 @@ def _pair_disputed(
     sides: tuple[Sequence[Worded], Sequence[Worded]],
     pairs: tuple[dict[int, int], dict[int, int]],
     links: tuple[Links | None, Links | None],
+    shared: set[str],
 ) -> None:
     """Pair the entries that one side has no more, and that the other has reworded or has no more either.
 
     With what stands in their place, or in like words elsewhere. What both sides say is never taken for two wordings.
     """
-    shared = {entry.body for entry in sides[0]} & {entry.body for entry in sides[1]}
     missing = [{index for index in range(len(base)) if index not in own} for own in pairs]
     for place, side in enumerate(sides):
         own, there, other = pairs[place], pairs[1 - place], sides[1 - place]
@@ -116,15 +147,6 @@ def _pair_disputed(
 
 
 # --- equal texts ---------------------------------------------------------------------------------------------------
-
-
-def _pair_equal(old: Sequence[Worded], new: Sequence[Worded], pairs: dict[int, int]) -> None:
-    old_bodies = [entry.body for entry in old]
-    new_bodies = [entry.body for entry in new]
-    old_keys = [(entry.category, body) for entry, body in zip(old, old_bodies, strict=True)]
-    new_keys = [(entry.category, body) for entry, body in zip(new, new_bodies, strict=True)]
-    _pair_same_key(old_keys, new_keys, pairs)
-    _pair_same_key(old_bodies, new_bodies, pairs)
 
 
 def _pair_same_key(old_keys: Sequence[Hashable], new_keys: Sequence[Hashable], pairs: dict[int, int]) -> None:
@@ -188,32 +210,33 @@ def _edges(
     return gaps
 
 
-def _pair_alike(gap: _Gap, pairs: dict[int, int], words: _Words, gone: set[int]) -> None:
-    """Pair the entries of a gap that are alike, the most alike first; those that are known to be gone have none.
+def _pair_alike(old: Sequence[Worded], new: Sequence[Worded], pairs: dict[int, int], gone: Collection[int]) -> None:
+    """Pair the entries of each gap that are alike, the most alike first; those that are known to be gone have none.
 
     Where a gap does not have as many entries as it had, and a text is just as much like two others, neither is sure.
     """
-    found = [
-        (-words.score(index, other), far, index, other)
-        for index, other, far in _near(gap)
-        if index not in gone and words.are_alike(index, other)
-    ]
-    if len(gap.old) != len(gap.new):
-        old = Counter((score, index) for score, _, index, _ in found)
-        new = Counter((score, other) for score, _, _, other in found)
-        found = [each for each in found if old[each[0], each[2]] == new[each[0], each[3]] == 1]
-    _pair_best(found, pairs)
+    words = _Words(old, new)
+    for gap in _gaps(old, new, pairs):
+        found = [
+            (-words.score(index, other), far, index, other)
+            for index, other, far in _near(gap)
+            if index not in gone and words.are_alike(index, other)
+        ]
+        if len(gap.old) != len(gap.new):
+            left = Counter((score, index) for score, _, index, _ in found)
+            right = Counter((score, other) for score, _, _, other in found)
+            found = [each for each in found if left[each[0], each[2]] == right[each[0], each[3]] == 1]
+        _pair_best(found, pairs)
 
 
 def _pair_in_place(gap: _Gap, pairs: dict[int, int], words: _Words, wanted: set[int], shared: set[str]) -> None:
     """Pair the wanted entries of a gap: by their order where both have as many, else the most alike first."""
-    found = [
-        (-words.score(index, other), far, index, other)
-        for index, other, far in _near(gap)
-        if index in wanted and words.new[other].body not in shared
-    ]
-    if len(gap.old) == len(gap.new):
-        found = [(far, score, index, other) for score, far, index, other in found]
+    by_order = len(gap.old) == len(gap.new)
+    found: list[tuple[float, float, int, int]] = []
+    for index, other, far in _near(gap):
+        if index in wanted and words.new[other].body not in shared:
+            score = -words.score(index, other)
+            found.append((far, score, index, other) if by_order else (score, far, index, other))
     _pair_best(found, pairs)
 
 
@@ -280,8 +303,7 @@ def _pair_elsewhere(words: _Words, pairs: dict[int, int], wanted: set[int]) -> N
         found += [
             (-words.score(index, other), 0, index, other)
             for other in near
-            if words.are_alike(index, other)
-            and (words.old[index].category == words.new[other].category or len(own & words.of_new(other)) >= _SEVERAL)
+            if words.are_alike(index, other) and len(own & words.of_new(other)) >= _SEVERAL
         ]
     _pair_best(found, pairs)
 

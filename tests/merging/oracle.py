@@ -167,7 +167,7 @@ class Reading:
         for title, _, item in base.items:
             origin = item.origin
             if origin not in self.now:
-                if any(2 * share(item.body, body) >= 1 for body in added):
+                if any(2 * share(item.body, body) >= 1 for body in added) or (added and title in shifted):
                     yield origin
             elif origin in changed:
                 if title in shifted:

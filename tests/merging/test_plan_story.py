@@ -132,7 +132,8 @@ def test_git_waits_for_a_person(tmp_path, text, way):
     repository.set_up()
     merged = repository.merged(*(text.format(plan).encode() for plan in PLANS), way)
     assert (merged.status, repository.unmerged()) == (1, [FILE])
-    assert sorted(merged.bodies) == sorted(bodies(text, *PLANS[1:]))
     ours, theirs = PLANS[1:] if way == "merge" else PLANS[:0:-1]
+    marked = f"<<<<<<< ours\n{ours}\n=======\n{theirs}\n>>>>>>> theirs"
+    assert sorted(merged.bodies) == sorted(bodies(text, marked))
     told = [line.split(": ", 1)[-1] for line in merged.said.splitlines() if line.startswith("    ")]
     assert told == [PLANS[0], ours, theirs]

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 _OUTSIDERS = ("drift", "not_utf8")
 """The codes of refusals because of what somebody else wrote. Another says that an update is not possible."""
 
-_TRIES = 40
 _REAP_EVERY = 128
 
 
@@ -81,15 +80,14 @@ class Commit:
             if head is not None:
                 self.outside.take_in(foreign, head)
                 self.adopted = next((each.revision for each in self._records() if each.agent == EXTERNAL), None)
-        for _ in range(_TRIES):
-            done = self._attempt(expected, update)
-            if done is not None:
-                return done
-        raise BusyError(
-            "somebody keeps writing to this file",
-            path=self.folder.path / self.name,
-            hint="Nothing was written. Try again when they are done.",
-        )
+        while (done := self._attempt(expected, update)) is None:
+            if self.folder.out_of_patience():
+                raise BusyError(
+                    "somebody keeps writing to this file",
+                    path=self.folder.path / self.name,
+                    hint="Nothing was written. Try again when they are done.",
+                )
+        return done
 
     def _attempt(self, expected: str | None, update: Update) -> Snapshot | None:
         """One try; ``None`` if somebody came between the look and the commit point."""

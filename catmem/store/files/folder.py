@@ -44,6 +44,8 @@ _NEXT_JOURNAL = "journal.new"
 _LEFT = "left-"
 _FIRST_WAIT, _LONGEST_WAIT = 0.0005, 0.01
 _MARK_SIZE = 20
+PATIENCE = 1.5
+"""Seconds after which whoever has the lock begins nothing again because somebody else writes to the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Folder:
         self.settled: dict[str, int] = {}
         """When files in ``gen/`` changed (ctime), once they were read so long after it that a later change shows."""
         self.side = self.tmp = self.gen = -1
+        self._ends = 0.0
         self._journal: Journal | None = None
         self._journal_folder = -1
         self._made = False
@@ -258,11 +261,16 @@ class Folder:
             # Hermes Agent makes its lock with its first write, and may do so while ours is running.
             if self.path.name == HERMES_FOLDER or _is_there(self.system, beside, self.descriptor):
                 held.append(self._take(self.descriptor, beside, os.O_CREAT, ends))
+            self._ends = self.system.clock() + PATIENCE
             yield
         finally:
             for descriptor in reversed(held):
                 self.system.unlock(descriptor)
                 self.system.close(descriptor)
+
+    def out_of_patience(self) -> bool:
+        """Whether the lock has been held so long that nothing is begun again."""
+        return self.system.clock() > self._ends
 
     def _take(self, where: int, name: str, flags: int, ends: float) -> int:
         """Open a lock file anew and lock it: two threads, or a forked child, must not share one open file."""

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 WATCHED = 64
 """How many of the files that were taken out last every operation looks at; ``fsck`` looks at all."""
 
-_TRIES = 50
-
 MERGE_WITH = "merge_with"
 """In the note of an outsider's record: the revision that it is still to be merged with."""
 
@@ -56,6 +54,7 @@ class Outside:
         self.name: str = publication.name
         self.journal = self.folder.writable_journal
         self.merge = merge
+        self._joining = False
         self._states: dict[tuple[int, str], str] = {}
         """The revisions of files that came out and are written to still, by their sequence and their digest."""
 
@@ -147,11 +146,20 @@ class Outside:
     def join(self, theirs: Record, visible: Record) -> Record:
         """Merge the recorded bytes of ``theirs`` into the visible file, and return the record of the result.
 
-        Outsiders may go on writing meanwhile: what they do is adopted and merged too, a bounded number of times.
+        Outsiders may go on writing meanwhile: what they do is adopted and merged too, for as long as there is patience.
+        Raises ``BusyError``; the next write goes on with it then.
         """
+        nested, self._joining = self._joining, True
+        try:
+            return self._joined(theirs, visible, try_once=not nested)
+        finally:
+            self._joining = nested
+
+    def _joined(self, theirs: Record, visible: Record, *, try_once: bool) -> Record:
         data = self.journal.data(theirs)
         base = self.data_of(theirs.parents[0]) if theirs.parents else b""
-        for _ in range(_TRIES):
+        while try_once or not self.folder.out_of_patience():
+            try_once = False
             sight = look_at(self.folder, self.name, self._data(visible))
             try:
                 if sight.data == data:

@@ -1,0 +1,102 @@
+"""Somebody writes to the file without a pause: a write ends within its time, either way."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.errors import BusyError
+from catmem.store.contract import Change
+from catmem.store.files.folder import PATIENCE, Place
+from catmem.store.files.store import FileStore
+from catmem.store.files.system import System
+
+STEP = 0.3
+"""Seconds that each wait for the disk takes here."""
+
+
+class Slow(System):
+    """A clock that only the disk moves on, and somebody who acts whenever a test says. Where a file is open for writing
+    already there is no lease on it, so none is used.
+    """
+
+    def __init__(self, path):
+        self.path = path
+        self.seconds = 0.0
+        self.wants = self.appends = False
+
+    def features(self):
+        return super().features().without("leases")
+
+    def sleep(self, seconds):
+        """Nobody needs time."""
+
+    def clock(self):
+        return self.seconds
+
+    def fsync(self, descriptor):
+        super().fsync(descriptor)
+        self.seconds += STEP
+
+    def copy_attributes(self, old, new):
+        super().copy_attributes(old, new)
+        if self.wants:
+            other = self.path.with_name("other")
+            other.write_bytes(b"theirs\n")
+            other.replace(self.path)
+
+    def exchange(self, old, new, **folders):
+        if not self.appends:
+            return super().exchange(old, new, **folders)
+        with self.path.open("ab") as comes_out:
+            super().exchange(old, new, **folders)
+            comes_out.write(b"theirs %d\n" % self.seconds)
+        return None
+
+
+@pytest.fixture
+def system(tmp_path):
+    return Slow(tmp_path / "USER.md")
+
+
+@pytest.fixture
+def store(tmp_path, system):
+    store = FileStore(lambda _: Place(tmp_path, (), "USER.md"), ["user"], system=system)
+    add(store, b"first\n")
+    system.seconds = 0.0
+    yield store
+    store.close()
+
+
+def add(store, text):
+    return store.commit("user", None, lambda current: current.data + text, Change())
+
+
+def test_who_always_wants_the_file_has_a_write_refused_within_its_time(store, system):
+    system.wants = True
+    with pytest.raises(BusyError) as caught:
+        add(store, b"second\n")
+    assert caught.value.hint.startswith("Nothing was written")
+    assert PATIENCE <= system.seconds <= PATIENCE + 2 * STEP
+    system.wants = False
+    assert add(store, b"third\n").data == b"theirs\nthird\n"
+
+
+def test_a_write_that_somebody_follows_without_end_is_made_and_ends(store, system):
+    system.appends = True
+    done = add(store, b"second\n")
+    assert b"second\n" in done.data
+    assert system.seconds <= PATIENCE + 10 * STEP
+    system.appends = False
+    add(store, b"third\n")
+    text = store.peek("user")
+    written = {line for _, data in store.replay("user") for line in data.splitlines() if line.startswith(b"theirs")}
+    assert len(written) > 1
+    assert written <= set(text.splitlines())
+
+
+def test_a_disk_that_is_slower_than_that_is_waited_for(store, system):
+    """One try is always made."""
+    system.appends = True
+    system.seconds = 0.0
+    system.fsync = lambda descriptor: setattr(system, "seconds", system.seconds + 10 * PATIENCE)
+    assert b"second\n" in add(store, b"second\n").data

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.errors import OverBudgetError, UnknownNameError
-from catmem.importers.imported import LeftOut
+from catmem.importers.imported import LeftOut, leading_day
 from catmem.policy.schema import shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
 from catmem.service.clock import today
@@ -41,14 +41,15 @@ Outcome = Literal["new", "there", "changed"]
 class Placed:
     """An entry with the place that it gets. ``threats`` are the rules for which a prompt would withhold it.
 
-    ``outcome``: it is ``new``, it is ``there`` already, or what came from the same place is there with other words
-    (``changed``), and then that stays.
+    ``created`` is the day since when it is known to be, ``None`` if nothing tells. ``outcome``: it is ``new``, it is
+    ``there`` already, or what came from the same place is there with other words (``changed``), and then that stays.
     """
 
     entry: ImportedEntry
     target: str
     category: str
     tags: Mapping[str, str | list[str]]
+    created: date | None
     threats: tuple[str, ...]
     outcome: Outcome
 
@@ -114,7 +115,8 @@ def plan_import(
         where = target or entry.target or "user"
         category, tags = placing.category(entry), placing.tags(entry, left_out)
         threats = tuple(sorted({finding.rule for finding in findings_in([entry.body, *_texts(tags)])}))
-        placed.append(Placed(entry, where, category, tags, threats, seen[where].outcome(entry, tags)))
+        created = placing.created(entry, tags)
+        placed.append(Placed(entry, where, category, tags, created, threats, seen[where].outcome(entry, tags)))
     digests = {each: reading.digest for each, reading in readings.items()}
     return ImportPlan(profile, tuple(placed), tuple(left_out), tuple(_notes(placed, placing)), digests)
 
@@ -173,9 +175,10 @@ def _refuse_too_long(first: Written, others: Sequence[Operation]) -> None:
 
 
 def _addition(placed: Placed) -> Operation:
-    # What was verified on a day was there on that day.
-    day = read_date(placed.tags.get("verified_date"))
-    return Operation("add", content=placed.entry.body, category=placed.category, tags=dict(placed.tags), as_of=day)
+    # The day of the import would make an old fact young: what nothing dates gets no date.
+    undated = {"created": None} if placed.created is None else {}
+    tags = {**undated, **placed.tags}
+    return Operation("add", content=placed.entry.body, category=placed.category, tags=tags, as_of=placed.created)
 
 
 @dataclass(slots=True)
@@ -223,6 +226,18 @@ class _Placing:
             if day is not None and day > self.today:
                 left_out.append(LeftOut(entry.place, key, str(tags.pop(key)), "it is in the future"))
         return tags
+
+    def created(self, entry: ImportedEntry, tags: Mapping[str, str | list[str]]) -> date | None:
+        """The day since when an entry is known to be: by its tags, its text or heading, else its file."""
+        stated = read_date(tags.get("created"))
+        if stated is not None:
+            return stated
+        said = [leading_day(_body(entry)), leading_day(entry.kind or ""), read_date(tags.get("verified_date"))]
+        for days in (said, [entry.day]):
+            past = [day for day in days if day is not None and day <= self.today]
+            if past:
+                return min(past)
+        return None
 
     def _slug(self, name: str) -> str:
         slug = slugify(name)
@@ -296,9 +311,9 @@ def _notes(placed: Sequence[Placed], placing: _Placing) -> Iterator[str]:
             f"no category is called {shown(str(kind))}: {_counted(count)} of that kind in __uncategorized__; "
             f"--map '{kind}=CATEGORY' puts them elsewhere before they are written, and 'catmem move' afterwards"
         )
-    without_date = sum(not {"created", "verified_date"} & set(each.tags) for each in new)
-    if without_date:
-        yield f"{_counted(without_date)} without a date: created is the day of the import"
+    undated = sum(each.created is None for each in new)
+    if undated:
+        yield f"{_counted(undated)} without a date: nothing tells how old the text is, so it counts as unverified"
     withheld = sum(bool(each.threats) for each in new)
     if withheld:
         yield f"{_counted(withheld)} that a prompt will withhold, because the text looks hostile or holds a secret"

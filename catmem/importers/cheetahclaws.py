@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from catmem.importers.files import File, markdown_files, read_text, refuse_missing
+from catmem.importers.files import File, markdown_files, read_file, refuse_missing
 from catmem.importers.frontmatter import front_matter
 from catmem.importers.imported import Imported, ImportedEntry, LeftOut, dated, source_tag
 
@@ -23,7 +23,7 @@ def read(path: Path) -> Imported:
     refuse_missing(path)
     left_out: list[LeftOut] = []
     if path.is_file():
-        files = [File(path.name, read_text(path))]
+        files = [read_file(path)]
     else:
         inner = path / ".cheetahclaws" / "memory"
         files = list(markdown_files(inner if inner.is_dir() else path, left_out))
@@ -57,4 +57,4 @@ def entry_of(program: str, file: File, left_out: list[LeftOut]) -> ImportedEntry
     origin = rest.pop("source", "")
     tags["source"] = source_tag(program, file.name) + (f" ({origin})" if origin else "")
     body = content.strip() or rest.pop("description", "") or rest.pop("name", "")
-    return ImportedEntry(body, file.name, kind, tags, rest, single=True)
+    return ImportedEntry(body, file.name, kind, tags, rest, single=True, day=file.day)

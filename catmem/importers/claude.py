@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.importers.cheetahclaws import INDEX, entry_of
-from catmem.importers.files import File, markdown_files, read_text, refuse_missing
+from catmem.importers.files import File, markdown_files, read_file, refuse_missing
 from catmem.importers.frontmatter import front_matter
 from catmem.importers.imported import Imported, ImportedEntry, LeftOut, source_tag
 
@@ -41,7 +41,7 @@ def read(path: Path) -> Imported:
     refuse_missing(path)
     left_out: list[LeftOut] = []
     if path.is_file():
-        files = [File(path.name, read_text(path))]
+        files = [read_file(path)]
     else:
         inner = path / "memory"
         files = list(markdown_files(inner if inner.is_dir() else path, left_out, below=True))
@@ -99,7 +99,8 @@ def _lone(file: File, part: _Part | None) -> Iterator[LeftOut]:
 
 
 def _entry(file: File, line: int, text: str, kind: str | None) -> ImportedEntry:
-    return ImportedEntry(text, f"{file.name}:{line}", kind, {"source": source_tag("claude", file.name)})
+    tags: dict[str, str | list[str]] = {"source": source_tag("claude", file.name)}
+    return ImportedEntry(text, f"{file.name}:{line}", kind, tags, day=file.day)
 
 
 def _parts(text: str) -> Iterator[_Part]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError, TooLargeError, UnreadableError
 from catmem.importers.imported import LeftOut, SourceError
 from catmem.reading import read_bounded
+from catmem.service.clock import today
 from catmem.text import BOM, decode, unify_newlines
 
 if TYPE_CHECKING:
@@ -22,10 +24,28 @@ _DEPTH = 16
 
 
 class File(NamedTuple):
-    """A file's text, with LF line ends and no BOM, and its path from the folder."""
+    """A file's text, with LF line ends and no BOM, its path from the folder, and the day of its last change."""
 
     name: str
     text: str
+    day: date | None
+
+
+def day_of_file(path: Path) -> date | None:
+    """The day on which a file was last changed; ``None`` for a time that is no date.
+
+    ``None`` for today, too: a file that was copied or cloned just now is of today, however old its text is.
+    """
+    try:
+        day = date.fromtimestamp(path.stat().st_mtime)  # noqa: DTZ012 - a day in a memory file has no time zone
+    except (OSError, OverflowError, ValueError):
+        return None
+    return day if day < today() else None
+
+
+def read_file(path: Path) -> File:
+    """One file that was named, and not its folder. Raises ``UnreadableError`` and its kinds."""
+    return File(path.name, read_text(path), day_of_file(path))
 
 
 def read_text(path: Path) -> str:
@@ -60,7 +80,7 @@ def markdown_files(folder: Path, left_out: list[LeftOut], *, below: bool = False
         total += len(text)
         if total > FOLDER_BYTES:
             raise TooLargeError("folder", total, FOLDER_BYTES, unit="characters", path=folder)
-        yield File(name, text)
+        yield File(name, text, day_of_file(path))
 
 
 def _found(folder: Path, *, below: bool) -> list[Path]:

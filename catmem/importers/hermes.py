@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnreadableError
-from catmem.importers.files import FILE_BYTES, refuse_missing
+from catmem.importers.files import FILE_BYTES, day_of_file, refuse_missing
 from catmem.importers.imported import Imported, ImportedEntry, LeftOut
 from catmem.model.document import parse
 from catmem.reading import read_bounded
@@ -25,7 +25,7 @@ def read(path: Path) -> Imported:
     entries: list[ImportedEntry] = []
     left_out: list[LeftOut] = []
     for file in _files(path):
-        document = _document(file)
+        document, day = _document(file), day_of_file(file)
         titles = {section.category: section.title for section in reversed(document.sections)}
         if document.title is not None:
             left_out.append(LeftOut(file.name, "title", document.title, "the file that it goes to has its own"))
@@ -33,7 +33,7 @@ def read(path: Path) -> Imported:
             kind = None if entry.category == UNCATEGORIZED else titles[entry.category]
             place = f"{file.name}:{document.line(entry.start)}"
             target = _TARGETS.get(file.name)
-            entries.append(ImportedEntry(entry.body, place, kind, entry.tags, target=target))
+            entries.append(ImportedEntry(entry.body, place, kind, entry.tags, target=target, day=day))
     return Imported(entries, left_out)
 
 

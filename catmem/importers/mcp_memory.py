@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from catmem.importers.files import read_text, refuse_missing
-from catmem.importers.imported import Imported, ImportedEntry, LeftOut, SourceError, source_tag
+from catmem.importers.files import day_of_file, read_text, refuse_missing
+from catmem.importers.imported import Imported, ImportedEntry, LeftOut, SourceError, leading_day, source_tag
 
 if TYPE_CHECKING:
+    from datetime import date
     from pathlib import Path
 
 _NAMES = ("memory.jsonl", "memory.json")
@@ -24,13 +25,14 @@ def read(path: Path) -> Imported:
         path = next((path / name for name in _NAMES if (path / name).is_file()), path / _NAMES[0])
     entries: list[ImportedEntry] = []
     left_out: list[LeftOut] = []
+    day = day_of_file(path)
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
             continue
         said = _object(line, path, number)
         place = f"{path.name}:{number}"
         if said["type"] == "entity":
-            entries += _entity(said, place, path, left_out)
+            entries += _entity(said, place, path, day, left_out)
         elif said["type"] == "relation":
             value = " ".join(str(said.get(key)) for key in ("from", "relationType", "to"))
             left_out.append(LeftOut(place, "relation", value, "an entry stands for itself"))
@@ -39,7 +41,9 @@ def read(path: Path) -> Imported:
     return Imported(entries, left_out)
 
 
-def _entity(said: dict[str, Any], place: str, path: Path, left_out: list[LeftOut]) -> list[ImportedEntry]:
+def _entity(
+    said: dict[str, Any], place: str, path: Path, day: date | None, left_out: list[LeftOut]
+) -> list[ImportedEntry]:
     name, kind, observations = said.get("name"), said.get("entityType"), said.get("observations")
     if not isinstance(name, str) or not isinstance(observations, list):
         raise _other(path, f"line {place.rpartition(':')[2]} is an entity without a name or observations")
@@ -56,7 +60,8 @@ def _entity(said: dict[str, Any], place: str, path: Path, left_out: list[LeftOut
             tags: dict[str, str | list[str]] = {"source": source_tag("mcp-memory", name)}
             # What has no text has none with a name in front either.
             body = f"{name}: {observation}" if observation.strip() else ""
-            entries.append(ImportedEntry(body, place, kind if isinstance(kind, str) and kind else None, tags))
+            word = kind if isinstance(kind, str) and kind else None
+            entries.append(ImportedEntry(body, place, word, tags, day=leading_day(observation) or day))
         else:
             left_out.append(LeftOut(place, "observation", json.dumps(observation), "it is no text"))
     return entries

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # A box of a task list and a link are no categories; basic-memory passes over them too.
 _OBSERVATION = re.compile(r"[-*+] +\[(?![ xX-]\])([^\[\]()]+)\](?![(\[]) +(\S.*)")
-_RELATION = re.compile(r"[-*+] +.*\[\[[^\]]+\]\].*")
+_RELATION = re.compile(r"[-*+] .*\[\[[^\[\]]+\]\].*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t].*)?")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnreadableError
-from catmem.importers.files import FILE_BYTES, day_of_file, refuse_missing
+from catmem.importers.files import day_of_file, read_data, refuse_missing, within
 from catmem.importers.imported import Imported, ImportedEntry, LeftOut
 from catmem.model.document import parse
-from catmem.reading import read_bounded
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -40,8 +39,8 @@ def read(path: Path) -> Imported:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    folder = path / "memories" if (path / "memories").is_dir() else path
-    files = [folder / name for name in _TARGETS if (folder / name).exists()]
+    inner = ("memories",) if (path / "memories").is_dir() else ()
+    files = [within(path, *inner, name) for name in _TARGETS if path.joinpath(*inner, name).exists()]
     if not files:
         raise UnreadableError(
             "has no USER.md or MEMORY.md, and no memories folder with them",
@@ -54,7 +53,7 @@ def _files(path: Path) -> list[Path]:
 
 def _document(file: Path) -> Document:
     try:
-        return parse(read_bounded(file, FILE_BYTES))
+        return parse(read_data(file))
     except CatmemError as error:
         error.path = str(file)
         raise

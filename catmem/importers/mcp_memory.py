@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from catmem.importers.files import day_of_file, read_text, refuse_missing
+from catmem.importers.files import day_of_file, read_text, refuse_missing, refuse_too_many, within
 from catmem.importers.imported import Imported, ImportedEntry, LeftOut, SourceError, leading_day, source_tag
 
 if TYPE_CHECKING:
@@ -22,23 +22,33 @@ def read(path: Path) -> Imported:
     """Read the graph in the file ``path``, or in a folder's ``memory.jsonl``."""
     refuse_missing(path)
     if path.is_dir():
-        path = next((path / name for name in _NAMES if (path / name).is_file()), path / _NAMES[0])
+        path = within(path, next((name for name in _NAMES if (path / name).is_file()), _NAMES[0]))
     entries: list[ImportedEntry] = []
     left_out: list[LeftOut] = []
     day = day_of_file(path)
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
             continue
-        said = _object(line, path, number)
-        place = f"{path.name}:{number}"
-        if said["type"] == "entity":
-            entries += _entity(said, place, path, day, left_out)
-        elif said["type"] == "relation":
-            value = " ".join(str(said.get(key)) for key in ("from", "relationType", "to"))
-            left_out.append(LeftOut(place, "relation", value, "an entry stands for itself"))
-        else:
-            left_out.append(LeftOut(place, str(said["type"]), line, "the server itself passes over it"))
+        try:
+            entries += _line(line, f"{path.name}:{number}", path, number, day, left_out)
+        except RecursionError as error:
+            raise _damaged(path, number) from error
+        refuse_too_many(len(entries), path)
     return Imported(entries, left_out)
+
+
+def _line(  # noqa: PLR0913, PLR0917 - the line, where it stands, and what dates it
+    line: str, place: str, path: Path, number: int, day: date | None, left_out: list[LeftOut]
+) -> list[ImportedEntry]:
+    said = _object(line, place, path, number, left_out)
+    if said["type"] == "entity":
+        return _entity(said, place, path, day, left_out)
+    if said["type"] == "relation":
+        value = " ".join(str(said.get(key)) for key in ("from", "relationType", "to"))
+        left_out.append(LeftOut(place, "relation", value, "an entry stands for itself"))
+    else:
+        left_out.append(LeftOut(place, said["type"], line, "the server itself passes over it"))
+    return []
 
 
 def _entity(
@@ -52,6 +62,7 @@ def _entity(
         for key, value in said.items()
         if key not in {"type", "name", "entityType", "observations"}
     ]
+    refuse_too_many(len(observations), path)
     if not observations:
         left_out.append(LeftOut(place, "entity", name, "it has no observations"))
     entries: list[ImportedEntry] = []
@@ -67,20 +78,38 @@ def _entity(
     return entries
 
 
-def _object(line: str, path: Path, number: int) -> dict[str, Any]:
+def _object(line: str, place: str, path: Path, number: int, left_out: list[LeftOut]) -> dict[str, Any]:
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        said: dict[str, Any] = {}
+        for key, value in found:
+            if key in said:  # the last counts, as for the server
+                before = json.dumps(said[key], ensure_ascii=False)
+                left_out.append(LeftOut(place, key, before, "a field of this name comes again"))
+                refuse_too_many(len(left_out), path)
+            said[key] = value
+        return said
+
     try:
-        said = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise SourceError(
-            f"line {number} is no JSON: the file may have been cut",
-            code="damaged",
-            path=path,
-            line=number,
-            hint="Nothing was changed. Mend the line, or remove it.",
-        ) from error
+        said = json.loads(line, object_pairs_hook=pairs, parse_constant=_refuse)
+    except ValueError as error:
+        raise _damaged(path, number) from error
     if not isinstance(said, dict) or not isinstance(said.get("type"), str):
         raise _other(path, f"line {number} is no entity and no relation")
     return said
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)  # NaN and infinities are no JSON
+
+
+def _damaged(path: Path, number: int) -> SourceError:
+    return SourceError(
+        f"line {number} is no JSON: the file may have been cut",
+        code="damaged",
+        path=path,
+        line=number,
+        hint="Nothing was changed. Mend the line, or remove it.",
+    )
 
 
 def _other(path: Path, why: str) -> SourceError:

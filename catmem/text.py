@@ -6,6 +6,7 @@ lines"). So ``str.splitlines`` is never used on memory files.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from bisect import bisect_right
@@ -127,6 +128,19 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(character if _is_harmless(character) else _named(character) for character in text)
+
+
+def printable_json(value: object, indent: int | None = None) -> str:
+    r"""A value as JSON in UTF-8 that decodes to it, with ``\u`` escapes for what ``printable`` writes out."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return text.translate({ord(each): _json_escape(each) for each in set(text) if not _is_harmless(each)})
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
 
 
 def _is_harmless(character: str) -> bool:

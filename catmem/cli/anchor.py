@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option, text_option
-from catmem.cli.output import emit, emit_json, fault_lines, print_unreadable
+from catmem.cli.output import emit, emit_json, fault_lines, print_unreadable, printable_json
 
 _DAMAGED = 4
 
@@ -34,7 +32,7 @@ def command(check: str | None, root_folder: str | None, *, as_json: bool) -> Non
         if as_json:
             emit_json({"anchors": anchors, "unreadable": [error.to_dict() for error in found.unreadable]})
         else:
-            emit("".join(f"{json.dumps(anchor, ensure_ascii=False)}\n" for anchor in anchors))
+            emit("".join(f"{printable_json(anchor)}\n" for anchor in anchors))
         raise SystemExit(print_unreadable(found.unreadable, as_json=as_json))
     faults, unreadable = upkeep.check_anchors(workspace, check)
     if as_json:

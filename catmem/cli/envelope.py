@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option, text_option, whose_options
-from catmem.cli.output import emit, emit_json, say
+from catmem.cli.output import emit, emit_json, printable_json, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +79,7 @@ def command(  # noqa: PLR0913 - one parameter an option
 
 
 def _line(fields: Mapping[str, Any]) -> str:
-    return json.dumps(fields, ensure_ascii=False) + "\n"
+    return printable_json(fields) + "\n"
 
 
 def _content(added: str | None, category: str | None, form: str | None, text: str | None) -> Any:  # noqa: ANN401 - JSON

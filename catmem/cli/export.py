@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import open_to_read, root_option, target_option
-from catmem.cli.output import emit, emit_json, print_unreadable, printable, say, shown_path
+from catmem.cli.output import emit_json, emit_text, print_unreadable, printable, say, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,6 +80,9 @@ def command(  # noqa: PLR0913 - one parameter an option
         for name in write_export(workspace, made, Path(output), overwrite=overwrite):
             say(printable(f"wrote {shown_path(Path(output).absolute() / name)}"))
     for each in made:
+        if form != "json" and printable(each.text) != each.text:
+            name = f"{each.profile}/{each.target}"
+            say(f"{name}: characters that a terminal acts on are kept as they are; --format json escapes them")
         if each.lost:
             say(printable(f"{each.profile}/{each.target}: this form has no place for {' and '.join(each.lost)}"))
     sys.exit(print_unreadable(unreadable, as_json=form == "json"))
@@ -92,14 +95,9 @@ def _print(made: Sequence[Exported], form: Form) -> None:
     elif form == "hermes":
         if len(made) > 1:
             raise click.UsageError(f"These are {len(made)} files. Name one (-p and -t), or a folder (-o).")
-        _emit_text("".join(each.text for each in made))
+        emit_text("".join(each.text for each in made))
     else:
-        _emit_text("\n".join(_named(each, len(made)) for each in made))
-
-
-def _emit_text(text: str) -> None:
-    """Write a text as it is to a file or a program; a terminal gets escapes for what it would act on."""
-    emit(printable(text) if sys.stdout is not None and sys.stdout.isatty() else text)
+        emit_text("\n".join(_named(each, len(made)) for each in made))
 
 
 def _named(each: Exported, count: int) -> str:

@@ -10,6 +10,7 @@ from catmem.cli.options import format_option, open_workspace, root_option
 from catmem.cli.output import (
     emit,
     emit_json,
+    emit_text,
     first_line,
     print_error,
     print_unreadable,
@@ -107,7 +108,7 @@ def _format_stdin(workspace: Workspace, layout: Layout | None, *, check: bool, d
     elif diff:
         emit("".join(_diff("-", document.text, text)))
     elif not check:
-        emit(text)
+        emit_text(text)
     raise SystemExit(int((check or diff) and text != document.text))
 
 

@@ -144,7 +144,12 @@ def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
         sort = (each.what, each.why)
         shown[sort] += 1
         if shown[sort] <= _SHOWN:
-            yield "", printable(each.place), printable(each.what), f"{first_line(each.value, _WIDTH)} ({each.why})"
+            yield (
+                "",
+                first_line(each.place, _WIDTH),
+                first_line(each.what, _WIDTH),
+                f"{first_line(each.value, _WIDTH)} ({each.why})",
+            )
         if shown[sort] == _SHOWN + 1:
             more = counts[sort] - _SHOWN
-            yield "", "…", printable(each.what), f"and {more:,} more, with --format json ({each.why})"
+            yield "", "…", first_line(each.what, _WIDTH), f"and {more:,} more, with --format json ({each.why})"

@@ -7,7 +7,6 @@ otherwise show our side alone, as if theirs had never been.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -146,18 +145,16 @@ def _reader(name: str, root_folder: str | None) -> Callable[[bytes], Document]:
 
 def _leave_to_git(base: str, ours: str, theirs: str) -> None:
     """Let git merge the lines, conflict marks and all. A file that it takes for binary stays as our side has it."""
+    from catmem.service.setup.git import run_git
+
     labels = [part for label in ("ours", "base", "theirs") for part in ("-L", label)]
     try:
-        done = subprocess.run(  # noqa: S603 - git, on the files that git itself gave
-            ["git", "merge-file", *labels, "--", ours, base, theirs],  # noqa: S607 - git runs this with itself on PATH
-            check=False,
-            capture_output=True,
-        )
+        done = run_git("merge-file", *labels, "--", ours, base, theirs)
     except OSError as error:
         say(printable(f"git merge-file cannot be run: {error.strerror or error}"))
         return
     if done.stderr:
-        say(printable(done.stderr.decode(errors="replace").rstrip("\n")))
+        say(printable(done.stderr.rstrip("\n")))
 
 
 def _write(path: Path, text: str) -> None:

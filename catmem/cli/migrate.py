@@ -9,7 +9,18 @@ import click
 
 from catmem.cli.file_diff import file_diff
 from catmem.cli.options import dry_run_option, format_option, open_with_store, root_option
-from catmem.cli.output import columns, emit, emit_json, first_line, print_error, printable, read_stdin, say, shown_path
+from catmem.cli.output import (
+    columns,
+    emit,
+    emit_json,
+    emit_text,
+    first_line,
+    print_error,
+    printable,
+    read_stdin,
+    say,
+    shown_path,
+)
 from catmem.errors import CatmemError
 from catmem.syntax.slug import UNCATEGORIZED
 
@@ -83,7 +94,7 @@ def _migrate_stdin(workspace: Workspace, *, dry_run: bool, as_json: bool) -> NoR
     elif dry_run:
         _show(planned, Migrated(), dry_run=True)
     else:
-        emit(planned.migration.new)
+        emit_text(planned.migration.new)
         say(f"-: {_counted(planned.migration)}")
     raise SystemExit(0)
 

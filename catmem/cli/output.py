@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 printable = texts.printable
 """What stands in a text of somebody else's, for a terminal."""
+printable_json = texts.printable_json
 
 
 def emit(text: str) -> None:
@@ -47,9 +47,14 @@ def _no_output(why: str) -> UnreadableError:
     )
 
 
+def emit_text(text: str) -> None:
+    """Write a text as it is to a file or a program; a terminal gets escapes for what it would act on."""
+    emit(printable(text) if sys.stdout is not None and sys.stdout.isatty() else text)
+
+
 def emit_json(value: object) -> None:
     """Write one JSON value to stdout, indented, keys in the order that the documentation gives."""
-    emit(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    emit(printable_json(value, indent=2) + "\n")
 
 
 def read_stdin(limit: int) -> bytes:
@@ -86,7 +91,7 @@ def warn_of_rows(workspace: Workspace, profile: str, target: str | None = None) 
 def print_error(error: CatmemError, *, as_json: bool) -> None:
     """Say what happened, where, and what to do next; as one JSON object for programs that asked for JSON."""
     if as_json:
-        say(json.dumps({"error": error.to_dict()}, ensure_ascii=False))
+        say(printable_json({"error": error.to_dict()}))
         return
     if error.path is not None:
         error.path = shown_path(error.path)

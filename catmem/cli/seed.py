@@ -12,6 +12,7 @@ from catmem.cli.output import (
     columns,
     emit,
     emit_json,
+    emit_text,
     first_line,
     print_error,
     print_unreadable,
@@ -109,7 +110,7 @@ def command(  # noqa: PLR0913 - one parameter an option
             return
         from catmem.service.seeding.planning import joined
 
-        emit(joined(workspace, texts.values()))
+        emit_text(joined(workspace, texts.values()))
         if not any(texts.values()):
             say(printable(f"{source} has nothing that {targets[0]} may read."))
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import queue
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem.cli.options import open_with_store, root_option
-from catmem.cli.output import emit, printable, say, shown_path
+from catmem.cli.output import emit, printable, printable_json, say, shown_path
 from catmem.errors import CatmemError
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def command(
             say(printable(f"Watching {', '.join(sorted(wanted)) or workspace.root}. Ctrl-C ends it."))
             told = (_told(workspace, news, wanted, actor) for news in _each(found))
             for news, said in islice(filter(None, told), limit):
-                emit(json.dumps({"event": news.kind, **said}) + "\n" if as_json else _line(news, said))
+                emit(printable_json({"event": news.kind, **said}) + "\n" if as_json else _line(news, said))
     finally:
         watch.stop()
         watch.join()

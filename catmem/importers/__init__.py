@@ -31,5 +31,8 @@ def read(source: str, path: str | Path) -> Imported:
     """
     from pathlib import Path
 
+    from catmem.importers.files import refuse_too_many
+
     found: Imported = import_module(f"catmem.importers.{SOURCES[source]}").read(Path(path))
+    refuse_too_many(len(found.entries), Path(path))
     return found

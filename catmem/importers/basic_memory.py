@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from catmem.importers.files import File, markdown_files, read_text, refuse_missing
+from catmem.importers.files import File, markdown_files, read_file, refuse_missing
 from catmem.importers.frontmatter import front_matter
 from catmem.importers.imported import Imported, ImportedEntry, LeftOut, day_of, source_tag
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # A box of a task list and a link are no categories; basic-memory passes over them too.
 _OBSERVATION = re.compile(r"[-*+] +\[(?![ xX-]\])([^\[\]()]+)\](?![(\[]) +(\S.*)")
-_RELATION = re.compile(r"[-*+] +.*\[\[[^\]]+\]\].*")
+_RELATION = re.compile(r"[-*+] .*\[\[[^\[\]]+\]\].*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t].*)?")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 
@@ -26,7 +26,7 @@ def read(path: Path) -> Imported:
     """Read a folder of notes with those below it, or one note."""
     refuse_missing(path)
     left_out: list[LeftOut] = []
-    found = [File(path.name, read_text(path))] if path.is_file() else markdown_files(path, left_out, below=True)
+    found = [read_file(path)] if path.is_file() else markdown_files(path, left_out, below=True)
     files = list(found)  # what is left out of the folder comes first
     return Imported([entry for file in files for entry in _note(file, left_out)], left_out)
 
@@ -49,7 +49,7 @@ def _note(file: File, left_out: list[LeftOut]) -> list[ImportedEntry]:
         in_code ^= bool(_FENCE.match(line))
         found = None if in_code else _OBSERVATION.fullmatch(line.rstrip())
         if found:
-            entries.append(ImportedEntry(found[2], place, found[1].strip(), tags))
+            entries.append(ImportedEntry(found[2], place, found[1].strip(), tags, day=file.day))
         elif not in_code and _RELATION.fullmatch(line.strip()):
             left_out.append(LeftOut(place, "relation", line.strip(), "an entry stands for itself"))
         elif not in_code and _HEADING.fullmatch(line.rstrip()):

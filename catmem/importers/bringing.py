@@ -9,14 +9,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from catmem.errors import OverBudgetError, UnknownNameError
-from catmem.importers.imported import LeftOut
+from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
+from catmem.importers.imported import LeftOut, leading_day
 from catmem.policy.schema import shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
 from catmem.service.clock import today
 from catmem.service.showing import findings_in
 from catmem.service.writing.operation import Operation
+from catmem.syntax.scan import MAX_HEADING
 from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.syntax.tags import write, write_block
 from catmem.text import DEFAULT_LIMITS, unify_newlines
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ ANY = "*"
 MOST_AT_ONCE = 1_000
 """New entries of one write."""
 
+_CREATED: dict[str, str | list[str]] = {"created": "2026-01-01"}
+"""As long as any date that an entry gets besides."""
+
 Outcome = Literal["new", "there", "changed"]
 
 
@@ -41,14 +46,15 @@ Outcome = Literal["new", "there", "changed"]
 class Placed:
     """An entry with the place that it gets. ``threats`` are the rules for which a prompt would withhold it.
 
-    ``outcome``: it is ``new``, it is ``there`` already, or what came from the same place is there with other words
-    (``changed``), and then that stays.
+    ``created`` is the day since when it is known to be, ``None`` if nothing tells. ``outcome``: it is ``new``, it is
+    ``there`` already, or what came from the same place is there with other words (``changed``), and then that stays.
     """
 
     entry: ImportedEntry
     target: str
     category: str
     tags: Mapping[str, str | list[str]]
+    created: date | None
     threats: tuple[str, ...]
     outcome: Outcome
 
@@ -114,7 +120,8 @@ def plan_import(
         where = target or entry.target or "user"
         category, tags = placing.category(entry), placing.tags(entry, left_out)
         threats = tuple(sorted({finding.rule for finding in findings_in([entry.body, *_texts(tags)])}))
-        placed.append(Placed(entry, where, category, tags, threats, seen[where].outcome(entry, tags)))
+        created = placing.created(entry, tags)
+        placed.append(Placed(entry, where, category, tags, created, threats, seen[where].outcome(entry, tags)))
     digests = {each: reading.digest for each, reading in readings.items()}
     return ImportPlan(profile, tuple(placed), tuple(left_out), tuple(_notes(placed, placing)), digests)
 
@@ -160,7 +167,13 @@ def _write(  # noqa: PLR0913 - what to write where, on what, and whether
 
 
 def _refuse_too_long(first: Written, others: Sequence[Operation]) -> None:
-    """Raise ``OverBudgetError`` if what is written later cannot fit, so that the first part is not written either."""
+    """Raise if what is written later cannot fit, so that the first part is not written either.
+
+    ``OverBudgetError`` for the file's own limit, ``TooLargeError`` for that of every file.
+    """
+    total = len(first.after.encode()) + sum(map(_most_bytes, others))
+    if others and total > DEFAULT_LIMITS.file_bytes:
+        raise TooLargeError("file", total, DEFAULT_LIMITS.file_bytes, path=first.entity)
     limit = first.usage.limit
     size = first.usage.size + sum(len(each.content or "") for each in others)
     if limit is not None and size > limit:
@@ -172,10 +185,18 @@ def _refuse_too_long(first: Written, others: Sequence[Operation]) -> None:
         )
 
 
+def _most_bytes(addition: Operation) -> int:
+    """How many bytes an addition makes of a file at most, with its tags, delimiter, header and escapes."""
+    tags = _CREATED | {key: value for key, value in (addition.tags or {}).items() if value is not None}
+    text = write(tags, addition.content or "")
+    return len(text.encode()) + text.count("\n") + 2 * len((addition.category or "").encode()) + 16
+
+
 def _addition(placed: Placed) -> Operation:
-    # What was verified on a day was there on that day.
-    day = read_date(placed.tags.get("verified_date"))
-    return Operation("add", content=placed.entry.body, category=placed.category, tags=dict(placed.tags), as_of=day)
+    # The day of the import would make an old fact young: what nothing dates gets no date.
+    undated = {"created": None} if placed.created is None else {}
+    tags = {**undated, **placed.tags}
+    return Operation("add", content=placed.entry.body, category=placed.category, tags=tags, as_of=placed.created)
 
 
 @dataclass(slots=True)
@@ -212,10 +233,12 @@ class _Placing:
         """The tags of an entry; fields count where the root declares a tag of their name. The rest is left out."""
         tags = dict(entry.tags)
         for key, value in entry.fields.items():
-            if key in self.config.tag_schemas:
-                tags[key] = value
-            else:
+            if key not in self.config.tag_schemas:
                 left_out.append(LeftOut(entry.place, key, value, "no tag of this name is declared"))
+            elif len(write_block(_CREATED | tags | {key: value})) > DEFAULT_LIMITS.tag_block_chars:
+                left_out.append(LeftOut(entry.place, key, value, "the tags of an entry have no room for it"))
+            else:
+                tags[key] = value
         for key, message in tag_faults(tags, self.config.tag_schemas):
             left_out.append(LeftOut(entry.place, key, str(tags.pop(key, "")), message))
         for key in ("created", "verified_date"):
@@ -224,13 +247,27 @@ class _Placing:
                 left_out.append(LeftOut(entry.place, key, str(tags.pop(key)), "it is in the future"))
         return tags
 
+    def created(self, entry: ImportedEntry, tags: Mapping[str, str | list[str]]) -> date | None:
+        """The day since when an entry is known to be: by its tags, its text or heading, else its file."""
+        stated = read_date(tags.get("created"))
+        if stated is not None:
+            return stated
+        said = [leading_day(_body(entry)), leading_day(entry.kind or ""), read_date(tags.get("verified_date"))]
+        for days in (said, [entry.day]):
+            past = [day for day in days if day is not None and day <= self.today]
+            if past:
+                return min(past)
+        return None
+
     def _slug(self, name: str) -> str:
         slug = slugify(name)
         return self.config.taxonomy.aliases.get(slug, slug)
 
     def _is_declared(self, slug: str) -> bool:
         taxonomy = self.config.taxonomy
-        return bool(slug) and (slug in taxonomy.declared() or not (taxonomy.closed or taxonomy.card_titles))
+        if slug in taxonomy.declared():
+            return True
+        return bool(slug) and len(f"## {slug}") <= MAX_HEADING and not (taxonomy.closed or taxonomy.card_titles)
 
 
 class _Seen:
@@ -293,12 +330,12 @@ def _notes(placed: Sequence[Placed], placing: _Placing) -> Iterator[str]:
     lost = Counter(each.entry.kind for each in new if each.entry.kind and placing.is_lost(each.entry.kind))
     for kind, count in lost.items():
         yield (
-            f"no category is called {shown(str(kind))}: {_counted(count)} of that kind in __uncategorized__; "
-            f"--map '{kind}=CATEGORY' puts them elsewhere before they are written, and 'catmem move' afterwards"
+            f"no category is called {shown(str(kind))}: {_counted(count)} of that kind in __uncategorized__; --map "
+            f"{shown(f'{kind}=CATEGORY')} puts them elsewhere before they are written, and 'catmem move' afterwards"
         )
-    without_date = sum(not {"created", "verified_date"} & set(each.tags) for each in new)
-    if without_date:
-        yield f"{_counted(without_date)} without a date: created is the day of the import"
+    undated = sum(each.created is None for each in new)
+    if undated:
+        yield f"{_counted(undated)} without a date: nothing tells how old the text is, so it counts as unverified"
     withheld = sum(bool(each.threats) for each in new)
     if withheld:
         yield f"{_counted(withheld)} that a prompt will withhold, because the text looks hostile or holds a secret"

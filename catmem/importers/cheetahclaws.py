@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from catmem.importers.files import File, markdown_files, read_text, refuse_missing
+from catmem.importers.files import File, markdown_files, read_file, refuse_missing, within
 from catmem.importers.frontmatter import front_matter
 from catmem.importers.imported import Imported, ImportedEntry, LeftOut, dated, source_tag
 
@@ -23,9 +23,9 @@ def read(path: Path) -> Imported:
     refuse_missing(path)
     left_out: list[LeftOut] = []
     if path.is_file():
-        files = [File(path.name, read_text(path))]
+        files = [read_file(path)]
     else:
-        inner = path / ".cheetahclaws" / "memory"
+        inner = within(path, ".cheetahclaws", "memory")
         files = list(markdown_files(inner if inner.is_dir() else path, left_out))
     memories = [file for file in files if file.name != INDEX]
     left_out += [each for file in files if file.name == INDEX for each in _of_no_file(file, memories)]
@@ -55,6 +55,6 @@ def entry_of(program: str, file: File, left_out: list[LeftOut]) -> ImportedEntry
     kind = fields.pop("type", None)
     tags, rest = dated(fields, _DATES)
     origin = rest.pop("source", "")
-    tags["source"] = source_tag(program, file.name) + (f" ({origin})" if origin else "")
+    tags["source"] = source_tag(program, f"{file.name} ({origin})" if origin else file.name)
     body = content.strip() or rest.pop("description", "") or rest.pop("name", "")
-    return ImportedEntry(body, file.name, kind, tags, rest, single=True)
+    return ImportedEntry(body, file.name, kind, tags, rest, single=True, day=file.day)

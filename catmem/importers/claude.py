@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.importers.cheetahclaws import INDEX, entry_of
-from catmem.importers.files import File, markdown_files, read_text, refuse_missing
+from catmem.importers.files import File, markdown_files, read_file, refuse_missing, within
 from catmem.importers.frontmatter import front_matter
 from catmem.importers.imported import Imported, ImportedEntry, LeftOut, source_tag
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
+_CLOSING = re.compile(r"(?:^|[ \t])#+\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LINK = re.compile(r"[-*+] +\[[^\]]*\]\(([^)]+\.md)\).*")
 _BULLET = re.compile(r"\A[-*+] +")
@@ -41,9 +42,9 @@ def read(path: Path) -> Imported:
     refuse_missing(path)
     left_out: list[LeftOut] = []
     if path.is_file():
-        files = [File(path.name, read_text(path))]
+        files = [read_file(path)]
     else:
-        inner = path / "memory"
+        inner = within(path, "memory")
         files = list(markdown_files(inner if inner.is_dir() else path, left_out, below=True))
     entries: list[ImportedEntry] = []
     for file in files:
@@ -99,7 +100,8 @@ def _lone(file: File, part: _Part | None) -> Iterator[LeftOut]:
 
 
 def _entry(file: File, line: int, text: str, kind: str | None) -> ImportedEntry:
-    return ImportedEntry(text, f"{file.name}:{line}", kind, {"source": source_tag("claude", file.name)})
+    tags: dict[str, str | list[str]] = {"source": source_tag("claude", file.name)}
+    return ImportedEntry(text, f"{file.name}:{line}", kind, tags, day=file.day)
 
 
 def _parts(text: str) -> Iterator[_Part]:
@@ -108,7 +110,8 @@ def _parts(text: str) -> Iterator[_Part]:
         heading = _HEADING.fullmatch(line) if free else None
         if heading:
             yield part
-            part = _Part(len(heading[1]), heading[2], number, [])
+            title = _CLOSING.sub("", heading[2].rstrip(" \t"), count=1).rstrip(" \t")
+            part = _Part(len(heading[1]), title, number, [])
         else:
             part.lines.append(line)
     yield part
@@ -121,16 +124,18 @@ def _bullets(part: _Part) -> Iterator[tuple[int, str]]:
     """
     start = part.line + (1 if part.level else 0)
     lines: list[str] = []
+    filled = False
     first = start
     for number, line, free in _lines(part.lines, start):
         apart = free and (bool(_BULLET.match(line)) or (bool(lines) and not lines[-1].strip() and line[:1].strip()))
-        if apart and "".join(lines).strip():
+        if apart and filled:
             yield first, "\n".join(lines).strip()
-            lines = []
-        if not "".join(lines).strip():
+            lines, filled = [], False
+        if not filled:
             lines, first = [], number
         lines.append(line)
-    if "".join(lines).strip():
+        filled = filled or bool(line.strip())
+    if filled:
         yield first, "\n".join(lines).strip()
 
 

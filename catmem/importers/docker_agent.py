@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from catmem.errors import UnreadableError
-from catmem.importers.imported import Imported, ImportedEntry, LeftOut, SourceError, dated, source_tag
+from catmem.errors import TooLargeError, UnreadableError
+from catmem.importers.files import FOLDER_BYTES, MOST_ENTRIES, refuse_missing, refuse_too_many
+from catmem.importers.imported import SOURCE_LENGTH, Imported, ImportedEntry, LeftOut, SourceError, dated, source_tag
 from catmem.reading import read_bounded
 
 if TYPE_CHECKING:
@@ -26,8 +28,10 @@ _HEADER = b"SQLite format 3\0"
 _WAL_VERSION = 2
 _WAIT = 2.0
 """Seconds to wait for a database that somebody writes to."""
-_MOST_ROWS = 100_000
-_ROW_BYTES = 8 << 20
+_SECONDS = 60.0
+"""Seconds that reading may take: a schema can make it endless."""
+_STEPS = 10_000
+"""SQLite's own steps from one look at the clock to the next."""
 _DATABASE_BYTES = 1 << 30
 _NEEDED = ("id", "created_at", "memory")
 _KNOWN = (*_NEEDED, "category")
@@ -35,13 +39,14 @@ _KNOWN = (*_NEEDED, "category")
 
 def read(path: Path) -> Imported:
     """Read the database at ``path``."""
+    refuse_missing(path)
     columns, rows = _rows(path)
     entries: list[ImportedEntry] = []
     left_out: list[LeftOut] = []
     for row in rows:
         values = dict(zip(columns, row, strict=True))
         name, day, body, kind = (_text(values.get(each)) for each in _KNOWN)
-        place = f"memories.id={name or '?'}"
+        place = f"memories.id={(name or '?')[:SOURCE_LENGTH]}"
         left_out += _without_place(values, place)
         if body is None:
             continue
@@ -67,21 +72,28 @@ def _rows(path: Path) -> tuple[Sequence[str], list[tuple[object, ...]]]:
     try:
         with _opened(path) as address, closing(sqlite3.connect(address, uri=True, timeout=_WAIT)) as database:
             database.text_factory = bytes  # what is no UTF-8 is left out, row by row
-            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ROW_BYTES)
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, FOLDER_BYTES)
+            end = time.monotonic() + _SECONDS
+            database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+            # What the schema computes is for its own program: no functions, no checks, and no columns made of others.
             database.execute("PRAGMA trusted_schema = OFF")
+            database.execute("PRAGMA ignore_check_constraints = ON")
             columns = _columns(database, path)
             if database.execute("PRAGMA quick_check(1)").fetchone() != (b"ok",):
                 raise _damaged(path, "its pages do not fit together")
-            rows = database.execute("SELECT * FROM memories ORDER BY created_at, rowid").fetchmany(_MOST_ROWS + 1)
+            # Not in double quotes: SQLite takes those for a text where no column is called so.
+            named = ", ".join("`" + column.replace("`", "``") + "`" for column in columns)
+            asked = f"SELECT {named} FROM memories ORDER BY created_at, rowid LIMIT {MOST_ENTRIES + 1}"  # noqa: S608
+            rows: list[tuple[object, ...]] = []
+            size = 0
+            for row in database.execute(asked):
+                rows.append(row)
+                size += sum(len(value) for value in row if isinstance(value, bytes))
+                if size > FOLDER_BYTES:
+                    raise TooLargeError("text", size, FOLDER_BYTES, path=path)
     except sqlite3.Error as error:
         raise _fault(path, error) from error
-    if len(rows) > _MOST_ROWS:
-        raise SourceError(
-            f"the table has more than {_MOST_ROWS:,} rows",
-            code="too_many",
-            path=path,
-            hint="Nothing was changed. Clear out what is no longer needed, in that program.",
-        )
+    refuse_too_many(len(rows), path)
     return columns, rows
 
 
@@ -89,6 +101,7 @@ def _rows(path: Path) -> tuple[Sequence[str], list[tuple[object, ...]]]:
 def _opened(path: Path) -> Iterator[str]:
     """The URI to open the database with, after a look at its first page."""
     size = path.stat().st_size if path.is_file() else 0
+    _refuse_odd_neighbours(path)
     log, index = path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
     whole = size + (log.stat().st_size if log.is_file() else 0)
     if whole > _DATABASE_BYTES:
@@ -109,6 +122,19 @@ def _opened(path: Path) -> Iterator[str]:
         return
     idle = in_wal_mode and not log.exists()
     yield f"file:{quote(str(path.absolute()))}?mode=ro{'&immutable=1' if idle else ''}"
+
+
+def _refuse_odd_neighbours(path: Path) -> None:
+    """Raise ``UnreadableError`` where SQLite would wait for a pipe in the place of one of its own files."""
+    for name in ("journal", "wal", "shm"):
+        beside = path.with_name(f"{path.name}-{name}")
+        if beside.exists() and not beside.is_file():
+            raise UnreadableError(
+                "is no file, and SQLite would open it with the database",
+                code="not_a_file",
+                path=beside,
+                hint="Nothing was changed. Move it away.",
+            )
 
 
 def _copy(path: Path, copy: Path) -> None:
@@ -133,14 +159,10 @@ def _first_bytes(path: Path) -> bytes:
 def _columns(database: sqlite3.Connection, path: Path) -> list[str]:
     found = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'memories'").fetchone()
     columns: list[str] = []
-    if found is not None and not found[0].upper().startswith(b"CREATE VIRTUAL"):
+    if found is not None and found[0].upper().startswith(b"CREATE TABLE"):
         columns = [name.decode(errors="replace") for _, name, *_ in database.execute("PRAGMA table_info(memories)")]
     if not set(columns).issuperset(_NEEDED):
-        raise SourceError(
-            f"has no table memories with the columns {', '.join(_NEEDED)}",
-            path=path,
-            hint="Nothing was changed. It is no memory of docker-agent, or of a version that catmem does not know.",
-        )
+        raise _other(path, f"has no table memories with the columns {', '.join(_NEEDED)}")
     return columns
 
 
@@ -162,7 +184,31 @@ def _fault(path: Path, error: sqlite3.Error) -> SourceError:
             path=path,
             hint="Nothing was changed. Stop that program, or try again.",
         )
+    if name == "SQLITE_INTERRUPT":
+        return SourceError(
+            f"reading the database takes longer than {_SECONDS:,.0f} seconds",
+            code="too_many",
+            path=path,
+            hint="Nothing was changed. Look at its tables: no memory of docker-agent takes so long.",
+        )
+    if name == "SQLITE_TOOBIG":
+        return SourceError(
+            f"a value in it is longer than {FOLDER_BYTES:,} bytes",
+            code="too_many",
+            path=path,
+            hint="Nothing was changed. Remove that row, in its program.",
+        )
+    if name.startswith("SQLITE_ERROR"):
+        return _other(path, f"the table cannot be read: {error}")
     return _damaged(path, str(error))
+
+
+def _other(path: Path, why: str) -> SourceError:
+    return SourceError(
+        why,
+        path=path,
+        hint="Nothing was changed. It is no memory of docker-agent, or of a version that catmem does not know.",
+    )
 
 
 def _damaged(path: Path, why: str) -> SourceError:

@@ -48,14 +48,15 @@ def front_matter(text: str) -> FrontMatter:
         reading.take(line)
     if not reading.fields:
         return FrontMatter({}, text)
-    return FrontMatter(reading.fields, "\n".join(lines[end + 1 :]), tuple(reading.lost))
+    fields = {name: ", ".join(parts) for name, parts in reading.fields.items()}
+    return FrontMatter(fields, "\n".join(lines[end + 1 :]), tuple(reading.lost))
 
 
 class _Reading:
     """What the lines in front have said so far."""
 
     def __init__(self) -> None:
-        self.fields: dict[str, str] = {}
+        self.fields: dict[str, list[str]] = {}
         self.lost: list[Lost] = []
         self._last = ""
 
@@ -66,25 +67,31 @@ class _Reading:
         nested = bool(last) and not self.fields[last] and line.startswith(" ")
         found = _FIELD.fullmatch(line.strip() if nested else line.rstrip())
         if found and nested:
-            self._take_nested(found[1], _plain(found[2] or ""))
+            self._take_nested(found[1], _parts(found[2]))
         elif found:
             before = self.fields.get(found[1])
             if before:
-                self.lost.append(Lost(found[1], before, "a field of this name comes again"))
+                self.lost.append(Lost(found[1], ", ".join(before), "a field of this name comes again"))
             self._last = found[1]
-            self.fields[found[1]] = _plain(found[2] or "")
+            self.fields[found[1]] = _parts(found[2])
         elif not last or _OTHER_KEY.fullmatch(line.rstrip()):
             if line.strip():
                 self.lost.append(Lost("text", line.strip(), "it is no field"))
         elif line.strip():
             more = _plain(re.sub(r"^\s*(?:- )?", "", line).strip())
-            self.fields[last] = f"{self.fields[last]}, {more}" if self.fields[last] else more
+            if more or self.fields[last]:
+                self.fields[last].append(more)
 
-    def _take_nested(self, name: str, value: str) -> None:
+    def _take_nested(self, name: str, value: list[str]) -> None:
         if name not in self.fields:
             self.fields[name] = value
         elif value:
-            self.lost.append(Lost(name, value, "a field of this name is there already"))
+            self.lost.append(Lost(name, value[0], "a field of this name is there already"))
+
+
+def _parts(value: str | None) -> list[str]:
+    plain = _plain(value or "")
+    return [plain] if plain else []
 
 
 def _plain(value: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnreadableError
-from catmem.importers.files import FILE_BYTES, refuse_missing
+from catmem.importers.files import day_of_file, read_data, refuse_missing, within
 from catmem.importers.imported import Imported, ImportedEntry, LeftOut
 from catmem.model.document import parse
-from catmem.reading import read_bounded
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def read(path: Path) -> Imported:
     entries: list[ImportedEntry] = []
     left_out: list[LeftOut] = []
     for file in _files(path):
-        document = _document(file)
+        document, day = _document(file), day_of_file(file)
         titles = {section.category: section.title for section in reversed(document.sections)}
         if document.title is not None:
             left_out.append(LeftOut(file.name, "title", document.title, "the file that it goes to has its own"))
@@ -33,15 +32,15 @@ def read(path: Path) -> Imported:
             kind = None if entry.category == UNCATEGORIZED else titles[entry.category]
             place = f"{file.name}:{document.line(entry.start)}"
             target = _TARGETS.get(file.name)
-            entries.append(ImportedEntry(entry.body, place, kind, entry.tags, target=target))
+            entries.append(ImportedEntry(entry.body, place, kind, entry.tags, target=target, day=day))
     return Imported(entries, left_out)
 
 
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    folder = path / "memories" if (path / "memories").is_dir() else path
-    files = [folder / name for name in _TARGETS if (folder / name).exists()]
+    inner = ("memories",) if (path / "memories").is_dir() else ()
+    files = [within(path, *inner, name) for name in _TARGETS if path.joinpath(*inner, name).exists()]
     if not files:
         raise UnreadableError(
             "has no USER.md or MEMORY.md, and no memories folder with them",
@@ -54,7 +53,7 @@ def _files(path: Path) -> list[Path]:
 
 def _document(file: Path) -> Document:
     try:
-        return parse(read_bounded(file, FILE_BYTES))
+        return parse(read_data(file))
     except CatmemError as error:
         error.path = str(file)
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import Response
 
 from catmem.errors import ConfigError
 from catmem.mcp.conversations import MOST_SESSIONS, QUIET_SECONDS
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+_log = logging.getLogger("catmem.mcp")
 
 PATH = "/mcp"
 _LARGEST_REQUEST = 1 << 20
@@ -84,11 +89,33 @@ def application(server: Server[Any], security: TransportSecuritySettings) -> ASG
     )
 
     async def with_room(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not any(name == b"mcp-session-id" for name, _ in scope["headers"]):
-            await _make_room(server.session_manager)
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            refusal = _refusal(headers, security)
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
+            if "mcp-session-id" not in headers:
+                await _make_room(server.session_manager)
         await app(scope, receive, send)
 
     return with_room
+
+
+def _refusal(headers: Headers, security: TransportSecuritySettings) -> Response | None:
+    """The answer to a request that was led here.
+
+    The SDK refuses such a one too, but after its body is read and room is made for its session, and prints as it is
+    what the request says.
+    """
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if host not in security.allowed_hosts:
+        _log.warning("refused a request for the host %.100r", host)
+        return Response("Invalid Host header", status_code=421)
+    if origin and origin not in security.allowed_origins:
+        _log.warning("refused a request from a page of %.100r", origin)
+        return Response("Invalid Origin header", status_code=403)
+    return None
 
 
 async def _make_room(manager: StreamableHTTPSessionManager) -> None:

@@ -2,8 +2,8 @@
 
 The promise of every style: no line of an entry can be read as a line of the frame. ``markdown`` indents every line of
 an entry under its bullet, ``xml`` encodes what markup is made of, ``hermes`` puts a backslash before lines that look
-like its frame. Line ends that other programs know (U+2028, VT, a lone CR …) become plain ones first, so that none of
-them hides a line.
+like its frame. Where notes stand in the text, an entry that begins like one gets a backslash too. Line ends that other
+programs know (U+2028, VT, a lone CR …) become plain ones first, so that none of them hides a line.
 
 A rendering is a list of pieces, each with its owner, so that a finding in the whole text leads back to the entries it
 touches.
@@ -12,8 +12,11 @@ touches.
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from catmem.policy.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +34,12 @@ _HERMES_RULE = "═" * 46
 _HERMES_DELIMITER = "§\n"
 _HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (your personal notes)"}
 _HERMES_FRAME = re.compile(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
+
+# The words of our notes in folded letters, and where such words end: `(stale: …`, `( UN-VERIFIED )`, `[expired 2026-…`.
+_NOTE_WORDS = frozenset(map(fold_word, ("unverified", "stale", "staleverified", "stalecreated", "expired")))
+_NOTE_END = re.compile(r"[:;,)\]}\u3011\u3015\u2013\u2014]|\s\d")
+_NOT_WORDS = re.compile(r"[\W_]*")
+_NOTE_REACH = 64
 
 _HEADINGS = {"user": "About the user", "memory": "Notes"}
 
@@ -113,14 +122,14 @@ def _markdown(blocks: Sequence[Block]) -> Iterator[Piece]:
         for category in block.categories:
             shared = category.shared_note
             yield Piece("\n## ", None)
-            yield Piece(" ".join(_lines(_shown_title(category))), category.slug)
+            yield Piece(_heading(category), category.slug)
             yield Piece(f" ({shared})\n" if shared else "\n", None)
             for fact in category.facts:
                 yield Piece(f"{_bullet(fact, None if shared else fact.note)}\n", fact.row)
 
 
 def _bullet(fact: Fact, note: str | None) -> str:
-    first, *others = _noted(_lines(_shown_body(fact)), note)
+    first, *others = _noted(_entry_lines(fact), note)
     if not others:
         return f"- {first}"
     return "\n".join([f"- {first}", *(f"  {line}" if line.strip(" ") else "" for line in others)])
@@ -128,6 +137,25 @@ def _bullet(fact: Fact, note: str | None) -> str:
 
 def _shown_body(fact: Fact) -> str:
     return blocked_line(fact.blocked) if fact.blocked else fact.body
+
+
+def _entry_lines(fact: Fact) -> list[str]:
+    """An entry's lines for a style that has notes in the text: none of its own begins it."""
+    first, *others = _lines(_shown_body(fact))
+    place = _note_at(first)
+    return [first if place is None else f"{first[:place]}\\{first[place:]}", *others]
+
+
+def _note_at(line: str) -> int | None:
+    """Where a line opens the bracket of what reads as one of our notes, if it begins so, whatever stands around it."""
+    if line[:1].isalnum():
+        return None
+    front = _NOT_WORDS.match(line, 0, _NOTE_REACH)
+    end = front.end() if front else 0
+    words = _NOTE_END.split(unicodedata.normalize("NFKC", line[end : end + _NOTE_REACH]), maxsplit=1)[0]
+    if Folded.of(words).letters not in _NOTE_WORDS:
+        return None
+    return next((place for place in range(end) if unicodedata.category(line[place]) in {"Ps", "Pi"}), None)
 
 
 def _noted(lines: list[str], note: str | None) -> list[str]:
@@ -139,6 +167,15 @@ def _noted(lines: list[str], note: str | None) -> list[str]:
 
 def _shown_title(category: Category) -> str:
     return blocked_line("title") if category.title is None else category.title
+
+
+def _heading(category: Category) -> str:
+    """A title as one line; what it ends with is no note of ours, which would stand for every entry below."""
+    title = " ".join(_lines(_shown_title(category)))
+    brackets = [place for place, letter in enumerate(title) if unicodedata.category(letter) in {"Ps", "Pi"}]
+    if not brackets or _note_at(title[brackets[-1] :]) is None:
+        return title
+    return f"{title[: brackets[-1]]}\\{title[brackets[-1] :]}"
 
 
 def _xml(blocks: Sequence[Block]) -> Iterator[Piece]:
@@ -196,7 +233,7 @@ def _hermes_header(block: Block, texts: Sequence[str]) -> str:
 
 
 def _hermes_entry(fact: Fact) -> str:
-    lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in _lines(_shown_body(fact))]
+    lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in _entry_lines(fact)]
     # Hermes shows undated entries as they are, and nearly all of its files are undated: only dates are said here.
     return "\n".join(_noted(lines, None if fact.freshness.state == "unverified" else fact.note))
 

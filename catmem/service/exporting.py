@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from catmem.service.profiles import entities_of_each
 from catmem.service.setup.root import WouldOverwriteError
 from catmem.service.workspace import FILE_NAMES
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,7 +63,7 @@ def _exported(workspace: Workspace, profile: str, target: str, document: Documen
     said = document.form(document.title, document.by_category, workspace.problems(document))
     name = f"{profile}/{FILE_NAMES[target]}"
     if form == "json":
-        text = json.dumps(said, indent=2, ensure_ascii=False) + "\n"
+        text = printable_json(said, indent=2) + "\n"
         return Exported(profile, target, said, f"{name.removesuffix('.md')}.json", text)
     if form == "markdown":
         return Exported(profile, target, said, name, markdown(document))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from catmem.errors import OverBudgetError, StaleError, UnknownNameError
@@ -112,10 +114,38 @@ def test_dates_and_sources_are_tags(workspace):
     assert stored.tags == tags
 
 
-def test_what_was_verified_was_there_on_that_day(workspace):
-    plan, _ = bring(workspace, entry("One.", tags={"verified_date": "2026-05-20"}))
+OLD = date(2024, 5, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "created"),
+    [
+        (entry("One.", day=OLD), "2024-05-01"),
+        (entry("2023-02-03: chose this.", day=OLD), "2023-02-03"),
+        (entry("**2023-02-03** chose this."), "2023-02-03"),
+        (entry("### [2023-02-03] Choice\nThis."), "2023-02-03"),
+        (entry("This was chosen.", "2023-02-03"), "2023-02-03"),
+        (entry("2023-02-03: this.", tags={"verified_date": "2023-01-01"}), "2023-01-01"),
+        (entry("One.", day=OLD, tags={"verified_date": "2026-05-20"}), "2026-05-20"),
+        (entry("2023-02-03: this.", day=OLD, tags={"created": "2026-05-20"}), "2026-05-20"),
+        (entry("2999-01-01: the end.", day=OLD), "2024-05-01"),
+        (entry("2999-01-01: the end.", day=date(2999, 1, 1)), None),
+        (entry("2023-02-30 is no day.", day=OLD), "2024-05-01"),
+        (entry("2023-02-031 is a number."), None),
+        (entry("Chosen on 2023-02-03."), None),
+        (entry("One."), None),
+    ],
+)
+def test_an_old_fact_is_no_younger_here(workspace, given, created):
+    plan, _ = bring(workspace, given)
     (stored,) = workspace.read("neo").document.entries
-    assert (stored.tags["created"], plan.notes) == ("2026-05-20", ())
+    assert stored.tags.get("created") == created
+    assert any("without a date" in note and "unverified" in note for note in plan.notes) == (created is None)
+
+
+def test_what_nothing_dates_is_unverified_in_a_prompt(workspace):
+    bring(workspace, entry("One.", "projects"))
+    assert "unverified" in workspace.prompt("neo").text
 
 
 def test_dates_that_cannot_be_are_left_out(workspace):

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -422,6 +423,49 @@ def test_of_a_note_text_with_a_mark_in_front_and_a_bad_date_are_left_out(tmp_pat
         ("text", "# in code"),
         ("text", "```"),
     ]
+
+
+# --- how old it is ---------------------------------------------------------------------------------------------------
+
+OLD = {
+    "hermes": ("USER.md", "One.\n"),
+    "cheetahclaws": ("a.md", "---\nname: A\n---\nOne.\n"),
+    "claude": ("MEMORY.md", "- One.\n"),
+    "basic-memory": ("a.md", "- [fact] One.\n"),
+    "mcp-memory": ("memory.jsonl", '{"type":"entity","name":"A","entityType":"x","observations":["One."]}\n'),
+}
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("source", OLD)
+def test_the_time_of_the_file_dates_what_has_no_date(tmp_path, source, whole):
+    name, text = OLD[source]
+    file = put(tmp_path / name, text)
+    day = datetime(2024, 5, 1, 12).astimezone()
+    os.utime(file, (day.timestamp(), day.timestamp()))
+    (entry,) = read(source, tmp_path if whole else file).entries
+    assert (entry.day, "created" in entry.tags) == (day.date(), False)
+
+
+@pytest.mark.parametrize("source", OLD)
+def test_a_file_of_today_dates_nothing(tmp_path, source):
+    name, text = OLD[source]
+    (entry,) = read(source, put(tmp_path / name, text)).entries
+    assert entry.day is None
+
+
+def test_the_date_of_an_observation_stands_behind_the_name(tmp_path):
+    said = {"type": "entity", "name": "A", "entityType": "x", "observations": ["2024-05-01: One."]}
+    put(tmp_path / "memory.jsonl", json.dumps(said))
+    (entry,) = read("mcp-memory", tmp_path).entries
+    assert (entry.body, entry.day) == ("A: 2024-05-01: One.", date(2024, 5, 1))
+
+
+def test_a_row_without_a_time_of_its_own_has_none(tmp_path):
+    file = docker_agent(tmp_path / "memory.db", [("1", None, "One.", "")])
+    os.utime(file, (0, 0))
+    (entry,) = read("docker-agent", file).entries
+    assert (entry.day, "created" in entry.tags) == (None, False)
 
 
 # --- whatever is there ---------------------------------------------------------------------------------------------

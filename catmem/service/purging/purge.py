@@ -102,8 +102,9 @@ def purge(workspace: Workspace, entity: str, old_text: str, *, dry_run: bool = F
     purging.forget(name)
     others = entities_of_each(workspace)
     for other in others.names:
-        if other != name:
-            purging.forget_if_held(other)
+        purging.forget_if_held(other)
+    for other in others.names:
+        purging.forget_if_held(other, unsure=True)
     purging.pass_over(others.unreadable)
     purging.drop_caches()
     purging.forget_in_lock()
@@ -175,7 +176,7 @@ def _past_entries(workspace: Workspace, store: LastingStore, entity: str, needle
     """The entries of all that is kept of an entity and has the needle: one of each form in each category."""
     known, unsure = _Entries(workspace, needle), _Entries(workspace, needle)
     moved: list[bytes] = []
-    file = _place(workspace, entity).name if workspace.keeps_files else entity
+    file = _file(workspace, entity)
     for each in store.kept(entity):
         if each.kind == "moved":
             moved.append(each.data)
@@ -226,6 +227,11 @@ def _place(workspace: Workspace, entity: str) -> Place:
     return locate(workspace.config, workspace.profile, entity)
 
 
+def _file(workspace: Workspace, entity: str) -> str:
+    """What ``Kept.file`` calls an entity. Several entities of a profile lie in one folder."""
+    return _place(workspace, entity).name if workspace.keeps_files else entity
+
+
 # --- where --------------------------------------------------------------------------------------------------------
 
 
@@ -247,10 +253,15 @@ class _Purging:
         self.removed: dict[Path, None] = {}
         self.left: dict[Path, str] = {}
 
-    def forget_if_held(self, entity: str) -> None:
-        """Forget the entries in another entity's file and history, if they are there. What fails is noted."""
+    def forget_if_held(self, entity: str, *, unsure: bool = False) -> None:
+        """Forget the entries in another entity's file and history, if they are there. What fails is noted.
+
+        With ``unsure`` for what lies beside and nobody knows of which entity, so that it is looked at last.
+        """
+        if entity in self.entities:
+            return
         try:
-            if self._note_elsewhere(entity):
+            if self._is_beside(entity, None) if unsure else self._note_elsewhere(entity):
                 self.forget(entity)
         except CatmemError as error:
             path = self._path(entity) if error.path is None else Path(error.path)
@@ -269,13 +280,16 @@ class _Purging:
         for _, data in self.store.replay(entity):
             found[:0] = self.redaction.entries(data)
         found[:0] = self.redaction.entries(self.store.peek(entity))
-        noted = {*self.files, *self.removed}
-        beside = any(
-            each.kind != "stray" and each.path not in noted and self._holds(entity, each)
+        self.elsewhere += [(entity, entry) for entry in _newest(found)]
+        return bool(found) or self._is_beside(entity, _file(self.workspace, entity))
+
+    def _is_beside(self, entity: str, file: str | None) -> bool:
+        """Whether what is kept beside, and is of ``file``, holds them and was not noted yet."""
+        noted = {*self.files, *self.removed, *self.left}
+        return any(
+            each.kind != "stray" and each.file == file and each.path not in noted and self._holds(entity, each)
             for each in self.store.kept(entity)
         )
-        self.elsewhere += [(entity, entry) for entry in _newest(found)]
-        return bool(found) or beside
 
     def forget(self, entity: str) -> None:
         """Forget the entries in the file, the history and all that is kept of an entity."""

@@ -179,8 +179,8 @@ class Review:
     @property
     def passed_over(self) -> int:
         """How many due facts are not asked about, since they were answered or skipped in this round already."""
-        facts = sum(1 for profile in self.profiles for _ in self._facts_of(profile))
-        return facts - len(self.due())
+        facts = (due for profile in self.profiles for due in self._facts_of(profile))
+        return sum(not self._follows(due) for due in facts) - len(self.due())
 
     def _facts_of(self, profile: Profile) -> Iterator[Due]:
         """What is due in the files of one profile, in file order."""

@@ -152,14 +152,25 @@ def _must(folder: Path, *arguments: str) -> str:
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(  # noqa: S603 - git with fixed words and paths
-            ["git", "-C", str(folder), *arguments],  # noqa: S607 - the git that the user has
-            check=False,
-            capture_output=True,
-            encoding="utf-8",
-            errors="surrogateescape",
-        )
+        return run_git("-C", str(folder), *arguments)
     except FileNotFoundError:
         raise GitError(
             "there is no git on PATH", code="no_git", hint="Nothing was written. Install git, or leave --git out."
         ) from None
+
+
+def run_git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run git, and no program that the configuration of a repository names: somebody else may have written that.
+
+    To read the attributes of a file, git asks a watcher of the disk for the state of the index, and fetches what is
+    missing in a partial clone. Raises ``OSError``.
+    """
+    options = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+    return subprocess.run(  # noqa: S603 - git with fixed words and paths
+        ["git", *options, *arguments],  # noqa: S607 - the git that the user has
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        env={**os.environ, "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"},
+    )

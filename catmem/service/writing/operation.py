@@ -30,8 +30,9 @@ class Operation:
 
     ``old_text`` names the entry that is meant: a piece of its body that no other entry holds, or its id (``b2:…``).
     ``category`` is where an ``add`` goes; for the others it narrows the search for the entry. ``tags`` are laid over
-    those of the entry, and ``None`` as a value takes a tag away. ``as_of`` is the day of an ``add`` or a ``verify``,
-    today by default. A ``replace`` needs ``content``, ``tags`` or both.
+    those of the entry, and ``None`` as a value takes a tag away, of an ``add`` the ``created`` that it would set.
+    ``as_of`` is the day of an ``add`` or a ``verify``, today by default. A ``replace`` needs ``content``, ``tags`` or
+    both.
     """
 
     action: Action

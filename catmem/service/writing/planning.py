@@ -236,7 +236,8 @@ class _Draft:
 
         Words that come back are as old as they were, unless they come from somebody who may verify them.
         """
-        if "created" not in tags and not is_shared(self.document):
+        undated = "created" in (operation.tags or {}) and self.terms.rights.may_verify  # null takes it away
+        if "created" not in tags and not undated and not is_shared(self.document):
             tags = {"created": self._day(operation), **tags}
         return self._no_younger(tags, body)
 

@@ -275,3 +275,12 @@ def test_a_copy_is_asked_about_at_its_source_and_nowhere_else(place, asked):
     assert "pupil/user" not in listed.stdout
     assert listed.stdout.count("Likes tea.") == (0 if asked else 1)
     assert "2 more are seeded from another profile, and asked about there." in listed.stderr
+
+
+def test_copies_of_a_seed_are_not_told_as_answered(place):
+    put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
+    put(place / "homes" / "boss" / "USER.md", "## Talk\n[created: 2026-01-01] From above.\n")
+    run("seed", "boss", "neo", "--root", place)
+    said = review(place, None, "--list").stderr
+    assert "1 more is seeded from another profile, and asked about there." in said
+    assert "answered or skipped" not in said

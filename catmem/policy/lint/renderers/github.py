@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from catmem.text import printable
+
 if TYPE_CHECKING:
     from catmem.policy.lint.diagnostic import Diagnostic
     from catmem.policy.lint.renderers.report import Report
@@ -32,7 +34,8 @@ def _command(diagnostic: Diagnostic) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    # Whoever reads the log of a run reads it in a terminal, or as one.
+    return printable(text).replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
+
+from catmem.text import printable_json
 
 if TYPE_CHECKING:
     from catmem.policy.lint.renderers.report import Report
@@ -19,4 +20,4 @@ def render(report: Report) -> str:
         "statistics": report.statistics(),
         "diagnostics": [diagnostic.to_dict() for diagnostic in counting],
     }
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return printable_json(value, indent=2) + "\n"

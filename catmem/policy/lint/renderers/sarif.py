@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from catmem.policy.lint.rule import all_rules
-from catmem.text import LineIndex
+from catmem.text import LineIndex, printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +38,7 @@ def render(report: Report) -> str:
         "results": [_result(diagnostic, places, texts) for diagnostic in report.diagnostics],
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+    return printable_json(log, indent=1) + "\n"
 
 
 class _Texts:

@@ -272,6 +272,25 @@ def test_what_is_touched_elsewhere_is_told_by_entity(workspace):
     assert workspace.store.peek("ann/user") == b"4711 is lucky\n"
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_file_that_shares_a_folder_with_one_that_held_it_is_not_told(workspace, home, dry_run):
+    for target, text in (("user", "x"), ("memory", "The card is 4711."), ("memory", "y"), ("memory", "z")):
+        workspace.add("ann", text, category="cards", target=target)
+    report = purge(workspace, "neo", "4711", dry_run=dry_run)
+    assert report.entities == ("neo/user", "ann/memory")
+    retired = workspace.path("ann", "user").parent / ".catmem" / "gen"
+    assert any(path.startswith("homes/ann/.catmem/gen/") for path in report.removed)
+    assert bool(holding(retired, b" 4711")) is dry_run
+
+
+def test_what_a_stopped_process_left_of_no_known_file_is_told_of_one_alone(workspace, home):
+    workspace.add("ann", "x", category="talk")
+    left = workspace.path("ann", "user").parent / ".catmem" / "gen" / "left"
+    left.write_bytes(b"## Pay\n" + SECRET + b"\n")
+    report = purge(workspace, "neo", "4711")
+    assert (report.entities, left.exists()) == (("neo/user", "ann/user"), False)
+
+
 def test_neither_the_record_nor_the_report_has_the_text(workspace, home):
     report = purge(workspace, "neo", "4711")
     assert " 4711" not in str(report.to_dict())

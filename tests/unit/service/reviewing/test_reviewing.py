@@ -200,6 +200,10 @@ def test_copies_that_follow_their_source_are_not_asked_about(place, monkeypatch)
     for review in (opened(place), opened(place, profiles=["neo"])):
         assert "stale" not in bodies(review)
         assert [due.key for due in review.elsewhere()] == [stale.key]
+        assert review.passed_over == 0
+        review.skip(at(review, "older"))
+        assert review.passed_over == 1
+        review.round.begin_anew()
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

@@ -110,6 +110,85 @@ def test_no_git(tmp_path, monkeypatch):
     assert caught.value.code == "no_git"
 
 
+@pytest.fixture
+def program(tmp_path_factory):
+    """A program that leaves a mark when it is run."""
+    folder = tmp_path_factory.mktemp("program")
+    path = put(folder / "run.sh", f"#!/bin/sh\ntouch '{folder}/ran'\n")
+    path.chmod(0o755)
+    return path
+
+
+def git(folder, *arguments):
+    subprocess.run(["git", "-C", folder, *arguments], check=True, capture_output=True)
+
+
+def index_of(repository):
+    put(repository / "USER.md", "x\n")
+    git(repository, "add", "USER.md")
+
+
+def watcher(repository, program):
+    index_of(repository)
+    git(repository, "config", "core.fsmonitor", str(program))
+
+
+def hooks(repository, program):
+    index_of(repository)
+    for name in ("post-index-change", "fsmonitor-watchman", "reference-transaction", "post-checkout"):
+        shutil.copy(program, put(repository / "hooks" / name, ""))
+    git(repository, "config", "core.hooksPath", str(repository / "hooks"))
+    git(repository, "config", "core.fsmonitor", str(repository / "hooks" / "fsmonitor-watchman"))
+
+
+def other_programs(repository, program):
+    index_of(repository)
+    put(repository / ".gitattributes", "* filter=x diff=x merge=x\n")
+    for key in (
+        "core.pager", "core.sshCommand", "core.editor", "core.gitProxy", "core.askPass", "diff.external",
+        "diff.x.command", "diff.x.textconv", "merge.x.driver", "filter.x.clean", "filter.x.smudge", "filter.x.process",
+        "credential.helper", "gpg.program", "sequence.editor",
+    ):  # fmt: skip
+        git(repository, "config", key, str(program))
+    for command in ("config", "check-attr", "rev-parse"):
+        git(repository, "config", f"pager.{command}", "true")
+        git(repository, "config", f"alias.{command}", f"!{program}")
+
+
+def partial_clone(url, *settings):
+    def make(repository, program):
+        for key, value in [
+            ("core.repositoryFormatVersion", "1"), ("extensions.partialClone", "origin"),
+            ("remote.origin.promisor", "true"), ("remote.origin.url", url.format(program=program)),
+            ("remote.origin.uploadpack", str(program)), ("core.sshCommand", str(program)), *settings,
+        ]:  # fmt: skip
+            git(repository, "config", key, value)
+        # Attributes that lie in the index alone, and not among the objects that are there.
+        git(repository, "update-index", "--add", "--cacheinfo", f"100644,{'1' * 40},.gitattributes")
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "configure",
+    [
+        watcher,
+        hooks,
+        other_programs,
+        partial_clone("/"),
+        partial_clone("ssh://example.org/x"),
+        partial_clone("ext::{program}", ("protocol.ext.allow", "always")),
+    ],
+    ids=["watcher", "hooks", "others", "clone of a folder", "clone by ssh", "clone by a program"],
+)
+def test_no_program_that_the_repository_names_is_run(repository, program, configure):
+    configure(repository, program)
+    program.with_name("ran").unlink(missing_ok=True)
+    (repository / "sub").mkdir()
+    set_up_git(repository / "sub")
+    assert not program.with_name("ran").exists()
+
+
 def test_a_linked_file_is_not_written_through(repository):
     outside = put(repository / "elsewhere", "mine\n")
     (repository / ".gitattributes").symlink_to(outside)

@@ -126,6 +126,15 @@ def test_a_day_before_that_is_taken_as_given(opened):
     assert tags_of(workspace, "was verified") == {"created": "2025-05-05"}
 
 
+@pytest.mark.parametrize(("actor", "tags"), [(None, {}), ("neo", {"created": "2026-01-02"})])
+def test_only_who_may_verify_adds_words_without_a_day(opened, actor, tags):
+    workspace = opened()
+    workspace.remove("neo", "was verified")
+    addition = Operation("add", content="was verified", category="talk", tags={"created": None})
+    workspace.write("neo", [addition], actor=actor)
+    assert tags_of(workspace, "was verified") == tags
+
+
 def test_a_date_does_not_tell_of_words_that_are_hidden(opened):
     workspace = opened()
     workspace.add("neo", "hidden", category="talk", actor="neo")

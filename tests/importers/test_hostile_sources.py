@@ -1,0 +1,343 @@
+"""Files of other programs as somebody hostile would make them: no hang, no traceback, nothing half read, a clear error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from catmem.errors import CatmemError, TooLargeError, UnreadableError
+from catmem.importers import SOURCES, docker_agent, files, read
+from catmem.importers.bringing import MOST_AT_ONCE, carry_out, plan_import
+from catmem.importers.imported import Imported, ImportedEntry, SourceError
+from catmem.service.workspace import Workspace
+from tests.golden.case import put
+
+TABLE = "CREATE TABLE memories (id TEXT PRIMARY KEY, created_at TEXT, memory TEXT, category TEXT)"
+ROW = ("1", "2026-05-01", "One.", "fact")
+
+
+def database(path, *statements, rows=(ROW,)):
+    with closing(sqlite3.connect(path)) as opened, opened:
+        for statement in statements or (TABLE,):
+            opened.execute(statement)
+        opened.executemany("INSERT INTO memories (id, created_at, memory, category) VALUES (?, ?, ?, ?)", rows)
+    return path
+
+
+def refused(source, path):
+    with pytest.raises(CatmemError) as caught:
+        read(source, path)
+    assert caught.value.hint
+    return caught.value
+
+
+# --- databases -----------------------------------------------------------------------------------------------------
+
+
+def test_columns_that_the_schema_computes_are_not_read(tmp_path):
+    made = TABLE.replace("category TEXT", "category TEXT, more TEXT GENERATED ALWAYS AS (hex(zeroblob(30000000)))")
+    (entry,) = read("docker-agent", database(tmp_path / "m.db", made)).entries
+    assert entry.body == "One."
+    computed = TABLE.replace("memory TEXT", "real TEXT, memory TEXT GENERATED ALWAYS AS (hex(zeroblob(30000000)))")
+    with closing(sqlite3.connect(tmp_path / "n.db")) as opened, opened:
+        opened.execute(computed)
+        opened.execute("INSERT INTO memories (id) VALUES ('1')")
+    assert refused("docker-agent", tmp_path / "n.db").code == "other_schema"
+
+
+def test_a_check_of_the_schema_is_not_run(tmp_path):
+    file = database(tmp_path / "m.db")
+    with closing(sqlite3.connect(file)) as opened, opened:
+        opened.execute("PRAGMA writable_schema = ON")
+        sql = TABLE.replace("category TEXT", "category TEXT, CHECK (no_such_function(memory))")
+        opened.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'memories'", [sql])
+    assert [entry.body for entry in read("docker-agent", file).entries] == ["One."]
+
+
+def test_a_trigger_and_an_index_of_the_name_and_a_table_without_its_library_change_nothing(tmp_path):
+    file = database(
+        tmp_path / "m.db",
+        TABLE,
+        "CREATE TABLE other (x)",
+        "CREATE TRIGGER memories AFTER INSERT ON other BEGIN DELETE FROM memories; END",
+    )
+    assert [entry.body for entry in read("docker-agent", file).entries] == ["One."]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        f"{TABLE} WITHOUT ROWID",
+        "CREATE TABLE memories (id, created_at, text)",
+        (
+            "CREATE VIEW memories AS WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+            "SELECT x AS id, x AS created_at, x AS memory FROM n"
+        ),
+    ],
+)
+def test_another_table_is_no_damage(tmp_path, table):
+    with closing(sqlite3.connect(tmp_path / "m.db")) as opened, opened:
+        opened.execute(table)
+    assert refused("docker-agent", tmp_path / "m.db").code == "other_schema"
+
+
+@pytest.mark.parametrize("sql", [None, 5, "CREATE VIEW memories AS SELECT 1 AS id, 2 AS created_at, 3 AS memory"])
+def test_a_forged_schema(tmp_path, sql):
+    file = database(tmp_path / "m.db")
+    with closing(sqlite3.connect(file)) as opened, opened:
+        opened.execute("PRAGMA writable_schema = ON")
+        opened.execute("DELETE FROM sqlite_master WHERE type = 'index'")
+        opened.execute("UPDATE sqlite_master SET rootpage = 0, sql = ?", [sql])
+    assert refused("docker-agent", file).code in {"damaged", "other_schema"}
+
+
+def test_reading_ends_after_its_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(docker_agent, "_SECONDS", -1.0)
+    monkeypatch.setattr(docker_agent, "_STEPS", 1)
+    error = refused("docker-agent", database(tmp_path / "m.db"))
+    assert (error.code, "longer than" in error.message) == ("too_many", True)
+
+
+def test_a_text_of_ten_megabytes_is_left_out_and_the_others_come(tmp_path):
+    long = ("2", "2026-05-01", "x" * (10 << 20), "fact")
+    imported = read("docker-agent", database(tmp_path / "m.db", rows=[ROW, long]))
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    workspace = Workspace.open(tmp_path, search=False)
+    plan = plan_import(workspace, "neo", imported)
+    workspace.store.close()
+    assert ([each.entry.body for each in plan.entries], [each.what for each in plan.left_out]) == (["One."], ["entry"])
+
+
+def test_more_text_than_a_folder_may_have(tmp_path, monkeypatch):
+    monkeypatch.setattr(docker_agent, "FOLDER_BYTES", 1000)
+    rows = [(str(number), "2026-05-01", "x" * 400, "fact") for number in range(4)]
+    assert refused("docker-agent", database(tmp_path / "m.db", rows=rows)).code == "too_large"
+    rows = [("1", "2026-05-01", "x" * 4000, "fact")]
+    assert refused("docker-agent", database(tmp_path / "n.db", rows=rows)).code == "too_many"
+
+
+def test_too_many_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(docker_agent, "MOST_ENTRIES", 3)
+    rows = [(str(number), "2026-05-01", "x", "fact") for number in range(4)]
+    assert refused("docker-agent", database(tmp_path / "m.db", rows=rows)).code == "too_many"
+
+
+def test_values_of_every_type(tmp_path):
+    rows = [
+        (None, None, None, None),
+        (1, 2, 3, 4),
+        (1.5, float("inf"), float("nan"), b"\xff"),
+        (b"\xff", b"\xff", b"\xff", b"\xff"),
+        ("\x00", "", "a\x00b", "c\x00d"),
+        ("i" * 1000, "2026-05-01", "x", "k" * 1000),
+    ]
+    table = "CREATE TABLE memories (id, created_at, memory, category)"
+    imported = read("docker-agent", database(tmp_path / "m.db", table, rows=rows))
+    assert {entry.body for entry in imported.entries} == {"3", "a\x00b", "x"}
+    assert all(len(each.place) < 300 for each in imported.entries)
+
+
+@pytest.mark.parametrize("name", ["journal", "wal", "shm"])
+def test_a_pipe_in_the_place_of_a_file_of_sqlite_is_not_waited_for(tmp_path, name):
+    file = database(tmp_path / "m.db")
+    os.mkfifo(tmp_path / f"m.db-{name}")
+    error = refused("docker-agent", file)
+    assert (error.code, error.path) == ("not_a_file", str(tmp_path / f"m.db-{name}"))
+
+
+# --- text ----------------------------------------------------------------------------------------------------------
+
+MANY = 200_000
+"""With work that grows as the square of this, a test would not end."""
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "text", "entries"),
+    [
+        ("basic-memory", "a.md", "- " + "[[" * MANY, 0),
+        ("basic-memory", "a.md", "-" + " " * MANY + "x", 0),
+        ("claude", "a.md", "# a" + " " * MANY + "x", 0),
+        ("claude", "a.md", "# " + "# " * MANY + "x", 0),
+        ("claude", "MEMORY.md", "x\n" * MANY, 1),
+        ("claude", "MEMORY.md", "- [](" + ".md" * MANY, 1),
+        ("cheetahclaws", "a.md", "---\na: b\n" + " x\n" * MANY + "---\ny", 1),
+        ("cheetahclaws", "a.md", "---\na" + " " * MANY + "b\n---\ny", 1),
+    ],
+)
+def test_work_grows_with_the_text_and_not_with_its_square(tmp_path, source, name, text, entries):
+    assert len(read(source, put(tmp_path / name, text)).entries) == entries
+
+
+@pytest.mark.parametrize("source", [source for source in SOURCES if source != "docker-agent"])
+def test_too_many_lines(tmp_path, monkeypatch, source):
+    monkeypatch.setattr(files, "MOST_LINES", 10)
+    with pytest.raises(TooLargeError) as caught:
+        read(source, put(tmp_path / "a.md", "\n" * 11))
+    assert "lines" in caught.value.message
+
+
+def test_a_folder_of_too_many_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MOST_LINES", 10)
+    for number in range(3):
+        put(tmp_path / f"{number}.md", "\n" * 5)
+    assert refused("claude", tmp_path).code == "too_large"
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "text"),
+    [
+        ("hermes", "USER.md", "a\n§\nb\n§\nc"),
+        ("claude", "MEMORY.md", "- a\n- b\n- c"),
+        ("basic-memory", "a.md", "- [x y] a\n- [x y] b\n- [x y] c"),
+        ("mcp-memory", "memory.jsonl", '{"type":"entity","name":"A","observations":["a","b","c"]}'),
+    ],
+)
+def test_too_many_entries(tmp_path, monkeypatch, source, name, text):
+    monkeypatch.setattr(files, "MOST_ENTRIES", 2)
+    assert refused(source, put(tmp_path / name, text)).code == "too_many"
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"), [("# C#", "C#"), ("# a ##", "a"), ("#  a  #\t", "a"), ("# #", ""), ("# a#b #", "a#b")]
+)
+def test_a_heading_loses_its_closing_marks_alone(tmp_path, heading, title):
+    imported = read("claude", put(tmp_path / "a.md", f"{heading}\nx\n"))
+    assert [each.value for each in imported.left_out] == [title]
+
+
+# --- JSON ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_field_that_comes_twice_is_told(tmp_path):
+    text = '{"type":"entity","name":"A","observations":["lost"],"observations":["kept"]}'
+    imported = read("mcp-memory", put(tmp_path / "memory.jsonl", text))
+    assert [entry.body for entry in imported.entries] == ["A: kept"]
+    assert [(each.what, each.value) for each in imported.left_out] == [("observations", '["lost"]')]
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "9" * 5000])
+def test_a_number_that_is_none(tmp_path, value):
+    text = f'{{"type":"entity","name":"A","observations":[],"x":{value}}}'
+    assert refused("mcp-memory", put(tmp_path / "memory.jsonl", text)).code == "damaged"
+
+
+@pytest.mark.parametrize("kind", ["entity", "relation"])
+def test_depth_up_to_where_it_ends(tmp_path, kind):
+    for depth in (100, *range(700, 1100, 20)):
+        nested = "[" * depth + "]" * depth
+        text = f'{{"type":"{kind}","name":"A","observations":[],"from":{nested}}}'
+        try:
+            read("mcp-memory", put(tmp_path / "memory.jsonl", text))
+        except SourceError as error:
+            assert error.code == "damaged"  # where the depth ends is Python's
+
+
+def test_half_characters_are_left_out_and_printed_as_escapes(tmp_path):
+    half = "\\ud800"
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    put(
+        tmp_path / "memory.jsonl",
+        f'{{"type":"entity","name":"{half}","entityType":"{half}","observations":["a{half}"],"{half}":"{half}"}}',
+    )
+    for form in ("text", "json"):
+        arguments = ["import", "--from", "mcp-memory", "-p", "neo", "--format", form, "--root", str(tmp_path)]
+        result = CliRunner().invoke(group, [*arguments, str(tmp_path / "memory.jsonl")])
+        assert (result.exit_code, result.exception) == (0, None)
+        assert "\\ud800" in result.stdout + result.stderr
+
+
+# --- paths ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_name_that_no_disk_takes(tmp_path, source):
+    assert refused(source, tmp_path / ("x" * 300)).code == "io"
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_device_and_a_circle_of_links(tmp_path, source):
+    assert refused(source, "/dev/zero").code == "not_a_file"
+    (tmp_path / "circle").symlink_to("circle")
+    assert refused(source, tmp_path / "circle").code == "missing"
+
+
+@pytest.mark.parametrize(
+    ("source", "link"),
+    [
+        ("hermes", "USER.md"),
+        ("hermes", "memories"),
+        ("cheetahclaws", ".cheetahclaws"),
+        ("cheetahclaws", ".cheetahclaws/memory"),
+        ("claude", "memory"),
+        ("mcp-memory", "memory.jsonl"),
+    ],
+)
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path, source, link):
+    outside, folder = tmp_path / "outside", tmp_path / "folder"
+    for name in ("USER.md", "memory/a.md", "a.md", "memory.jsonl"):
+        put(outside / name, '{"type":"entity","name":"secret","observations":["secret"]}')
+    path = folder / link
+    path.parent.mkdir(parents=True)
+    path.symlink_to(outside / "USER.md" if path.suffix else outside)
+    error = refused(source, folder)
+    assert (type(error), error.code) == (UnreadableError, "symlink")
+
+
+def test_a_link_within_the_folder_is_followed(tmp_path):
+    put(tmp_path / "old" / "USER.md", "One.")
+    (tmp_path / "USER.md").symlink_to(tmp_path / "old" / "USER.md")
+    assert [entry.body for entry in read("hermes", tmp_path).entries] == ["One."]
+
+
+# --- what is written -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\ntags: {note: {type: string}}\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    opened = Workspace.open(tmp_path, search=False)
+    yield opened
+    opened.store.close()
+
+
+def bring(workspace, entries):
+    plan = plan_import(workspace, "neo", Imported(entries))
+    carry_out(workspace, plan)
+    return plan
+
+
+def stands(workspace):
+    return [(entry.category, entry.body) for entry in workspace.read("neo", "user").document.entries]
+
+
+def test_a_field_that_is_too_long_for_a_tag_is_left_out_and_the_entry_comes(workspace):
+    plan = bring(workspace, [ImportedEntry("One.", "a:1", fields={"note": "x" * 5000})])
+    assert ([each.what for each in plan.left_out], stands(workspace)) == (["note"], [("__uncategorized__", "One.")])
+
+
+def test_a_kind_that_no_heading_can_have_is_no_category(workspace):
+    bring(workspace, [ImportedEntry("One.", "a:1", "k" * 5000), ImportedEntry("Two.", "a:2", "a\n## B\n§")])
+    assert stands(workspace) == [("__uncategorized__", "One."), ("a-b", "Two.")]
+
+
+def test_a_later_part_over_the_size_of_a_file_stops_the_first(workspace):
+    entries = [*(ImportedEntry(f"{number}", "a:1") for number in range(MOST_AT_ONCE))]
+    entries += [ImportedEntry(f"{number}" + "x" * 1_000_000, "a:1") for number in range(18)]
+    with pytest.raises(TooLargeError):
+        bring(workspace, entries)
+    assert stands(workspace) == []
+
+
+def test_a_long_line_of_what_is_left_out_is_cut(workspace, tmp_path):
+    put(tmp_path / "g" / "memory.jsonl", json.dumps({"type": "t" * 9000, "k": "v"}))
+    arguments = ["import", "--from", "mcp-memory", "-p", "neo", "--root", str(tmp_path), str(tmp_path / "g")]
+    result = CliRunner().invoke(group, arguments)
+    assert (result.exit_code, max(map(len, result.stderr.split("\n"))) < 300) == (0, True)

@@ -13,6 +13,7 @@ from catmem.errors import DriftError, EditError
 from catmem.model.document import Document, Entry
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared
+from catmem.model.pairing import nearly_same
 from catmem.policy.staleness import read_date
 from catmem.service.showing import preview, value_texts
 from catmem.service.writing.beforehand import each_of
@@ -23,6 +24,7 @@ from catmem.service.writing.remarks import (
     on_double,
     on_expiry,
     on_first_section,
+    on_nearly_same,
     on_same_text,
     on_tags,
     on_title,
@@ -101,7 +103,9 @@ class _Draft:
         self._remark_tags(tags)
         tags = self._dated(tags, body, operation)
         title = self.terms.title(category)
-        self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
+        like = self._nearly_same(category, body)
+        made = self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
+        self._remark(made, None if like is None else on_nearly_same(like, to_agent=self.terms.to_agent))
 
     def replace(self, operation: Operation) -> None:
         """Give an entry another text, other tags, or both."""
@@ -167,6 +171,11 @@ class _Draft:
             return None
         seen = self.terms.rights.in_sight(self.document)
         return next((entry for entry in seen if entry.category == category and entry.body == body), None)
+
+    def _nearly_same(self, category: str, body: str) -> Entry | None:
+        """An entry of the category that looks like the same fact in other words, among the last ones."""
+        seen = [entry for entry in self.terms.rights.in_sight(self.document) if entry.category == category]
+        return next((entry for entry in reversed(seen[-_LOOKED_AT:]) if nearly_same(entry.body, body)), None)
 
     # --- parts of them ---------------------------------------------------------------------------------------------
 
@@ -356,6 +365,9 @@ class _Draft:
                 hint="Shorten or remove other entries first.",
             )
 
+
+_LOOKED_AT = 64
+"""So many entries of a category an addition is compared with: a write must not slow down with its file."""
 
 _SHORTENING = ("replace", "remove")
 """What a person may do to an entry that is over the limit; a replacement has to be shorter."""

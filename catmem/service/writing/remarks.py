@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from catmem.policy.access import hidden_by_sections
 from catmem.policy.staleness import freshness, read_date
 from catmem.policy.tagnames import known_tags, meant_tag
+from catmem.service.showing import preview
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -77,6 +78,11 @@ def on_title(before: Document, after: Document) -> str | None:
 def on_double(category: str) -> str:
     """What to know of an entry whose words its category had already."""
     return f"is in {category} twice now"
+
+
+def on_nearly_same(like: Entry, *, to_agent: bool) -> str:
+    """What to know of an addition that looks like one fact with an entry that is there."""
+    return f"is nearly what {preview(like, to_agent=to_agent)!r} says; if it is the same fact, replace that one"
 
 
 def on_two_wordings(double: tuple[Version, Version]) -> str:

@@ -320,16 +320,7 @@ class _Planning:
             error.path = str(path)
             error.hint = f"Nothing was seeded. {error.hint}"
             raise
-        conflict = conflict_at(document.text)
-        if conflict is not None:
-            raise UnreadableError(
-                "holds an unfinished merge of git",
-                code="unmerged",
-                path=path,
-                line=document.line(conflict),
-                hint="Nothing was seeded. Finish the merge: keep one version, and take the marker lines out.",
-            )
-
+        refuse_unmerged(workspace, entity, document.text)
         offered = offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.as_of)
         return offered, reading
 
@@ -364,10 +355,9 @@ class _Planning:
         if record is None and not parts.slice:
             return None
         data = self.workspace.bytes_of(profile, target)
-        if data and not self.every_entry and is_settled(parts):
-            _refuse_unfit(self.workspace, entity, data)
-            return FilePlan(entity, source, "", "", parts.base or (), withheld=left_out(parts))
         _refuse_unfit(self.workspace, entity, data)
+        if data and not self.every_entry and is_settled(parts):
+            return FilePlan(entity, source, "", "", parts.base or (), withheld=left_out(parts))
         plan = plan_file(parts, legible(self.workspace.parse, entity, data), resolve=self.asked.resolve)
         refuse_too_long(self.workspace, profile, plan, self.asked.as_of)
         return plan
@@ -422,12 +412,22 @@ def _refuse_unfit(workspace: Workspace, entity: str, data: bytes) -> None:
     except UnicodeDecodeError:
         legible(workspace.parse, entity, data)  # which says what is wrong, and where
         raise
-    if conflict_at(text) is not None:
-        raise DriftError(
-            f"{entity} holds an unfinished merge of git",
-            code="unmerged",
-            hint="Nothing was written to it. Finish the merge (catmem lint shows the place), then seed again.",
-        )
+    refuse_unmerged(workspace, entity, text)
+
+
+def refuse_unmerged(workspace: Workspace, entity: str, text: str) -> None:
+    """Raise ``DriftError`` (``unmerged``) for a source or a target in which git left its conflict markers."""
+    marker = conflict_at(text)
+    if marker is None:
+        return
+    error = DriftError(
+        f"{entity} holds git's conflict markers",
+        code="unmerged",
+        path=workspace.path(*entity.split("/")),
+        hint="Nothing was seeded from it or to it. Keep one version, take the marker lines out, and seed again.",
+    )
+    error.line = text.count("\n", 0, marker) + 1
+    raise error
 
 
 def refuse_too_long(workspace: Workspace, profile: Profile, plan: FilePlan, as_of: date) -> None:

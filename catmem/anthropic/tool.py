@@ -125,10 +125,11 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             if new:
                 self._write(place, list(additions(file.category, new)), digest)
             if self._file(place).entries:
-                return f"File created successfully at: {place.path}"
+                return self._warned(f"File created successfully at: {place.path}", place)
             self._put_away |= {(*place[:2], entry.text) for entry in new}
             done = "Stored" if new else "That was stored before, and not again,"
-            return f"{done} in {place.path}. You may write there and not read, so it will not be shown to you."
+            said = f"{done} in {place.path}. You may write there and not read, so it will not be shown to you."
+            return self._warned(said, place)
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that the file holds once."""
@@ -184,7 +185,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             _, file, digest = self._existing(place)
             removals = [Operation("remove", old_text=entry.id, category=file.category) for entry in file.entries]
             self._write(place, removals, digest)
-            return f"Successfully deleted {place.path}"
+            return self._warned(f"Successfully deleted {place.path}", place)
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Move all entries of a category that the profile sees into another category of the same target."""
@@ -204,7 +205,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
                 for entry in file.entries
             ]
             self._write(old, moves, digest)
-            return f"Successfully renamed {old.path} to {new.path}"
+            return self._warned(f"Successfully renamed {old.path} to {new.path}", old)
 
     def clear_all_memory(self) -> str:
         """Refused: memory is shared, and nothing takes all of it away at once."""
@@ -295,7 +296,16 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
     def _after(self, place: Place) -> str:
         """The file after an edit, which may have taken its last entry."""
         file = self._file(place)
-        return self._shown(place, file) if file.entries else f"{place.path} is empty now, and no longer there."
+        said = self._shown(place, file) if file.entries else f"{place.path} is empty now, and no longer there."
+        return self._warned(said, place)
+
+    def _warned(self, said: str, place: Place) -> str:
+        """What was done, with what the model should know of the file that it was done in."""
+        workspace, target = self._workspace, place.target or TARGETS[0]
+        rights = Rights(workspace.profile(self._profile), target, workspace.config.taxonomy)
+        text = workspace.view(self._profile, target).document.text
+        warnings = rights.unmerged(f"the {target} file", text, workspace.parse)
+        return "\n".join([said, *(f"Warning: {warning}." for warning in warnings)])
 
     # --- writing ---------------------------------------------------------------------------------------------------
 

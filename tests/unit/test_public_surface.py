@@ -87,7 +87,7 @@ MEMBERS = {
     },
     "Section": {"category", "end", "header_end", "start", "title"},
     "Problem": {"end", "message", "rule", "start"},
-    "Prompt": {"digest", "manifest", "text", "to_dict"},
+    "Prompt": {"digest", "manifest", "text", "to_dict", "warnings"},
     "Merge": {"conflicts", "text"},
     "Diagnostic": {
         "code", "column", "end", "fingerprint", "fix", "from_dict", "hint", "line", "message", "name", "path", "region",

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, RefusedError, UnknownRevisionError
+from catmem.policy.rights import Rights
 from catmem.policy.schema import faults_by
 from catmem.policy.yamlfile import key_text
 from catmem.server.api.endpoint import Answer, Asked
@@ -70,7 +71,7 @@ def prompt(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     told = answering.prompt_answer(
         workspace, asked.get("profile"), caller.profile, style=asked.get("style"), as_of=asked.get("as_of")
     )
-    return Answer(told.data, text=told.data["text"], profiles=told.profiles)
+    return Answer(told.data, text=told.data["text"], profiles=told.profiles, warnings=told.data["warnings"])
 
 
 def lint(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
@@ -162,7 +163,8 @@ def _written(written: Written, *, to_agent: bool) -> dict[str, Any]:
         "entries": [entry_dict(entry, to_agent=to_agent) for entry in written.entries],
         "usage": told["usage"],
         "notes": told["notes"],
-        **({} if to_agent else {"digest": written.digest, "warnings": told["warnings"]}),
+        **({"warnings": told["warnings"]} if told["warnings"] or not to_agent else {}),
+        **({} if to_agent else {"digest": written.digest}),
     }
 
 
@@ -185,7 +187,11 @@ def merge(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     told = joined.to_dict()
     told["entity_id"] = told.pop("entity")
     if caller.profile is not None:
-        del told["digest"], told["warnings"]  # a warning quotes entries
+        del told["digest"], told["warnings"]  # a warning may quote entries; this one does not:
+        target, profile = joined.entity.partition("/")[2], workspace.profile(caller.profile)
+        rights = Rights(profile, target, workspace.config.taxonomy)
+        unmerged = rights.unmerged(joined.entity, joined.plan.after, workspace.parse)
+        told |= {"warnings": list(unmerged)} if unmerged else {}
         told |= {name: [_without_texts(each) for each in told[name]] for name in ("conflicts", "settled")}
     return Answer(told, joined.revision)
 

@@ -64,6 +64,8 @@ class Answer:
     text: str | None = None
     status: int = 200
     profiles: tuple[Profile, ...] | None = None
+    warnings: Sequence[str] = ()
+    """What a header says where the answer is a text, which has no field for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ ANSWERS: dict[str, Schema] = {
     ),
     "Prompt": table(
         "The prompt of a profile, its digest, and the role that envelopes of this profile name.",
-        {"profile": TEXT, "text": TEXT, "digest": TEXT, "role_id": TEXT, "role_hash": TEXT},
+        {"profile": TEXT, "text": TEXT, "digest": TEXT, "role_id": TEXT, "role_hash": TEXT, "warnings": TEXTS},
         {"manifest": ANYTHING},
     ),
     "Lint": table(

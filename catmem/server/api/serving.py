@@ -208,6 +208,8 @@ def _bytes_of(endpoint: Endpoint, answer: Answer, as_json: bool) -> Made:  # noq
         # What was written is no answer that somebody could ask for again: its tag says where it is, and nothing else.
         tag = None if answer.base is None else f'"{answer.base}"'
     headers = dict(_NO_STORE if endpoint.writes else _CACHED)
+    if text is not None and answer.warnings:
+        headers["Catmem-Warning"] = "; ".join(answer.warnings)
     return Made(body, kind, answer.status, tag, headers if tag is None else {**headers, "ETag": tag})
 
 

@@ -28,6 +28,7 @@ from catmem.service.writing.expected import checked_expected
 from catmem.service.writing.remarks import on_adoption
 from catmem.service.writing.writer import PERSON
 from catmem.store.contract import Change, is_branch, repeated, sees, stale
+from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +123,7 @@ class _Planner:
 
     def _warnings(self, before: str, after: str) -> tuple[str, ...]:
         """What a merge does all the same: it loses nothing because a file is long or an entry looks hostile."""
-        found: list[str] = []
+        found = [*unmerged_warnings(self.entity, after)]
         limit = _limit(self.workspace, self.entity)
         size = size_of(after)
         if limit is not None and size > limit:

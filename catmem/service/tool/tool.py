@@ -184,6 +184,7 @@ class _Door:
             "entries": entries,
             **cut,
             **({} if crowded is None else {"prompt": crowded.to_dict()}),
+            **({"warnings": list(done.warnings)} if done.warnings else {}),
             "message": " ".join([_message(call, done), *([] if crowded is None else [_crowded_message(crowded)])]),
         }
 
@@ -237,6 +238,8 @@ class _Door:
             entries = tuple(entry for entry in entries if entry.category == wanted)
         self.session.seen[target] = reading.digest
         usage = Usage(size_of(reading.document.text), limit_of(profile, target, workspace.config))
+        rights = Rights(profile, target, workspace.config.taxonomy)
+        unmerged = rights.unmerged(reading.entity, reading.document.text, workspace.parse)
         told, cut = shown_entries(entries, Sight(profile, workspace.config, today()), offset)
         sight = {
             "entity": reading.entity,
@@ -245,6 +248,7 @@ class _Door:
             "entries": told,
             "total": len(entries),
             **cut,
+            **({"warnings": list(unmerged)} if unmerged else {}),
         }
         return sight, view
 

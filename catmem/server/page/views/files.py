@@ -20,6 +20,7 @@ from catmem.service.history import entity_of
 from catmem.service.listing import seen_file
 from catmem.service.reviewing.operations import dated_ahead
 from catmem.service.seeding.copies import copies_in
+from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,6 +91,7 @@ def whole_file(asked: Asked) -> Page:
             "paged": some,
             "groups": _grouped(workspace, profile, entity, document, some.rows, follows),
             "problems": problems,
+            "unmerged": unmerged_warnings(entity, document.text),
             "size": size,
             "bar": None if limit is None else bar_of(target, size, limit),
             "total": len(document.entries),

@@ -63,7 +63,8 @@ CALLS = {
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
     "Workspace.search": "(self, name, query, **narrowing)",
     "Workspace.plan_seed": (
-        "(self, source, targets=None, *, target=None, as_of=None, resolve=None, actor=None, every_entry=False)"
+        "(self, source, targets=None, *, target=None, as_of=None, resolve=None, actor=None, every_entry=False, "
+        "categories=None)"
     ),
     "Workspace.apply_seed": "(self, plan, *, on_drift=None)",
     "Workspace.parse": "(self, data)",

@@ -28,7 +28,7 @@ from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.selector import is_pattern
 from catmem.service.absent import discreet
-from catmem.service.writing.operation import Operation
+from catmem.service.writing.operation import Operation, refuse_untaken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,8 +59,8 @@ _MOST_SHOWN = 60_000
 _WIDTH = 6
 _PATIENCE = 3
 _STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
-_NEEDS: dict[str, dict[str, type]] = {
-    "view": {"path": str},
+_TAKES: dict[str, dict[str, type]] = {
+    "view": {"path": str, "view_range": list},
     "create": {"path": str, "file_text": str},
     "str_replace": {"path": str, "old_str": str, "new_str": str},
     "insert": {"path": str, "insert_line": int, "insert_text": str},
@@ -103,6 +103,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         """List a folder, or show a file with line numbers."""
         with self._as_tool_errors():
             place = self._place(command.path)
+            if place.category is None and command.view_range is not None:
+                raise _bad("a folder has no lines, so view takes no view_range here")
             if place.category is None:
                 return self._listed(place)
             return self._shown(place, self._file(place), command.view_range)
@@ -340,11 +342,14 @@ def _check(given: object) -> None:
     """Raise ``EditError`` (``bad_arguments``) for what is no command; the package takes anything for one."""
     if not isinstance(given, dict):
         raise _bad("the input must be an object")
-    needs = _NEEDS.get(str(given.get("command")))
-    if needs is None:
+    takes = _TAKES.get(str(given.get("command")))
+    if takes is None:
         raise _bad(f"there is no command {str(given.get('command'))[:80]!r}")
-    for name, kind in needs.items():
+    refuse_untaken(given["command"], given, ("command", *takes), "bad_arguments")
+    for name, kind in takes.items():
         value = given.get(name)
+        if kind is list:
+            continue
         if not isinstance(value, kind) or isinstance(value, bool):
             raise _bad(f"{given['command']} needs {name}, {'a number' if kind is int else 'a text'}")
         if isinstance(value, str) and len(value) > _MOST_TEXT:
@@ -357,7 +362,7 @@ def _check(given: object) -> None:
 
 
 def _bad(message: str) -> EditError:
-    commands = ", ".join(_NEEDS)
+    commands = ", ".join(_TAKES)
     return EditError(message, code="bad_arguments", hint=f"The commands are {commands}.")
 
 

@@ -208,22 +208,36 @@ def seed_plan(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
             f"{caller.profile} may not look at what a seed would do",
             hint="It quotes files of other profiles, so it is for a person.",
         )
-    targets = asked.get("targets")
     plan = workspace.plan_seed(
         asked.get("source"),
-        None if targets is None else [name.strip() for name in targets.split(",")],
+        _split(asked.get("targets")),
         target=asked.get("target"),
         as_of=asked.get("as_of"),
+        categories=_categories(_split(asked.get("categories")), asked.get("category")),
     )
     return Answer(plan.to_dict())
+
+
+def _split(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def _categories(named: list[str] | None, one: str | None) -> list[str] | None:
+    """The categories that a seed keeps to. Raises ``ServerError`` 422 for both forms at once."""
+    if named is not None and one is not None:
+        raise ServerError(
+            422, "category stands beside categories", code="bad_category", hint="Put every category into categories."
+        )
+    return named if one is None else [one]
 
 
 def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     """Seed other profiles; a file that was refused makes the whole a 409, and the others are seeded."""
     fields = _fields(asked, "Seed")
     targets, only = fields.get("targets"), fields.get("target")
+    categories = _categories(fields.get("categories"), fields.get("category"))
     if caller.profile is None:
-        plan = workspace.plan_seed(fields["source"], targets, target=only, resolve=_side(fields))
+        plan = workspace.plan_seed(fields["source"], targets, target=only, resolve=_side(fields), categories=categories)
         told = workspace.apply_seed(plan).to_dict()
         errors = [*(each["error"] for each in told["refused"]), *told["unreadable"]]
         refused = bool(errors)
@@ -237,7 +251,7 @@ def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
             f"{caller.profile} may not seed that",
             hint="A profile of tier 1 seeds from its own files, and settles nothing.",
         )
-    told = seed_answer(workspace, caller.profile, targets, only)
+    told = seed_answer(workspace, caller.profile, targets, only, categories)
     if told["success"]:
         return Answer(told)
     return Answer({**told, "code": told["reason"], "message": told["error"]}, status=409)

@@ -98,6 +98,11 @@ async def _asked(request: Request, endpoint: Endpoint) -> Asked:
     given = [*_query(request), *((name, str(value)) for name, value in request.path_params.items())]
     values = read_values(endpoint.parameters, given)
     if not endpoint.writes:
+        if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+            raise ServerError(
+                400, f"{endpoint.method} {endpoint.path} takes no body", code="bad_body",
+                hint="Nothing was done. Give what is asked for as parameters of the address.",
+            )  # fmt: skip
         return Asked(values)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON_TYPE:

@@ -172,6 +172,12 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         if actor is not None:
             refuse_bounded(workspace, actor, "merge branches")
         trying.entity = entity_of(workspace, entity)
+        if drop and precedence is not None:
+            raise EditError(
+                "precedence decides conflicts, and drop takes nothing from the branches",
+                code="bad_operation",
+                hint="Nothing was written. Give one of the two.",
+            )
         planner = _Planner(workspace, trying.entity, tuple(branches), precedence, drop)
         asked = _Asked(actor, checked_expected(expected), op_id, dry_run)
         return _merged(workspace, planner, trying, asked)

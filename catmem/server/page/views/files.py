@@ -68,7 +68,7 @@ def whole_file(asked: Asked) -> Page:
     file = seen_file(workspace, owner, target)
     document = file.document
     categories = list(dict.fromkeys(entry.category for entry in document.entries))
-    wanted = asked.choice("category", categories)
+    wanted = asked.if_there("category", categories)
     entries = [entry for entry in document.entries if wanted in {None, entry.category}]
     # An entry that a link names is on the page that holds it.
     named = asked.query.get("entry")

@@ -54,6 +54,14 @@ def conflict_at(text: str) -> int | None:
     return None
 
 
+def unmerged_warnings(name: str, text: str) -> tuple[str, ...]:
+    """What to know of the file ``name`` if git left an unfinished merge in its text; nothing of another."""
+    if conflict_at(text) is None:
+        return ()
+    said = "holds git's conflict markers, so both versions are in it: keep one, and take the marker lines out"
+    return (f"{name} {said} (catmem lint shows the place, CM113)",)
+
+
 def decode(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> str:
     """The text of ``data``, with a BOM kept as its first character.
 

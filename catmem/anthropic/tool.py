@@ -28,7 +28,7 @@ from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.selector import is_pattern
 from catmem.service.absent import discreet
-from catmem.service.writing.operation import Operation
+from catmem.service.writing.operation import Operation, refuse_untaken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,8 +59,8 @@ _MOST_SHOWN = 60_000
 _WIDTH = 6
 _PATIENCE = 3
 _STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
-_NEEDS: dict[str, dict[str, type]] = {
-    "view": {"path": str},
+_TAKES: dict[str, dict[str, type]] = {
+    "view": {"path": str, "view_range": list},
     "create": {"path": str, "file_text": str},
     "str_replace": {"path": str, "old_str": str, "new_str": str},
     "insert": {"path": str, "insert_line": int, "insert_text": str},
@@ -103,6 +103,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         """List a folder, or show a file with line numbers."""
         with self._as_tool_errors():
             place = self._place(command.path)
+            if place.category is None and command.view_range is not None:
+                raise _bad("a folder has no lines, so view takes no view_range here")
             if place.category is None:
                 return self._listed(place)
             return self._shown(place, self._file(place), command.view_range)
@@ -125,10 +127,11 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             if new:
                 self._write(place, list(additions(file.category, new)), digest)
             if self._file(place).entries:
-                return f"File created successfully at: {place.path}"
+                return self._warned(f"File created successfully at: {place.path}", place)
             self._put_away |= {(*place[:2], entry.text) for entry in new}
             done = "Stored" if new else "That was stored before, and not again,"
-            return f"{done} in {place.path}. You may write there and not read, so it will not be shown to you."
+            said = f"{done} in {place.path}. You may write there and not read, so it will not be shown to you."
+            return self._warned(said, place)
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that the file holds once."""
@@ -184,7 +187,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             _, file, digest = self._existing(place)
             removals = [Operation("remove", old_text=entry.id, category=file.category) for entry in file.entries]
             self._write(place, removals, digest)
-            return f"Successfully deleted {place.path}"
+            return self._warned(f"Successfully deleted {place.path}", place)
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Move all entries of a category that the profile sees into another category of the same target."""
@@ -204,7 +207,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
                 for entry in file.entries
             ]
             self._write(old, moves, digest)
-            return f"Successfully renamed {old.path} to {new.path}"
+            return self._warned(f"Successfully renamed {old.path} to {new.path}", old)
 
     def clear_all_memory(self) -> str:
         """Refused: memory is shared, and nothing takes all of it away at once."""
@@ -295,7 +298,16 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
     def _after(self, place: Place) -> str:
         """The file after an edit, which may have taken its last entry."""
         file = self._file(place)
-        return self._shown(place, file) if file.entries else f"{place.path} is empty now, and no longer there."
+        said = self._shown(place, file) if file.entries else f"{place.path} is empty now, and no longer there."
+        return self._warned(said, place)
+
+    def _warned(self, said: str, place: Place) -> str:
+        """What was done, with what the model should know of the file that it was done in."""
+        workspace, target = self._workspace, place.target or TARGETS[0]
+        rights = Rights(workspace.profile(self._profile), target, workspace.config.taxonomy)
+        text = workspace.view(self._profile, target).document.text
+        warnings = rights.unmerged(f"the {target} file", text, workspace.parse)
+        return "\n".join([said, *(f"Warning: {warning}." for warning in warnings)])
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -330,11 +342,14 @@ def _check(given: object) -> None:
     """Raise ``EditError`` (``bad_arguments``) for what is no command; the package takes anything for one."""
     if not isinstance(given, dict):
         raise _bad("the input must be an object")
-    needs = _NEEDS.get(str(given.get("command")))
-    if needs is None:
+    takes = _TAKES.get(str(given.get("command")))
+    if takes is None:
         raise _bad(f"there is no command {str(given.get('command'))[:80]!r}")
-    for name, kind in needs.items():
+    refuse_untaken(given["command"], given, ("command", *takes), "bad_arguments")
+    for name, kind in takes.items():
         value = given.get(name)
+        if kind is list:
+            continue
         if not isinstance(value, kind) or isinstance(value, bool):
             raise _bad(f"{given['command']} needs {name}, {'a number' if kind is int else 'a text'}")
         if isinstance(value, str) and len(value) > _MOST_TEXT:
@@ -347,7 +362,7 @@ def _check(given: object) -> None:
 
 
 def _bad(message: str) -> EditError:
-    commands = ", ".join(_NEEDS)
+    commands = ", ".join(_TAKES)
     return EditError(message, code="bad_arguments", hint=f"The commands are {commands}.")
 
 

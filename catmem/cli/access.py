@@ -78,6 +78,8 @@ def command(  # noqa: PLR0913 - one parameter an option
     """
     if why is not None and (names or wanted or target):
         raise click.UsageError("--why takes its profile and category itself: leave out -p, -c and -t.")
+    if target is not None and as_json:
+        raise click.UsageError("-t is for the table; in JSON each cell tells of both files.")
     workspace = open_workspace(root_folder)
     if why is not None:
         _explain(workspace, *why, as_json=as_json)

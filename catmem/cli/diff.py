@@ -46,7 +46,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     from catmem.service import history
 
     if for_git:
-        if old is not None or as_json:
+        if old is not None or as_json or root_folder is not None:
             raise click.UsageError("--git goes with the path of one file, and with nothing else.")
         _show_for_git(entity)
         return

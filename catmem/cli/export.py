@@ -64,6 +64,8 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     Exit status 2 if, without -p, a profile is not right; the files of all others are written.
     """
+    if overwrite and output == "-":
+        raise click.UsageError("--overwrite is for the files of a folder: name it with -o.")
     from catmem.service.exporting import export, write_export
     from catmem.service.profiles import entities_of_each
 

@@ -21,6 +21,7 @@ from catmem.cli.output import (
 )
 from catmem.errors import CatmemError
 from catmem.model.unified import unified_diff
+from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,7 @@ def command(  # noqa: PLR0913 - one parameter an option
             print_error(error, as_json=as_json)
             status = max(status, error.exit_status)
             continue
-        _warn_of_repeated(planned)
+        _warn(planned)
         if planned.changes:
             changed.append(shown_path(path))
             if diff and not as_json:
@@ -116,7 +117,9 @@ def _count(files: int) -> str:
     return f"{files} file" if files == 1 else f"{files} files"
 
 
-def _warn_of_repeated(planned: PlannedFormat) -> None:
+def _warn(planned: PlannedFormat) -> None:
+    for warning in unmerged_warnings(shown_path(planned.path), planned.new):
+        say(printable(f"warning: {warning}"))
     for raw in planned.repeated:
         path, beginning = printable(shown_path(planned.path)), first_line(raw, _WIDTH)
         say(f"warning: {path}: stands more than once; stock Hermes Agent keeps only the first: {beginning}")

@@ -11,7 +11,7 @@ import click
 
 from catmem import __version__
 from catmem.cli.file_diff import file_diff
-from catmem.cli.options import as_of_option, root_option
+from catmem.cli.options import as_of_option, refuse_beside, root_option
 from catmem.cli.output import emit, print_error, printable, say, shown_path
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.reading import read_bounded
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 _BASELINE = "catmem.lint.json"
 _LARGEST = 64 << 20
+_REPORTING = ("statistics", "output", "form")
+_APART = {
+    "diff": (("fix", "write_baseline", "baseline", *_REPORTING), "it writes nothing, and reports no findings."),
+    "write_baseline": (_REPORTING, "it writes the findings to the baseline alone."),
+}
+"""Options that leave others nothing to do."""
 
 
 def _codes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -89,6 +95,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     PATHS are files or folders; without any, all that is below the root. Exit status: 0 if there are hints at most, 1
     with errors or warnings, 2 if the configuration is not right (all other files are looked at all the same).
     """
+    _refuse_idle(unsafe=unsafe_fixes and not (fix or diff), statistics=statistics and form != "text")
     from catmem.service.linting.lint import Linter
 
     def opened() -> Linter:
@@ -135,6 +142,16 @@ def command(  # noqa: PLR0913 - one parameter an option
     for error in found.errors:
         print_error(error, as_json=as_json)
     raise SystemExit(max(status, found.exit_status))
+
+
+def _refuse_idle(*, unsafe: bool, statistics: bool) -> None:
+    """Refuse options that would have nothing to do."""
+    if unsafe:
+        raise click.UsageError("--unsafe-fixes goes with --fix or --diff.")
+    if statistics:
+        raise click.UsageError("--statistics goes with --format text.")
+    for option, (others, why) in _APART.items():
+        refuse_beside(option, *others, why=why)
 
 
 def _report(linter: Linter, found: Found, form: Format, *, statistics: bool, output: str | None) -> None:

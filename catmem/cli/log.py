@@ -37,6 +37,8 @@ def command(entity: str, limit: int | None, root_folder: str | None, *, graph: b
     """
     from catmem.service import history
 
+    if graph and as_json:
+        raise click.UsageError("--graph draws for people; in JSON each revision names its parents.")
     workspace = open_with_store(root_folder)
     entity = history.entity_of(workspace, entity)
     # One more than is shown: the change of size is told against the revision before.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from catmem.cli.output import printable, read_stdin, say
 from catmem.errors import NotUtf8Error, TooLargeError
@@ -85,6 +86,22 @@ def _tag_list(ctx: click.Context, param: click.Parameter, value: str) -> list[st
         message = f'{value!r} is not a list. Write [a, b], and values with commas or brackets in quotes: ["a, b", c].'
         raise click.BadParameter(message, ctx=ctx, param=param)
     return list(pairs[0][1])
+
+
+def refuse_beside(name: str, *others: str, why: str) -> None:
+    """Refuse the option ``name`` of the running command, if it is given, beside any of the ``others``.
+
+    Both are names of its parameters; ``why`` says what the option is for.
+    """
+    ctx = click.get_current_context()
+    given = {
+        each.name: each.opts[-1]
+        for each in ctx.command.params
+        if ctx.get_parameter_source(str(each.name)) is not ParameterSource.DEFAULT
+    }
+    beside = [given[each] for each in others if each in given]
+    if name in given and beside:
+        raise click.UsageError(f"{given[name]} does not go with {', '.join(beside)}: {why}", ctx)
 
 
 root_option = click.option(

@@ -78,6 +78,8 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     if only_list + undo + restart > 1:
         raise click.UsageError("--list, --undo and --restart exclude each other.")
+    if answers is not None and (only_list or undo):
+        raise click.UsageError("--answers is for a review that asks; --list and --undo ask nothing.")
     workspace = open_with_store(root_folder)
     review = Review.open(workspace, profiles=profiles, category=category, states=states, as_of=as_of, restart=restart)
     hint = None if category is None else undeclared(category, workspace.config.taxonomy)

@@ -22,9 +22,10 @@ from catmem.cli.output import (
 )
 from catmem.cli.seed_shown import conflict_lines
 from catmem.cli.written import text_diff
+from catmem.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
     from catmem.errors import CatmemError
@@ -38,7 +39,8 @@ _OUT_OF_SYNC = 1
 
 
 @click.command(
-    epilog="Examples: catmem seed orchestrator trinity neo --dry-run   catmem seed orchestrator --all   "
+    epilog="Examples: catmem seed orchestrator trinity neo --dry-run   catmem seed orchestrator neo -c talk   "
+    "catmem seed orchestrator --all   "
     "catmem seed --all --check   catmem seed orchestrator --ephemeral scout"
 )
 @click.argument("source", required=False)
@@ -55,6 +57,14 @@ _OUT_OF_SYNC = 1
 @click.option("--status", is_flag=True, help="Write nothing; show how each entry stands on both sides.")
 @click.option("--ephemeral", is_flag=True, help="Print one target's slice as a memory file; nothing is written.")
 @target_option
+@click.option(
+    "-c",
+    "--category",
+    "categories",
+    metavar="SLUG",
+    multiple=True,
+    help="Only this category; may be given several times. Entries of others are neither copied nor removed.",
+)
 @click.option(
     "--resolve",
     type=click.Choice(["target", "source"]),
@@ -80,6 +90,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     status: bool,
     ephemeral: bool,
     target: str | None,
+    categories: tuple[str, ...],
     resolve: Resolve | None,
     on_drift: OnDrift | None,
     actor: str | None,
@@ -96,39 +107,58 @@ def command(  # noqa: PLR0913 - one parameter an option
     With --all a profile that is not right is named in the end (exit status 2), and the others are seeded.
     """
     _refuse_mixed(source, targets, everybody=everybody, modes=(dry_run, check, status, ephemeral))
+    if on_drift and (dry_run or check or status or ephemeral):
+        raise click.UsageError("--on-drift is for a seed that writes, and this one writes nothing.")
+    if ephemeral and resolve:
+        raise click.UsageError("--resolve settles conflicts in files, and --ephemeral has none.")
     workspace = open_with_store(root_folder)
+    filters: dict[str, Any] = {"as_of": as_of, "actor": actor, "categories": categories or None}
     if ephemeral:
-        if resolve:
-            raise click.UsageError("--resolve settles conflicts in files, and --ephemeral has none.")
-        texts = workspace.ephemeral_seed(str(source), targets[0], as_of=as_of, actor=actor)
-        texts = {each: text for each, text in texts.items() if target in {None, each}}
-        about_user = workspace.path(str(source), "user")
-        if about_user in workspace.missing_files(str(source)):
-            say(printable(f"warning: {shown_path(about_user)} is not there"))
-        if as_json:
-            emit_json({"source": source, "target": targets[0], **texts})
-            return
-        from catmem.service.seeding.planning import joined
-
-        emit_text(joined(workspace, texts.values()))
-        if not any(texts.values()):
-            say(printable(f"{source} has nothing that {targets[0]} may read."))
+        _show_ephemeral(workspace, str(source), targets[0], target, filters, as_json=as_json)
         return
     seeds, unreadable = _seeds(workspace, source, targets, everybody=everybody)
     plans: list[SeedPlan] = []
     results: list[SeedResult] = []
+    unknown: UnknownNameError | None = None
     for each, named in seeds:
-        plan = workspace.plan_seed(
-            each, named, target=target, as_of=as_of, resolve=resolve, actor=actor, every_entry=status
-        )
+        try:
+            plan = workspace.plan_seed(each, named, target=target, resolve=resolve, every_entry=status, **filters)
+        except UnknownNameError as error:
+            # Of all sources one may have a category that another has not.
+            if source is not None or error.code != "unknown_category":
+                raise
+            unknown = error
+            continue
         plans.append(plan)
         if not (dry_run or check or status):
             results.append(workspace.apply_seed(plan, on_drift=on_drift))
+    if unknown is not None and not plans:
+        raise unknown
     if results:
         ended = _show_results(results, unreadable, as_json=as_json)
     else:
         ended = _show_plans(plans, unreadable, check=check, status=status, as_json=as_json)
     raise SystemExit(print_unreadable(unreadable, as_json=as_json) or ended)
+
+
+def _show_ephemeral(  # noqa: PLR0913 - as the command
+    workspace: Workspace, source: str, name: str, target: str | None, filters: Mapping[str, Any], *, as_json: bool
+) -> None:
+    """Print the slice of one profile."""
+    texts = workspace.ephemeral_seed(source, name, **filters)
+    texts = {each: text for each, text in texts.items() if target in {None, each}}
+    about_user = workspace.path(source, "user")
+    if about_user in workspace.missing_files(source):
+        say(printable(f"warning: {shown_path(about_user)} is not there"))
+    if as_json:
+        emit_json({"source": source, "target": name, **texts})
+        return
+    from catmem.service.seeding.planning import joined
+
+    emit_text(joined(workspace, texts.values()))
+    if not any(texts.values()):
+        say(printable(f"{source} has nothing that {name} may read."))
+        _say_all(workspace.plan_seed(source, name, target=target, **filters).notes)
 
 
 def _refuse_mixed(source: str | None, targets: Sequence[str], *, everybody: bool, modes: Sequence[bool]) -> None:

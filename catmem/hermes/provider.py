@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from catmem.hermes.setup_homes import Home
+    from catmem.policy.prompt import Prompt
     from catmem.service.workspace import Workspace
 
 TOOL_NAME = "catmem_memory"
@@ -157,7 +158,7 @@ class Provider:
     def _block(self) -> str:
         settings, workspace = self._at_hand()
         if not self._shown_by_hermes:
-            return workspace.prompt(settings.profile).text
+            return _told(workspace.prompt(settings.profile))
         # What stands in the prompt already is not said twice.
         documents = {
             target: workspace.read(settings.profile, target).document
@@ -165,7 +166,7 @@ class Provider:
             if target not in self._shown_by_hermes
         }
         profile = workspace.profile(settings.profile)
-        return build_prompt(documents, profile, as_of=today(), config=workspace.config).text
+        return _told(build_prompt(documents, profile, as_of=today(), config=workspace.config))
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Nothing: what the profile may know is in the system prompt, and search is a tool."""
@@ -275,6 +276,13 @@ def unfiltered(workspace: Workspace, profile: str, shown: Iterable[str]) -> list
         for target in shown
         if workspace.view(profile, target).hidden
     ]
+
+
+def _told(prompt: Prompt) -> str:
+    """The text of a prompt; the log has what a person should know of it."""
+    for warning in prompt.warnings:
+        log.warning(warning)
+    return prompt.text
 
 
 def _same(one: os.PathLike[str], other: os.PathLike[str]) -> bool:

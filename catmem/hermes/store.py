@@ -20,6 +20,7 @@ from catmem.hermes.store_files import GuardedFiles
 from catmem.hermes.store_installed import memory_dir, memory_tool
 from catmem.hermes.store_prompt import first_threat, unreadable, without_threats
 from catmem.hermes.store_text import DELIMITER, Draft, FileText, read_text, size_of
+from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,6 +77,8 @@ class MemoryStore:
             self._take(target, FileText("", [], ()))
             return self._render_block(target, [unreadable(path.name, error)])
         self._take(target, file)
+        for warning in unmerged_warnings(path.name, file.text):
+            logger.warning(warning)
         return self._render_block(target, without_threats(file.pieces, path.name))
 
     def format_for_system_prompt(self, target: str) -> str | None:
@@ -237,7 +240,9 @@ class MemoryStore:
         if found_after != data_written:
             written = read_text(found_after)  # somebody else's text was joined at the very moment
         self._take(target, written)
-        return self._answer(target, found)
+        answer = self._answer(target, found)
+        warnings = unmerged_warnings(path.name, written.text)
+        return {**answer, "warning": warnings[0]} if warnings else answer
 
     def _answer(self, target: str, found: _Plan | _Drift) -> Answer:
         if isinstance(found, _Drift):

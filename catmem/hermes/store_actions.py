@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from catmem.hermes.store_text import FileText
 
 
+_TAKES = {"add": ("content",), "replace": ("old_text", "content"), "remove": ("old_text",)}
+
+
 class Refusal(NamedTuple):
     """Why nothing is written. ``counted``: one of the failures that end a turn's tries."""
 
@@ -49,7 +52,7 @@ def apply(draft: Draft, fields: Mapping[str, Any], number: int) -> str | None:
     """Make one change of a batch; says why not, if it cannot be made."""
     action = fields.get("action")
     content, old_text = clean(fields.get("content") or ""), clean(fields.get("old_text") or "")
-    problem = _lacking(action, content, old_text)
+    problem = _lacking(action, content, old_text) or _untaken(action, fields)
     if problem is None and action == "add":
         if content not in draft.texts:
             draft.add(content)
@@ -64,6 +67,13 @@ def apply(draft: Draft, fields: Mapping[str, Any], number: int) -> str | None:
         else:
             draft.replace(matches[0], content)
     return problem and f"Operation {number} ({action or 'unknown'}): {problem}"
+
+
+def _untaken(action: object, fields: Mapping[str, Any]) -> str | None:
+    """What an operation says and its action has no use for. A model may name a field and leave it empty."""
+    takes = ("action", *_TAKES[str(action)])
+    name = next((each for each, value in fields.items() if each not in takes and value), None)
+    return name and f"{action} takes no {name!r}; it takes {', '.join(takes[1:])}."
 
 
 def _lacking(action: object, content: str, old_text: str) -> str | None:

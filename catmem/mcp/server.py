@@ -29,6 +29,7 @@ from catmem.mcp import resources
 from catmem.mcp.conversations import Conversations
 from catmem.mcp.tools import TOOLS, call_tool
 from catmem.service.absent import discreet
+from catmem.service.answering import prompt_answer
 from catmem.service.tool.tool import ToolSession
 
 if TYPE_CHECKING:
@@ -195,9 +196,10 @@ class _Memory:
         del ctx
         if params.name != PROMPT.name:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
-        text = await self._read(lambda: self.workspace.prompt(self.profile).text)
-        message = types.PromptMessage(role="user", content=types.TextContent(text=text or _EMPTY))
-        return types.GetPromptResult(description=PROMPT.description, messages=[message])
+        prompt = await self._read(lambda: prompt_answer(self.workspace, self.profile, self.profile).data)
+        message = types.PromptMessage(role="user", content=types.TextContent(text=prompt["text"] or _EMPTY))
+        warnings = [f"Warning: {warning}." for warning in prompt["warnings"]]
+        return types.GetPromptResult(description=" ".join([str(PROMPT.description), *warnings]), messages=[message])
 
     async def _read(self, work: Callable[[], _T]) -> _T:
         """What ``work`` gives. An error reaches the client without its path, and one that nobody foresaw as such."""

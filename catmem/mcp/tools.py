@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from catmem.service.tool.tool import ToolSession
     from catmem.service.workspace import Workspace
 
-_WHICH = "Which entry: a piece of its text that no other has, or its id (b2:...)."
-_NARROWS = "Only in this category."
-_OWN_TARGET = "user: facts on the user (default). memory: your notes."
-_EITHER_TARGET = "user: facts on the user. memory: your notes. Default: both."
+_WHICH = "A piece of its text that no other entry has, or its id (b2:...)."
+_NARROWS = "Only this category."
+_OWN_TARGET = "user: facts on the user (default); memory: notes."
+_EITHER_TARGET = "user: facts on the user; memory: notes. Default: both."
 _OFFSET = "Entries to pass over; answers say where to go on."
 _HOW = {
     "target": _OWN_TARGET,
-    "expected": "The revision this is made on; refused if not the newest.",
-    "op_id": "Your name for this call; repeated, it does nothing more.",
+    "expected": "The revision you saw; refused if not the newest.",
+    "op_id": "Your name for this call; a repeat does nothing more.",
 }
 
 
@@ -81,7 +81,7 @@ _KINDS = {
         "list",
         "List memory",
         "List what is on file, with ids, states and revision.",
-        {"target": _OWN_TARGET, "category": "Only this category.", "offset": _OFFSET},
+        {"target": _OWN_TARGET, "category": _NARROWS, "offset": _OFFSET},
         (),
         _READS,
         _LISTED,
@@ -145,8 +145,13 @@ _KINDS = {
     "memory_seed": _Kind(
         "seed",
         "Seed other profiles",
-        "Copy slices of your files to the profiles that are seeded from you (tier 1 only).",
-        {"targets": "Names of profiles. Default: all that are seeded from you.", "target": _EITHER_TARGET},
+        "Copy slices of your files to profiles seeded from you (tier 1 only).",
+        {
+            "targets": "Profiles; by default all seeded from you.",
+            "target": _EITHER_TARGET,
+            "categories": "Only these.",
+            "category": _NARROWS,
+        },
         (),
         _SEEDS,
         _SEEDED,

@@ -61,6 +61,8 @@ class Manifest:
     sizes: Mapping[str, int]
     """Characters (or what the counter counts) that each target takes in the text."""
     budget: Mapping[str, int]
+    warnings: tuple[str, ...] = ()
+    """What to know of the files, such as conflict markers of git in one of them."""
 
     def to_dict(self) -> dict[str, Any]:
         """The manifest as JSON-ready data."""
@@ -73,4 +75,5 @@ class Manifest:
             "hidden_uncategorized": dict(self.hidden_uncategorized),
             "sizes": dict(self.sizes),
             "budget": dict(self.budget),
+            "warnings": list(self.warnings),
         }

@@ -23,6 +23,7 @@ from catmem.policy.styles import KEEP_LETTERS, STYLES, Block, Category, Fact, Pi
 from catmem.policy.threats import BuiltinScanner, Finding
 from catmem.policy.threats.batch import is_clear, scan_each
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,6 +47,11 @@ class Prompt:
     text: str
     digest: str
     _draft: _Draft = field(repr=False, compare=False)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever uses the text should know of the files that it was made of."""
+        return tuple(self._draft.warnings)
 
     @property
     def manifest(self) -> Manifest:
@@ -143,10 +149,12 @@ class _Draft:
     titles: dict[tuple[str, str], str] = field(default_factory=dict)
     blocked_titles: set[str] = field(default_factory=set)
     views: dict[str, View] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     def take(self, view: View) -> None:
         """Bring in what the profile sees of one target, in the order that it asks for."""
         self.views[view.target] = view
+        self.warnings += unmerged_warnings(f"the {view.target} file", view.document.text)
         seen = set(view.categories)
         for section in reversed(view.document.sections):
             if section.category in seen:
@@ -325,6 +333,7 @@ class _Draft:
             hidden_uncategorized={target: view.hidden_uncategorized for target, view in self.views.items()},
             sizes={target: self.size(target) for target in self.views},
             budget=dict(self.profile.prompt.budget),
+            warnings=tuple(self.warnings),
         )
 
     def _row(self, candidate: _Candidate) -> Row:

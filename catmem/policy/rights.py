@@ -18,9 +18,10 @@ from catmem.policy.profile import ORCHESTRATOR_TIER
 from catmem.policy.schema import nearest, shown
 from catmem.policy.selector import is_pattern
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from catmem.model.document import Document, Entry
     from catmem.policy.config import Taxonomy
@@ -65,6 +66,13 @@ class Rights:
         present = dict.fromkeys(entry.category for entry in entries)
         seen = visible_categories(document, present, self.target, self.actor, self.taxonomy)
         return [entry for entry in entries if entry.category in seen]
+
+    def unmerged(self, name: str, text: str, parse: Callable[[bytes], Document]) -> tuple[str, ...]:
+        """What to tell the actor of git's conflict markers in the file ``name``: a profile of those in its sight."""
+        found = unmerged_warnings(name, text)
+        if not found or self.actor is None:
+            return found
+        return unmerged_warnings(name, "\n".join(entry.raw for entry in self.in_sight(parse(text.encode()))))
 
     def may_see(self, category: str) -> bool:
         """Whether the actor may see entries of a category (a slug), if there are any; it may not if this is false."""

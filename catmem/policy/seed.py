@@ -85,6 +85,7 @@ class Parts(NamedTuple):
     """What goes into the plan of one file: the names, the slice, what was seeded last, and the target's document.
 
     ``held`` are the keys of what other sources seeded into the same file, which no removal by this one takes.
+    ``beside`` is what was seeded last of categories that this seed is not asked for: it stays on record as it is.
     """
 
     target: str
@@ -93,6 +94,7 @@ class Parts(NamedTuple):
     slice: tuple[Offered, ...]
     base: tuple[Seeded, ...] | None
     held: Collection[tuple[str, str]] = frozenset()
+    beside: tuple[Seeded, ...] = ()
 
 
 def is_settled(parts: Parts) -> bool:
@@ -129,7 +131,7 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
         source=parts.source,
         before=ours.text,
         after=merged.text,
-        entries=tuple(_held_back(arriving, base, conflicts, read_like(merged.text, like))),
+        entries=_on_record(parts, ours, _held_back(arriving, base, conflicts, read_like(merged.text, like))),
         rows=tuple(row for row in _rows(before, ours, theirs, merged.conflicts) if _counts(row, kept)),
         conflicts=conflicts,
         withheld=out,
@@ -150,6 +152,15 @@ def _first(parts: Parts, ours: Document) -> FilePlan:
         withheld=withheld(parts.slice),
         is_known=parts.base is not None,
     )
+
+
+def _on_record(parts: Parts, ours: Document, seeded: Sequence[Seeded]) -> tuple[Seeded, ...]:
+    """What counts as seeded, with what was seeded before of other categories, in the source's order of categories."""
+    if not (parts.beside and ours.text.strip()):
+        return tuple(seeded)  # of a file that is gone or was emptied nothing else is there
+    categories = dict.fromkeys(each.version.category for each in parts.offered.entries)
+    rank = {category: number for number, category in enumerate(categories)}
+    return tuple(sorted((*seeded, *parts.beside), key=lambda each: rank.get(each.category, len(rank))))
 
 
 def _base(parts: Parts, ours: Document) -> tuple[Seeded, ...]:

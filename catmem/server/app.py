@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from catmem.errors import CatmemError
+from catmem.server.api.endpoint import refuse_query
 from catmem.server.api.kept import AtHand, KeptAnswers
 from catmem.server.caller import KEY, Caller
 from catmem.server.configuration import Configuration, Configured
@@ -133,12 +134,13 @@ def _own_routes() -> list[BaseRoute]:
 
 async def _healthz(request: Request) -> Response:
     """The process lives and answers."""
-    del request
+    refuse_query(request)
     return JSONResponse({"status": "ok"})
 
 
 async def _readyz(request: Request) -> Response:
     """The store answers too, and takes writes: 503 with the code of its error else."""
+    refuse_query(request)
     request.app.state.mender.refuse_doubt()
     configuration: Configuration = request.app.state.configuration
     await configuration.catch_up()

@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 from starlette.routing import Route
 
+from catmem.server.api.endpoint import refuse_query
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
 from catmem.server.meter import Meter
@@ -49,6 +50,7 @@ async def _metrics(request: Request) -> Response:
             code="scope",
             hint="A person may read them, and a token for metrics: catmem token new NAME --scope metrics.",
         )
+    refuse_query(request)
     state = request.app.state
     if not hasattr(state, "meter"):
         state.meter = Meter(state.workspace)

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from catmem import __version__
+from catmem.server.api.endpoint import refuse_query
 from catmem.server.api.endpoints import ENDPOINTS, EVENTS, IF_MATCH, IF_NONE_MATCH, RETRY
 from catmem.server.api.forms import ANSWERS, part, taken
 from catmem.server.api.serving import JSON_TYPE, TEXT_TYPE, WRITE, to_json
@@ -156,6 +157,7 @@ def _bytes() -> tuple[bytes, str]:
 
 
 async def _serve(request: Request) -> Response:
+    refuse_query(request)
     body, tag = _bytes()
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
     if is_known(request.headers.get("if-none-match"), tag):

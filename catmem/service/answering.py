@@ -167,7 +167,11 @@ def prompt_answer(
         prompt = build_prompt(documents, profile, as_of=day, config=workspace.config, style=style)
         said = prompt.to_dict()
         role = {"profile": profile.name, "role_id": profile.name, "role_hash": role_hash(profile)}
-        shown = {name: said[name] for name in ("text", "digest")} | role
+        warnings: list[str] = []
+        for target, document in documents.items():
+            rights = Rights(None if actor is None else profile, target, workspace.config.taxonomy)
+            warnings += rights.unmerged(f"the {target} file", document.text, workspace.parse)
+        shown = {name: said[name] for name in ("text", "digest")} | role | {"warnings": warnings}
         return shown if actor is not None else {**shown, "manifest": said["manifest"]}
 
     size = sum(map(len, files.values()))

@@ -17,6 +17,7 @@ from catmem.service.writing.expected import checked_expected
 from catmem.service.writing.remarks import on_adoption, on_restoration
 from catmem.service.writing.writer import Written
 from catmem.store.contract import Change, sees, stale
+from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
@@ -122,6 +123,7 @@ def _restored(  # noqa: PLR0913, PLR0917 - as restore
         entries=(),
         usage=Usage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
         notes=(*restored, *((on_adoption(adopted),) if adopted else ())),
+        warnings=unmerged_warnings(name, text),
         adopted=adopted,
         repeated=repeated,
     )

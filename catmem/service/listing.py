@@ -15,6 +15,7 @@ from catmem.policy.threats import BuiltinScanner
 from catmem.policy.threats.batch import scan_each
 from catmem.service.clock import today
 from catmem.syntax.slug import slugify
+from catmem.text import conflict_at, unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -201,6 +202,8 @@ def _freshness(profile: Profile, config: Config, entry: Entry, as_of: date) -> F
 
 def notices(view: View, path: Path, profile: Profile, config: Config) -> Iterator[Notice]:
     """Tags of visible entries that do not count, and selectors that slip, in one target of a profile."""
+    for warning in unmerged_warnings(f"the {view.target} file", view.document.text):
+        yield Notice(path, view.document.line(conflict_at(view.document.text) or 0), warning)
     for problem in view.problems(all_problems(view.document, config)):
         if problem.rule in _WORTH_A_WARNING:
             yield Notice(path, view.document.line(problem.start), problem.message)

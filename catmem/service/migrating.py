@@ -26,7 +26,7 @@ from catmem.store.files.faults import store_error
 from catmem.store.files.folder import Folder
 from catmem.store.files.system import System
 from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import DEFAULT_LIMITS, unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,8 +80,8 @@ def plan_file(workspace: Workspace, path: Path, *, may_be_link: bool = True) -> 
         error.path = str(path)
         raise
     entity = entity_at(workspace, path)
-    warnings = tuple(_warnings(workspace, entity, migration)) if entity and migration.changes else ()
-    return PlannedMigration(path, entity, migration, warnings)
+    warnings = [*_warnings(workspace, entity, migration)] if entity and migration.changes else []
+    return PlannedMigration(path, entity, migration, (*unmerged_warnings(path.name, migration.new), *warnings))
 
 
 def apply_migration(workspace: Workspace, planned: PlannedMigration) -> Migrated:

@@ -18,6 +18,7 @@ from catmem.service.writing.budget import Usage, limit_of, size_of
 from catmem.service.writing.remarks import on_adoption, on_restoration
 from catmem.service.writing.writer import Written
 from catmem.store.contract import Change
+from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,6 +138,7 @@ def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:
         entries=(),
         usage=Usage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
         notes=(*on_restoration(written), *((on_adoption(written.adopted),) if written.adopted else ())),
+        warnings=unmerged_warnings(plan.entity, text),
         adopted=written.adopted,
     )
 

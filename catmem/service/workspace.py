@@ -568,14 +568,16 @@ class Workspace:
         resolve: Resolve | None = None,
         actor: str | None = None,
         every_entry: bool = False,
+        categories: Sequence[str] | str | None = None,
     ) -> SeedPlan:
         """What copying slices of ``source``'s files to the profiles ``targets`` would do; nothing is written.
 
         Without ``targets`` they are those that name the source in ``seed_from`` and are not of tier 3; what is wrong
         with profiles that may be among them is ``unreadable`` in the plan, and raised where no other is left.
-        ``target`` keeps to ``user`` or ``memory``, ``resolve`` settles conflicts for one side, and ``every_entry``
-        tells also of entries in files that cannot change. Raises ``ConfigError`` and its kinds, ``ForbiddenError``,
-        ``UnreadableError``.
+        ``target`` keeps to ``user`` or ``memory``, ``categories`` to some categories (entries of others are neither
+        copied nor removed, and stay on record), ``resolve`` settles conflicts for one side, and ``every_entry`` tells
+        also of entries in files that cannot change. Raises ``ConfigError`` and its kinds, ``ForbiddenError``,
+        ``DriftError``, ``UnreadableError``.
         """
         from catmem.service.seeding.planning import plan_seed, seed_order
 
@@ -600,20 +602,29 @@ class Workspace:
             resolve=resolve,
             actor=actor,
             every_entry=every_entry,
+            categories=[categories] if isinstance(categories, str) else categories,
             profiles=profiles,
         )
         return replace(plan, unreadable=unreadable) if unreadable else plan
 
     def ephemeral_seed(
-        self, source: str, name: str, *, as_of: date | None = None, actor: str | None = None
+        self,
+        source: str,
+        name: str,
+        *,
+        as_of: date | None = None,
+        actor: str | None = None,
+        categories: Sequence[str] | str | None = None,
     ) -> dict[str, str]:
         """The slices that the profile ``name`` would be seeded with, as texts of memory files by target.
 
-        For an agent that lives for one task: nothing is written. Raises as ``plan_seed`` does.
+        For an agent that lives for one task: nothing is written. ``categories`` is as for ``plan_seed``, which raises
+        the same.
         """
         from catmem.service.seeding.planning import ephemeral
 
-        return ephemeral(self, source, name, as_of=as_of or today(), actor=actor)
+        named = [categories] if isinstance(categories, str) else categories
+        return ephemeral(self, source, name, as_of=as_of or today(), actor=actor, categories=named)
 
     def apply_seed(self, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
         """Carry out a plan: one guarded write for each file, and what was seeded into ``catmem.seed.lock``.

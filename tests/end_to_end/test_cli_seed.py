@@ -271,3 +271,70 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(place):
         result = run("seed", "boss", "neo", mode, *AS_OF)
         assert "\x1b" not in result.stdout + result.stderr
     assert "red" in run("seed", "boss", "neo", "--status", *AS_OF).stdout
+
+
+def test_some_categories_alone(place, neo):
+    said = run("seed", "boss", "neo", "-c", "rules", "--category", "talk", *AS_OF)
+    assert (said.stdout, neo.read_text(encoding="utf-8")) == ("neo/user: 3 added (revision 1)\n", NEO)
+    boss = place / "homes" / "boss" / "USER.md"
+    boss.write_text("## Talk\nLikes coffee.\n", encoding="utf-8")
+    assert "1 file would change" in run("seed", "boss", "neo", "-c", "talk", "--check", *AS_OF, status=1).stderr
+    assert "-Vendor" not in run("seed", "boss", "neo", "-c", "talk", "--dry-run", *AS_OF).stdout
+    run("seed", "boss", "neo", "-c", "talk", *AS_OF)
+    assert "Vendor is Acme." in neo.read_text(encoding="utf-8")
+    assert run("seed", "boss", "neo", "-c", "talk", "--check", *AS_OF).stderr.startswith("In sync")
+    run("seed", "boss", "neo", "--check", *AS_OF, status=1)
+
+
+def test_an_unknown_category_is_refused_with_the_known_ones(place):
+    before = everything(place)
+    said = run("seed", "boss", "neo", "-c", "travel", *AS_OF, status=2).stderr
+    assert "there is no category 'travel' to seed from boss" in said
+    assert "notes, pay, rules, talk" in said
+    assert run("seed", "--all", "-c", "travel", *AS_OF, status=2).stderr == said
+    assert everything(place) == before
+
+
+def test_a_category_that_one_source_of_all_has(place):
+    put(place / "profiles" / "sub.yaml", "seed_from: ann\nuser_memory_categories: ['*']\n")
+    said = run("seed", "--all", "-c", "rules", *AS_OF)
+    assert "neo/user: 1 added" in said.stdout
+
+
+def test_a_slice_of_some_categories(place):
+    said = run("seed", "boss", "neo", "--ephemeral", "-c", "rules", *AS_OF).stdout
+    assert said == NEO[NEO.index("## Rules") :]
+
+
+def test_a_source_without_categories_says_what_to_do(place, neo):
+    put(place / "homes" / "boss" / "USER.md", "Likes tea.\n§\nVendor is Acme.\n")
+    said = run("seed", "boss", "neo", *AS_OF)
+    assert "no entry of boss/user has a category" in said.stderr
+    assert "catmem move -p boss" in said.stderr
+    assert not neo.exists()
+    checked = run("seed", "boss", "neo", "--check", *AS_OF, status=1).stderr
+    assert "no entry of boss/user has a category" in checked
+    assert "In sync" not in checked
+    assert "no entry of boss/user has a category" in run("seed", "boss", "neo", "--ephemeral", *AS_OF).stderr
+
+
+MARKED = "## Talk\n<<<<<<< HEAD\nLikes tea.\n=======\nLikes milk.\n>>>>>>> update\n"
+
+
+@pytest.mark.parametrize(
+    ("marked", "arguments"), [("neo", []), ("neo", ["--check"]), ("boss", []), ("boss", ["--check"])]
+)
+def test_conflict_markers_are_refused_and_left(place, marked, arguments):
+    run("seed", "boss", "neo", *AS_OF)
+    path = put(place / "homes" / marked / "USER.md", MARKED)
+    other = place / "homes" / ("boss" if marked == "neo" else "neo") / "USER.md"
+    before = other.read_bytes()
+    status = 1 if arguments and marked == "neo" else 3
+    assert "USER.md:2" in run("seed", "boss", "neo", *arguments, *AS_OF, status=status).stderr
+    assert (path.read_text(encoding="utf-8"), other.read_bytes()) == (MARKED, before)
+
+
+@pytest.mark.parametrize("mode", ["--dry-run", "--check", "--status", "--ephemeral"])
+def test_on_drift_is_for_a_seed_that_writes(place, mode):
+    said = run("seed", "boss", "neo", mode, "--on-drift", "refuse", *AS_OF, status=2)
+    assert "--on-drift is for a seed that writes" in said.stderr

@@ -63,7 +63,8 @@ CALLS = {
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
     "Workspace.search": "(self, name, query, **narrowing)",
     "Workspace.plan_seed": (
-        "(self, source, targets=None, *, target=None, as_of=None, resolve=None, actor=None, every_entry=False)"
+        "(self, source, targets=None, *, target=None, as_of=None, resolve=None, actor=None, every_entry=False, "
+        "categories=None)"
     ),
     "Workspace.apply_seed": "(self, plan, *, on_drift=None)",
     "Workspace.parse": "(self, data)",
@@ -87,7 +88,7 @@ MEMBERS = {
     },
     "Section": {"category", "end", "header_end", "start", "title"},
     "Problem": {"end", "message", "rule", "start"},
-    "Prompt": {"digest", "manifest", "text", "to_dict"},
+    "Prompt": {"digest", "manifest", "text", "to_dict", "warnings"},
     "Merge": {"conflicts", "text"},
     "Diagnostic": {
         "code", "column", "end", "fingerprint", "fix", "from_dict", "hint", "line", "message", "name", "path", "region",

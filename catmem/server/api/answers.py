@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, RefusedError, UnknownRevisionError
+from catmem.policy.rights import Rights
 from catmem.policy.schema import faults_by
 from catmem.policy.yamlfile import key_text
 from catmem.server.api.endpoint import Answer, Asked
@@ -70,7 +71,7 @@ def prompt(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     told = answering.prompt_answer(
         workspace, asked.get("profile"), caller.profile, style=asked.get("style"), as_of=asked.get("as_of")
     )
-    return Answer(told.data, text=told.data["text"], profiles=told.profiles)
+    return Answer(told.data, text=told.data["text"], profiles=told.profiles, warnings=told.data["warnings"])
 
 
 def lint(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
@@ -162,7 +163,8 @@ def _written(written: Written, *, to_agent: bool) -> dict[str, Any]:
         "entries": [entry_dict(entry, to_agent=to_agent) for entry in written.entries],
         "usage": told["usage"],
         "notes": told["notes"],
-        **({} if to_agent else {"digest": written.digest, "warnings": told["warnings"]}),
+        **({"warnings": told["warnings"]} if told["warnings"] or not to_agent else {}),
+        **({} if to_agent else {"digest": written.digest}),
     }
 
 
@@ -185,7 +187,11 @@ def merge(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     told = joined.to_dict()
     told["entity_id"] = told.pop("entity")
     if caller.profile is not None:
-        del told["digest"], told["warnings"]  # a warning quotes entries
+        del told["digest"], told["warnings"]  # a warning may quote entries; this one does not:
+        target, profile = joined.entity.partition("/")[2], workspace.profile(caller.profile)
+        rights = Rights(profile, target, workspace.config.taxonomy)
+        unmerged = rights.unmerged(joined.entity, joined.plan.after, workspace.parse)
+        told |= {"warnings": list(unmerged)} if unmerged else {}
         told |= {name: [_without_texts(each) for each in told[name]] for name in ("conflicts", "settled")}
     return Answer(told, joined.revision)
 
@@ -202,22 +208,36 @@ def seed_plan(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
             f"{caller.profile} may not look at what a seed would do",
             hint="It quotes files of other profiles, so it is for a person.",
         )
-    targets = asked.get("targets")
     plan = workspace.plan_seed(
         asked.get("source"),
-        None if targets is None else [name.strip() for name in targets.split(",")],
+        _split(asked.get("targets")),
         target=asked.get("target"),
         as_of=asked.get("as_of"),
+        categories=_categories(_split(asked.get("categories")), asked.get("category")),
     )
     return Answer(plan.to_dict())
+
+
+def _split(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def _categories(named: list[str] | None, one: str | None) -> list[str] | None:
+    """The categories that a seed keeps to. Raises ``ServerError`` 422 for both forms at once."""
+    if named is not None and one is not None:
+        raise ServerError(
+            422, "category stands beside categories", code="bad_category", hint="Put every category into categories."
+        )
+    return named if one is None else [one]
 
 
 def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     """Seed other profiles; a file that was refused makes the whole a 409, and the others are seeded."""
     fields = _fields(asked, "Seed")
     targets, only = fields.get("targets"), fields.get("target")
+    categories = _categories(fields.get("categories"), fields.get("category"))
     if caller.profile is None:
-        plan = workspace.plan_seed(fields["source"], targets, target=only, resolve=_side(fields))
+        plan = workspace.plan_seed(fields["source"], targets, target=only, resolve=_side(fields), categories=categories)
         told = workspace.apply_seed(plan).to_dict()
         errors = [*(each["error"] for each in told["refused"]), *told["unreadable"]]
         refused = bool(errors)
@@ -231,7 +251,7 @@ def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
             f"{caller.profile} may not seed that",
             hint="A profile of tier 1 seeds from its own files, and settles nothing.",
         )
-    told = seed_answer(workspace, caller.profile, targets, only)
+    told = seed_answer(workspace, caller.profile, targets, only, categories)
     if told["success"]:
         return Answer(told)
     return Answer({**told, "code": told["reason"], "message": told["error"]}, status=409)

@@ -14,6 +14,8 @@ from catmem.server.errors import ServerError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from starlette.requests import Request
+
     from catmem.policy.profile import Profile
     from catmem.server.api.tags import Match
     from catmem.server.caller import Caller
@@ -64,6 +66,8 @@ class Answer:
     text: str | None = None
     status: int = 200
     profiles: tuple[Profile, ...] | None = None
+    warnings: Sequence[str] = ()
+    """What a header says where the answer is a text, which has no field for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,11 @@ def read_values(parameters: Sequence[Parameter], given: Sequence[tuple[str, str]
         if parameter.required and name not in values:
             raise bad_parameter(f"the parameter {name} is missing", parameter.said)
     return values
+
+
+def refuse_query(request: Request) -> None:
+    """Raise ``ServerError`` 400 (``bad_parameter``) for parameters where a path takes none."""
+    read_values((), request.query_params.multi_items())
 
 
 def bad_parameter(message: str, hint: str) -> ServerError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catmem.server.api import answers
 from catmem.server.api.endpoint import Endpoint, Parameter
-from catmem.server.api.forms import DAY, ENTITY, PROFILE, REVISION, TARGET
+from catmem.server.api.forms import CATEGORY, DAY, ENTITY, PROFILE, REVISION, TARGET
 
 _ENTITY = Parameter(
     "entity_id", "The entity: PROFILE/user or PROFILE/memory; PROFILE alone is PROFILE/user.", ENTITY, required=True
@@ -28,6 +28,7 @@ IF_NONE_MATCH = Parameter(
     {"type": "string"}, place="header",
 )  # fmt: skip
 
+_SEED_STATUSES = {"seed_target": 422, "bad_category": 422, "unknown_category": 422}
 _READS = (404,)
 _WRITES = (400, 409, 413, 415, 422)
 
@@ -107,15 +108,20 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         (
             Parameter("source", "Whose files are copied from.", PROFILE, required=True),
             Parameter("targets", "Who gets a slice, separated by commas.", {"type": "string", "maxLength": 65_536}),
-            _TARGET, _AS_OF,
+            _TARGET,
+            Parameter(
+                "categories", "Only these categories, separated by commas.", {"type": "string", "maxLength": 65_536}
+            ),
+            Parameter("category", "Only this category.", CATEGORY),
+            _AS_OF,
         ),
-        refusals=(404, 422), statuses={"seed_target": 422},
+        refusals=(400, 404, 422), statuses=_SEED_STATUSES,
     ),
     Endpoint(
         "POST", "/seed", "seed", "Seed other profiles",
         "For a person and, from its own files, a profile of tier 1. Files that were refused make it a 409; the others "
         "are seeded.",
-        answers.seed, "Seeded", body="Seed", refusals=(*_WRITES, 404), statuses={"seed_target": 422},
+        answers.seed, "Seeded", body="Seed", refusals=(*_WRITES, 404), statuses=_SEED_STATUSES,
     ),
     Endpoint(
         "GET", "/lint", "lint", "What lint finds in the root",

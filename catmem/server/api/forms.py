@@ -26,6 +26,7 @@ PROFILE: Schema = {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}
 ENTITY: Schema = {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}(/(user|memory))?$"}
 TARGET: Schema = {"type": "string", "enum": ["user", "memory"]}
 REVISION: Schema = {"type": "string", "pattern": "^([0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8})$"}
+CATEGORY: Schema = {"type": "string", "minLength": 1, "maxLength": 1024}
 _TAGS: Schema = {"type": "object", "additionalProperties": {"type": ["string", "array"], "items": TEXT}}
 
 
@@ -92,7 +93,7 @@ ANSWERS: dict[str, Schema] = {
     ),
     "Prompt": table(
         "The prompt of a profile, its digest, and the role that envelopes of this profile name.",
-        {"profile": TEXT, "text": TEXT, "digest": TEXT, "role_id": TEXT, "role_hash": TEXT},
+        {"profile": TEXT, "text": TEXT, "digest": TEXT, "role_id": TEXT, "role_hash": TEXT, "warnings": TEXTS},
         {"manifest": ANYTHING},
     ),
     "Lint": table(
@@ -130,7 +131,7 @@ ANSWERS: dict[str, Schema] = {
         {"source": TEXT, "files": _SEED_ROWS},
         {
             "refused": _SEED_ROWS, "notes": TEXTS, "success": YES, "action": {"const": "seed"}, "message": TEXT,
-            "note": TEXT, "files_left_out": NUMBER, "unreadable": every(ANYTHING),
+            "note": TEXT, "warnings": TEXTS, "files_left_out": NUMBER, "unreadable": every(ANYTHING),
         },
     ),
     "Status": table("The server works.", {"status": TEXT}),
@@ -210,6 +211,11 @@ BODIES: dict[str, Schema] = {
                 "description": "By default all that name the source in seed_from, but those of tier 3.",
             },
             "target": {**TARGET, "description": "Keep to one of the files."},
+            "categories": {
+                "type": "array", "items": CATEGORY, "minItems": 1, "maxItems": 100,
+                "description": "Only these; entries of other categories are neither copied nor removed.",
+            },
+            "category": {**CATEGORY, "description": "The same for one category."},
             "resolve": {"type": "string", "enum": ["target", "source"], "description": "Settle conflicts."},
         },
     ),

@@ -98,6 +98,11 @@ async def _asked(request: Request, endpoint: Endpoint) -> Asked:
     given = [*_query(request), *((name, str(value)) for name, value in request.path_params.items())]
     values = read_values(endpoint.parameters, given)
     if not endpoint.writes:
+        if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+            raise ServerError(
+                400, f"{endpoint.method} {endpoint.path} takes no body", code="bad_body",
+                hint="Nothing was done. Give what is asked for as parameters of the address.",
+            )  # fmt: skip
         return Asked(values)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON_TYPE:
@@ -208,6 +213,8 @@ def _bytes_of(endpoint: Endpoint, answer: Answer, as_json: bool) -> Made:  # noq
         # What was written is no answer that somebody could ask for again: its tag says where it is, and nothing else.
         tag = None if answer.base is None else f'"{answer.base}"'
     headers = dict(_NO_STORE if endpoint.writes else _CACHED)
+    if text is not None and answer.warnings:
+        headers["Catmem-Warning"] = "; ".join(answer.warnings)
     return Made(body, kind, answer.status, tag, headers if tag is None else {**headers, "ETag": tag})
 
 

@@ -9,6 +9,7 @@ from catmem.server.page.outcome import became, remarks, verb
 from catmem.server.page.shown import beginning
 from catmem.server.page.told import can_be_undone, closed, did
 from catmem.service.history import entity_of
+from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,6 +79,7 @@ def _told(workspace: Workspace, named: str) -> Lately | None:
         before = _before(record)
         was = find(before)
         subject = _subject(find, record, by)
+        unmerged = unmerged_warnings(entity, workspace.store.peek(entity).decode(errors="replace"))
     except CatmemError:
         return None  # the page itself tells what cannot be read
     is_head = head is not None and head.revision == revision
@@ -85,6 +87,7 @@ def _told(workspace: Workspace, named: str) -> Lately | None:
     said, about, noted = _about(workspace, subject or record)
     if subject is not None:
         said, noted = f"{'Took back' if by == 'undo' else 'Did again'}: {said[:1].lower()}{said[1:]}", ()
+    noted += tuple(f"{warning}." for warning in unmerged)
     return Lately(
         record,
         said,

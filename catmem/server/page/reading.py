@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from starlette.responses import Response
 
 from catmem.errors import CatmemError
+from catmem.policy.schema import shown
+from catmem.server.api.endpoint import Parameter, bad_parameter, read_values
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
 from catmem.server.page.addresses import DID, own_address
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from catmem.server.caller import Caller
     from catmem.service.workspace import Workspace
 
+_LONGEST_QUERY = 65_536
 K = TypeVar("K", bound=str)
 
 OWN_REFERRER = {"Referrer-Policy": "same-origin"}
@@ -49,15 +52,24 @@ class Asked:
     overviews: Overviews
 
     def choice(self, name: str, known: Iterable[K]) -> K | None:
-        """What the query says of ``name``, if that is one of ``known``; anything else is as good as nothing."""
+        """What the query says of ``name``, one of ``known``. Raises ``ServerError`` 400 for anything else."""
+        known = list(known)
+        found = self.if_there(name, known)
+        if found is None and self.query.get(name):
+            raise bad_parameter(f"{name} is {shown(self.query[name])}", f"It is one of {', '.join(known)}.")
+        return found
+
+    def if_there(self, name: str, known: Iterable[K]) -> K | None:
+        """The same of what may have gone since a link was made: that is as good as nothing."""
         said = self.query.get(name)
         return next((each for each in known if each == said), None)
 
-    def number(self, name: str, default: int = 1, most: int = 1_000_000) -> int:
-        """A number of the query, from 1; for anything that is none, ``default``."""
-        said = self.query.get(name, "")
-        number = int(said) if said.isascii() and said.isdecimal() and len(said) <= len(str(most)) else default
-        return min(max(number, 1), most)
+    def number(self, name: str, most: int = 1_000_000) -> int:
+        """A number of the query, from 1, which is the default. Raises ``ServerError`` 400 for anything else."""
+        said = self.query.get(name) or "1"
+        if not (said.isascii() and said.isdecimal() and len(said) <= len(str(most)) and int(said) >= 1):
+            raise bad_parameter(f"{name} is {shown(said)}", "It is a number from 1 on.")
+        return int(said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +85,14 @@ View: TypeAlias = Callable[[Asked], Page]
 """Looks at the memory and says what is shown. Runs in a worker thread, and writes nothing."""
 
 
-def reading(view: View) -> Callable[[Request], Awaitable[Response]]:
-    """The endpoint of a view."""
+def reading(view: View, *takes: str) -> Callable[[Request], Awaitable[Response]]:
+    """The endpoint of a view. ``takes`` is what its query may say, beside what was just done."""
+    known = [Parameter(name, "", {"type": "string", "maxLength": _LONGEST_QUERY}) for name in (*takes, DID)]
 
     async def endpoint(request: Request) -> Response:
         try:
             asked = asked_of(request)
+            read_values(known, request.query_params.multi_items())
             visit = visit_of(request) if asked.caller.may_write else None
             status, html = await in_thread(request, _made, request, view, asked, visit)
         except Exception as error:  # noqa: BLE001 - told as every error of the server is, and logged there

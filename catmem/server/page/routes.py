@@ -38,41 +38,44 @@ if TYPE_CHECKING:
 STATIC = Path(__file__).parent / "static"
 
 VIEWS = {
-    "/": overview,
-    "/page/queue": queue,
-    "/page/profiles/{name}": profile_prompt,
-    "/page/files/{name}/{target}": whole_file,
-    "/page/edit/{name}/{target}": edit_form,
-    "/page/history/{name}/{target}": history,
-    "/page/history/{name}/{target}/{revision}": revision,
-    "/page/branches": all_branches,
-    "/page/branches/{name}/{target}/{branch}": one_branch,
-    "/page/seeds": seeds,
-    "/page/seeds/{name}": one_seed,
-    "/page/seeds/from/{source}": seeds_of,
-    "/page/lint": lint,
-    "/page/access": access,
-    "/page/access/{name}/{category}": explained,
-    "/page/search": search,
+    "/": reading(overview),
+    "/page/queue": reading(queue, "profile", "state", "entry", "page"),
+    "/page/profiles/{name}": reading(profile_prompt),
+    "/page/files/{name}/{target}": reading(whole_file, "category", "entry", "page"),
+    "/page/edit/{name}/{target}": reading(edit_form, "entry", "where", "next", "back"),
+    "/page/history/{name}/{target}": reading(history, "page"),
+    "/page/history/{name}/{target}/{revision}": reading(revision, "since", "to"),
+    "/page/branches": reading(all_branches),
+    "/page/branches/{name}/{target}/{branch}": reading(one_branch, "page"),
+    "/page/seeds": reading(seeds),
+    "/page/seeds/{name}": reading(one_seed, "resolve"),
+    "/page/seeds/from/{source}": reading(seeds_of, "resolve"),
+    "/page/lint": reading(lint, "severity", "rule", "page"),
+    "/page/access": reading(access, "target"),
+    "/page/access/{name}/{category}": reading(explained),
+    "/page/search": reading(search, "q", "profile", "state"),
 }
-"""What is shown, by address."""
+"""What is shown, by address, and what its query may say."""
 
+_ENTRY = ("entry", "where", "next")
+_DRAFT = ("content", "category", "new_category", "expires", "domain")
+_DECISIONS = ("result", "choice-*", "words-*")
 
 CHANGES = {
-    "/page/change/verify": writing(verify, says="Verify it"),
-    "/page/change/expire": writing(expire, says="Let it expire"),
-    "/page/change/remove": writing(remove, says="Remove it"),
-    "/page/change/edit": writing(edit, again=edit_again),
-    "/page/change/add": writing(add, again=add_again),
-    "/page/change/undo": writing(undo),
-    "/page/branches/{name}/{target}/{branch}/preview": writing(branches.preview, again=branches.again),
-    "/page/branches/{name}/{target}/{branch}/merge": writing(branches.merge, again=branches.again),
+    "/page/change/verify": writing(verify, *_ENTRY, says="Verify it"),
+    "/page/change/expire": writing(expire, *_ENTRY, says="Let it expire"),
+    "/page/change/remove": writing(remove, *_ENTRY, says="Remove it"),
+    "/page/change/edit": writing(edit, *_ENTRY, *_DRAFT, "verified", again=edit_again),
+    "/page/change/add": writing(add, *_DRAFT, again=add_again),
+    "/page/change/undo": writing(undo, "again"),
+    "/page/branches/{name}/{target}/{branch}/preview": writing(branches.preview, *_DECISIONS, again=branches.again),
+    "/page/branches/{name}/{target}/{branch}/merge": writing(branches.merge, *_DECISIONS, again=branches.again),
     "/page/branches/{name}/{target}/{branch}/drop": writing(branches.drop, again=branches.again),
-    "/page/change/seed": writing(seeding.apply, again=seeding.again),
+    "/page/change/seed": writing(seeding.apply, "source", "only", "resolve", "file-*", again=seeding.again),
     "/page/history/{name}/{target}/now/adopt": writing(past.adopt, again=past.again),
     "/page/history/{name}/{target}/{revision}/restore": writing(past.restore, again=past.again),
 }
-"""What a form changes, by the address that it is sent to."""
+"""What a form changes, by the address that it is sent to, and the fields that it may have."""
 
 _YEAR = 365 * 24 * 3600
 
@@ -93,7 +96,7 @@ class Kept(StaticFiles):
 def routes() -> list[BaseRoute]:
     """The routes of the page."""
     return [
-        *(Route(path, reading(view), methods=["GET"]) for path, view in VIEWS.items()),
+        *(Route(path, endpoint, methods=["GET"]) for path, endpoint in VIEWS.items()),
         *(Route(path, endpoint, methods=["POST"]) for path, endpoint in CHANGES.items()),
         Route("/page/theme", choose_theme, methods=["POST"]),
         Mount("/static", Kept(directory=STATIC), name="static"),

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 
 from starlette.responses import RedirectResponse
 
+from catmem.server.api.endpoint import Parameter, read_values
 from catmem.server.page.addresses import is_own_address
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ COOKIE = "catmem_theme"
 THEMES = ("auto", "light", "dark")
 """``auto`` is what the system of the person says."""
 
+_TAKES = [Parameter(name, "", {"type": "string", "maxLength": 65_536}) for name in ("theme", "back")]
 _YEAR = 365 * 24 * 3600
 
 
@@ -29,6 +31,8 @@ def theme_of(request: Request) -> str:
 async def choose_theme(request: Request) -> Response:
     """Remember the choice, and go back to where it was made."""
     said = parse_qs((await request.body()).decode("utf-8", "replace"))
+    read_values(_TAKES, [(name, value) for name, values in said.items() for value in values])
+    read_values((), request.query_params.multi_items())
     theme, back = (said.get(name, [""])[0] for name in ("theme", "back"))
     answer = RedirectResponse(back if is_own_address(back) else "/", status_code=303)
     if theme in THEMES:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
@@ -18,6 +19,7 @@ from starlette.responses import RedirectResponse, Response
 
 from catmem.errors import CatmemError, StaleError
 from catmem.policy.schema import shown
+from catmem.server.api.endpoint import read_values
 from catmem.server.errors import ServerError
 from catmem.server.page.addresses import own_address, with_query
 from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token_of, visit_of
@@ -107,9 +109,12 @@ Again: TypeAlias = Callable[[Sent, Refusal], Page]
 """Shows the form again that was refused, with what the person typed. Runs in a worker thread, and writes nothing."""
 
 
-def writing(action: Action, *, says: str = "", again: Again | None = None) -> Callable[[Request], Awaitable[Response]]:
-    """The endpoint of an action.
+def writing(
+    action: Action, *takes: str, says: str = "", again: Again | None = None
+) -> Callable[[Request], Awaitable[Response]]:
+    """The endpoint of an action. ``takes`` are the fields of its forms beside ``OF_EVERY_FORM``.
 
+    A ``*`` at the end of one stands for any end.
     A form that is refused is shown again by ``again``; by default on a page of its own, with all of its fields and a
     button that ``says`` what it does. Without either the page tells why, and offers nothing.
     """
@@ -117,7 +122,7 @@ def writing(action: Action, *, says: str = "", again: Again | None = None) -> Ca
     async def endpoint(request: Request) -> Response:
         try:
             asked = asked_of(request)
-            sent = _sent(asked, await _fields(request))
+            sent = _sent(asked, await _fields(request, (*OF_EVERY_FORM, *takes)))
         except Exception as error:  # noqa: BLE001 - told as every error of the server is, and logged there
             return error_page(request, error)
         visit = visit_of(request)
@@ -181,8 +186,9 @@ def bad_form(message: str) -> ServerError:
 # --- what was sent -------------------------------------------------------------------------------------------------
 
 
-async def _fields(request: Request) -> dict[str, str]:
-    """The fields of a form. Raises ``ServerError``: 415, and 400 for what no browser sends."""
+async def _fields(request: Request, takes: Sequence[str]) -> dict[str, str]:
+    """The fields of a form. Raises ``ServerError``: 415, and 400 for what no browser sends, or no form of the page."""
+    read_values((), request.query_params.multi_items())
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _FORM_TYPE:
         raise ServerError(
@@ -199,6 +205,9 @@ async def _fields(request: Request) -> dict[str, str]:
     fields = dict(given)
     if len(fields) != len(given):
         raise bad_form("the form says something twice")
+    unknown = next((name for name in fields if not any(fnmatchcase(name, each) for each in takes)), None)
+    if unknown is not None:
+        raise bad_form(f"the form has a field {shown(unknown)}, and this address takes {', '.join(takes)}")
     # A browser sends every line end of a textarea as two characters.
     return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
 
@@ -279,6 +288,8 @@ def _shown_again(sent: Sent, error: Exception, status: int, again: Again) -> Pag
         return _plainly("")(sent, plain_refusal(sent, error, status))
 
 
+OF_EVERY_FORM = ("csrf", "back", "entity", "expected", "op_id", "confirm")
+"""The fields that every form of the page may have."""
 _OF_THE_FORM = frozenset({"csrf", "entity", "expected", "op_id", "back", "entry"})
 _TYPED = frozenset({"content"})
 

@@ -361,7 +361,7 @@ class Submission:
             entries=plan.entries,
             usage=Usage(size_of(after), self.terms.limit),
             notes=tuple(notes),
-            warnings=plan.warnings,
+            warnings=(*plan.warnings, *self.terms.unmerged(after, self.workspace.parse)),
             adopted=snapshot.adopted,
             bounded=not self.terms.rights.unbounded,
             branch=snapshot.branch,

@@ -27,6 +27,7 @@ from catmem.service.writing.expected import checked_expected
 from catmem.service.writing.remarks import on_adoption, on_restoration, on_two_wordings
 from catmem.service.writing.writer import PERSON
 from catmem.store.contract import Change, is_branch, repeated, sees, stale
+from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +126,7 @@ class _Planner:
 
     def _warnings(self, before: str, after: str) -> tuple[str, ...]:
         """What a merge does all the same: it loses nothing because a file is long or an entry looks hostile."""
-        found: list[str] = []
+        found = [*unmerged_warnings(self.entity, after)]
         limit = _limit(self.workspace, self.entity)
         size = size_of(after)
         if limit is not None and size > limit:
@@ -174,6 +175,12 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         if actor is not None:
             refuse_bounded(workspace, actor, "merge branches")
         trying.entity = entity_of(workspace, entity)
+        if drop and precedence is not None:
+            raise EditError(
+                "precedence decides conflicts, and drop takes nothing from the branches",
+                code="bad_operation",
+                hint="Nothing was written. Give one of the two.",
+            )
         planner = _Planner(workspace, trying.entity, tuple(branches), precedence, drop)
         asked = _Asked(actor, checked_expected(expected), op_id, dry_run)
         return _merged(workspace, planner, trying, asked)

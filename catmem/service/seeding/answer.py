@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import OverBudgetError, RefusedError
-from catmem.service.seeding.planning import on_hidden, refuse_bounded
+from catmem.service.seeding.planning import refuse_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,13 +21,20 @@ _MOST_ROWS = 50
 _NOTED = "catmem.seed.lock is not whole: entries were added and none was taken away. Tell a person."
 
 
-def seed_answer(workspace: Workspace, name: str, targets: Sequence[str] | None, only: str | None) -> dict[str, Any]:
+def seed_answer(
+    workspace: Workspace,
+    name: str,
+    targets: Sequence[str] | None,
+    only: str | None,
+    categories: Sequence[str] | None = None,
+) -> dict[str, Any]:
     """Seed the profiles ``targets`` (by default all that name it) from the files of the profile ``name``, and tell.
 
-    ``only`` keeps to ``user`` or ``memory``. Raises what ``Workspace.plan_seed`` and ``apply_seed`` raise.
+    ``only`` keeps to ``user`` or ``memory``, ``categories`` to some categories. Raises what ``Workspace.plan_seed``
+    and ``apply_seed`` raise.
     """
     refuse_bounded(workspace, name)
-    plan = workspace.plan_seed(name, targets, target=only, actor=name)
+    plan = workspace.plan_seed(name, targets, target=only, actor=name, categories=categories)
     result = workspace.apply_seed(plan)
     rows = [*map(_refused_row, result.refused), *map(_row, sorted(result.files, key=_rank))]
     left_out = len(rows) - _MOST_ROWS
@@ -41,9 +48,8 @@ def seed_answer(workspace: Workspace, name: str, targets: Sequence[str] | None, 
         answer |= {"files_left_out": left_out}
     if plan.basis.lock.notes:
         answer |= {"note": _NOTED}
-    hidden = [note for each in plan.files if (note := on_hidden(workspace, each)) is not None]
-    if hidden:
-        answer |= {"warnings": hidden}
+    if plan.warnings:
+        answer |= {"warnings": list(plan.warnings)}
     if result.refused:
         count = len(result.refused)
         answer |= {

@@ -16,7 +16,7 @@ from catmem.service.ages.history import CLOCKS, body_key
 from catmem.service.clock import today
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Refusal, SeededFile, SeedResult
-from catmem.service.seeding.planning import on_hidden, refuse_too_long, replanned
+from catmem.service.seeding.planning import on_hidden, refuse_too_long, refuse_unmerged, replanned
 from catmem.service.writing.legible import legible
 from catmem.service.writing.remarks import on_adoption, on_restoration, on_title
 from catmem.store.contract import Change
@@ -152,6 +152,7 @@ class _Applying:
 
         def update(current: Current) -> bytes:
             document = legible(self.workspace.parse, planned.target, current.data)
+            refuse_unmerged(self.workspace, planned.target, document.text)
             if document.text != planned.before:
                 if self.exact:
                     raise _otherwise(planned.target)

@@ -26,6 +26,8 @@ class Asked(NamedTuple):
     as_of: date
     resolve: Resolve | None
     actor: str | None
+    categories: tuple[str, ...] | None = None
+    """The slugs of the categories that are seeded; ``None`` for all."""
 
 
 class Basis(NamedTuple):
@@ -65,6 +67,10 @@ class SeedPlan:
     basis: Basis = field(repr=False, compare=False)
     unreadable: tuple[CatmemError, ...] = ()
     """What is wrong with profiles that may be targets too, where the targets were not named."""
+    starved: tuple[str, ...] = ()
+    """The files that get nothing because no entry of the source's file has a category."""
+    warnings: tuple[str, ...] = ()
+    """Those of the notes that are about files: entries that leave a prompt, categories that nobody gets."""
 
     @property
     def changes(self) -> bool:
@@ -73,9 +79,8 @@ class SeedPlan:
 
     @property
     def in_sync(self) -> bool:
-        """Whether there is nothing to do, nothing refused, no conflict open, and the lock whole."""
-        whole = not self.basis.lock.notes
-        whole = whole and not self.unreadable
+        """Whether there is nothing to do, nothing refused or without a category, no open conflict, and a whole lock."""
+        whole = not (self.basis.lock.notes or self.unreadable or self.starved)
         return whole and not (self.changes or self.refused or any(each.conflicts for each in self.files))
 
     @property

@@ -18,6 +18,7 @@ from catmem.errors import (
     DriftError,
     EditError,
     ForbiddenError,
+    UnknownNameError,
     UnreadableError,
 )
 from catmem.model.compose import composed
@@ -26,9 +27,10 @@ from catmem.policy.access import hidden_by_sections
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.profile import check_profile, memory_dir, profile_names
 from catmem.policy.rights import Rights
+from catmem.policy.schema import nearest, shown
 from catmem.policy.seed import FilePlan, Parts, is_settled, left_out, plan_file
 from catmem.policy.seedlock import LOCK_NAME
-from catmem.policy.seedslice import Offer, Offered, offer, slice_text, sliced
+from catmem.policy.seedslice import Offer, Offered, is_named, offer, slice_text, sliced
 from catmem.policy.staleness import DATED_BY
 from catmem.service.ages.known import clocks_of
 from catmem.service.profiles import load_each
@@ -36,6 +38,7 @@ from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Asked, Basis, Refusal, SeedPlan
 from catmem.service.writing.budget import could_go, over_budget
 from catmem.service.writing.legible import legible
+from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.text import DEFAULT_LIMITS, conflict_at
 
 if TYPE_CHECKING:
@@ -44,12 +47,14 @@ if TYPE_CHECKING:
 
     from catmem.policy.profile import Profile
     from catmem.policy.seed import Resolve
-    from catmem.policy.seedlock import Record
+    from catmem.policy.seedlock import Record, Seeded
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Snapshot
 
 _NAMED = 5
 """Files that a note names at most."""
+_LISTED = 20
+"""Categories that a refusal names at most."""
 EPHEMERAL_TIER = 3
 """Profiles of this tier and beyond live for one task: they get a slice as text, and files only when they are named."""
 
@@ -64,16 +69,20 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
     resolve: Resolve | None = None,
     actor: str | None = None,
     every_entry: bool = False,
+    categories: Sequence[str] | None = None,
     profiles: Mapping[str, Profile] | None = None,
 ) -> SeedPlan:
     """What seeding the profiles ``targets`` from ``source`` would do. Reads, and writes nothing.
 
-    ``target`` keeps to one of the two files. ``every_entry`` has the rows of files in which nothing can change, too.
+    ``target`` keeps to one of the two files, ``categories`` to some categories: entries of others are neither copied
+    nor removed, and stay on record as they are. ``every_entry`` has the rows of files in which nothing can change, too.
     ``profiles`` are those that the caller has read just now.
     Raises for what concerns all of it: ``UnknownNameError``, ``ConfigError`` (``seed_target``, ``seed_cycle``,
-    ``outside_root``, ``lock_version``), ``ForbiddenError``, and ``UnreadableError`` for the source and the lock.
+    ``outside_root``, ``lock_version``), ``ForbiddenError``, ``DriftError`` and ``UnreadableError`` for the source, and
+    ``UnreadableError`` for the lock.
     """
-    asked = Asked(source, tuple(dict.fromkeys(targets)), target, as_of, resolve, actor)
+    slugs = _slugs(workspace, categories)
+    asked = Asked(source, tuple(dict.fromkeys(targets)), target, as_of, resolve, actor, slugs)
     return _Planning(workspace, asked, every_entry=every_entry, profiles=profiles).plan()
 
 
@@ -82,18 +91,41 @@ def replanned(workspace: Workspace, plan: SeedPlan) -> SeedPlan:
     return _Planning(workspace, plan.basis.asked, every_entry=False).plan()
 
 
-def ephemeral(workspace: Workspace, source: str, name: str, *, as_of: date, actor: str | None = None) -> dict[str, str]:
+def ephemeral(  # noqa: PLR0913 - what is asked for, by keyword
+    workspace: Workspace,
+    source: str,
+    name: str,
+    *,
+    as_of: date,
+    actor: str | None = None,
+    categories: Sequence[str] | None = None,
+) -> dict[str, str]:
     """The slices of ``source``'s files that the profile ``name`` is to have, as texts by target; nothing is written.
 
     Raises as ``plan_seed`` does.
     """
-    planning = _Planning(workspace, Asked(source, (name,), None, as_of, None, actor), every_entry=False)
+    asked = Asked(source, (name,), None, as_of, None, actor, _slugs(workspace, categories))
+    planning = _Planning(workspace, asked, every_entry=False)
     profile = planning.profiles[name]
-    offers = {target: planning.offer(target)[0] for target in planning.only}
-    taxonomy = workspace.config.taxonomy
+    offers = {target: offered for target, (offered, _) in planning.offers().items()}
     return {
-        target: slice_text(offered, sliced(offered, target, profile, taxonomy)) for target, offered in offers.items()
+        target: slice_text(offered, planning.slice_of(profile, target, offered)) for target, offered in offers.items()
     }
+
+
+def _slugs(workspace: Workspace, categories: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The categories that names stand for. Raises ``ConfigError`` (``bad_category``)."""
+    if categories is None:
+        return None
+    slugs = [slugify(name) for name in categories]
+    if not slugs or "" in slugs:
+        raise ConfigError(
+            "no category is named" if not slugs else f"{shown(categories[slugs.index('')])} is not a category",
+            code="bad_category",
+            hint="Nothing was seeded. Name one or more categories, or leave the filter out.",
+        )
+    aliases = workspace.config.taxonomy.aliases
+    return tuple(dict.fromkeys(aliases.get(slug, slug) for slug in slugs))
 
 
 def joined(workspace: Workspace, texts: Iterable[str]) -> str:
@@ -157,14 +189,18 @@ def seed_order(workspace: Workspace, profiles: Mapping[str, Profile] | None = No
     return SeedOrder(order, tuple(unreadable))
 
 
-def refuse_bounded(workspace: Workspace, actor: str | None) -> None:
-    """Raise ``ForbiddenError`` for an actor that may not seed, before it is told of any other profile."""
+def refuse_bounded(workspace: Workspace, actor: str | None) -> Profile | None:
+    """The profile that acts, ``None`` for a person.
+
+    Raises ``ForbiddenError`` for one that may not seed, before it is told of any other profile.
+    """
     acting = None if actor is None else workspace.profile(actor)
     if not Rights(acting, "user", workspace.config.taxonomy).unbounded:
         raise ForbiddenError(
             f"{actor} may not seed the memory of other profiles",
             hint="A person may do that, and a profile of tier 1.",
         )
+    return acting
 
 
 def _remembered(workspace: Workspace, profiles: Mapping[str, Profile] | None) -> Callable[[str], Profile]:
@@ -237,7 +273,7 @@ class _Planning:
         self.asked = asked
         self.every_entry = every_entry
         self.known = _remembered(workspace, profiles)
-        refuse_bounded(workspace, asked.actor)
+        self.acting = refuse_bounded(workspace, asked.actor)
         self.source = self.known(asked.source)
         self.profiles = {name: self.known(name) for name in asked.targets}
         self.only = ("user", "memory") if asked.only is None else (asked.only,)
@@ -249,6 +285,7 @@ class _Planning:
             self.records.setdefault(record.target, []).append(record)
         self.read: dict[str, Snapshot] = {}
         self.parts: dict[str, Parts] = {}
+        self.starved: list[str] = []
 
     def _refuse(self) -> None:
         """Raise for what makes the whole seed wrong."""
@@ -277,8 +314,7 @@ class _Planning:
         """The plan of all files."""
         files: list[FilePlan] = []
         refused: list[Refusal] = []
-        for target in self.only:
-            offered, snapshot = self.offer(target)
+        for target, (offered, snapshot) in self.offers().items():
             self._refuse_emptied(target, offered)
             self.read[f"{self.source.name}/{target}"] = snapshot
             for name, profile in self.profiles.items():
@@ -289,14 +325,16 @@ class _Planning:
                     refused.append(Refusal(entity, error))
                 else:
                     files += [] if found is None else [found]
-        order = list(self.asked.targets)
+        order, warnings = list(self.asked.targets), self._about_files(files)
         return SeedPlan(
             source=self.source.name,
             targets=self.asked.targets,
             as_of=self.asked.as_of,
             files=tuple(sorted(files, key=lambda each: order.index(each.target.partition("/")[0]))),
             refused=tuple(refused),
-            notes=self._notes(files),
+            notes=(*self._about_lock(files), *warnings),
+            warnings=warnings,
+            starved=tuple(self.starved),
             basis=Basis(self.asked, self.parts, *self.lock, self.read, self._clocks(files)),
         )
 
@@ -313,7 +351,40 @@ class _Planning:
             clocks |= zip(targets, found, strict=False)
         return clocks
 
-    def offer(self, target: str) -> tuple[Offer, Snapshot]:
+    def offers(self) -> dict[str, tuple[Offer, Snapshot]]:
+        """What the source has to give, by target. Raises ``UnknownNameError`` for a category that nobody knows."""
+        offers = {target: self._offer(target) for target in self.only}
+        self._refuse_unknown({target: offered for target, (offered, _) in offers.items()})
+        return offers
+
+    def _refuse_unknown(self, offers: Mapping[str, Offer]) -> None:
+        """Raise ``UnknownNameError`` for a category that is nowhere: not declared, named, in the source or on record.
+
+        One that the actor may not see is not known to it.
+        """
+        known: set[str] = set()
+        taxonomy = self.workspace.config.taxonomy
+        for target, offered in offers.items():
+            there = {*taxonomy.declared().values(), *(each.version.category for each in offered.entries)}
+            for record in self.lock[1].records.values():
+                if record.source == f"{self.source.name}/{target}":
+                    there.update(each.category for each in record.entries)
+            for profile in (self.source, *self.profiles.values()):
+                named = profile.selectors(target, taxonomy).patterns
+                there.update(taxonomy.aliases.get(each, each) for each in named if each == slugify(each))
+            rights = Rights(self.acting, target, taxonomy)
+            known.update(filter(rights.may_see, there))
+        unknown = [each for each in self.asked.categories or () if each not in known]
+        if unknown:
+            near = nearest(unknown[0], known)
+            meant = f"Did you mean {near!r}? " if near else ""
+            raise UnknownNameError(
+                f"there is no category {shown(unknown[0])} to seed from {self.source.name}",
+                code="unknown_category",
+                hint=f"Nothing was seeded. {meant}The categories are {_few(sorted(known), _LISTED)}.",
+            )
+
+    def _offer(self, target: str) -> tuple[Offer, Snapshot]:
         """What the source has to give of one of its files."""
         workspace, entity = self.workspace, f"{self.source.name}/{target}"
         reading = workspace.store.read(entity)
@@ -324,79 +395,120 @@ class _Planning:
             error.path = str(path)
             error.hint = f"Nothing was seeded. {error.hint}"
             raise
-        conflict = conflict_at(document.text)
-        if conflict is not None:
-            raise UnreadableError(
-                "holds an unfinished merge of git",
-                code="unmerged",
-                path=path,
-                line=document.line(conflict),
-                hint="Nothing was seeded. Finish the merge: keep one version, and take the marker lines out.",
-            )
-
+        refuse_unmerged(workspace, entity, document.text)
         offered = offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.as_of)
         return offered, reading
 
     def _refuse_emptied(self, target: str, offered: Offer) -> None:
-        """Raise for a source without any entry from which something was seeded: most likely a loss."""
-        if offered.document.entries:
+        """Raise for a source whose entries are gone, or their categories, and were seeded: most likely a loss."""
+        is_flat = _is_flat(offered)
+        if offered.document.entries and not is_flat:
             return
         source = f"{self.source.name}/{target}"
-        seeded = [key for key, record in self.lock[1].records.items() if key[1] == source and record.entries]
-        if any(key[0].partition("/")[0] in self.profiles for key in seeded):
+        seeded = [
+            record.target
+            for record in self.lock[1].records.values()
+            if record.source == source and any(not is_flat or each.category != UNCATEGORIZED for each in record.entries)
+        ]
+        if any(entity.partition("/")[0] in self.profiles for entity in seeded):
             raise UnreadableError(
-                "is missing or empty, and entries were seeded from it",
+                "has no category any more, and entries of categories were seeded from it"
+                if is_flat
+                else "is missing or empty, and entries were seeded from it",
                 code="source_empty",
                 path=self.workspace.path(self.source.name, target),
                 hint=f"Nothing was seeded, and nothing was removed. Bring it back: catmem log {source}, then catmem "
-                f"restore {source} REVISION. If it is meant, leave one entry in it, or remove catmem.seed.lock.",
+                f"restore {source} REVISION. If it is meant, leave one entry in {'a category' if is_flat else 'it'}, "
+                "or remove catmem.seed.lock.",
             )
 
     def _file(self, profile: Profile, target: str, offered: Offer) -> FilePlan | None:
         """The plan of one file; ``None`` if there is nothing to say of it."""
         entity, source = f"{profile.name}/{target}", f"{self.source.name}/{target}"
         record = self.lock[1].records.get((entity, source))
+        base = None if record is None else tuple(filter(self._is_asked, record.entries))
         parts = Parts(
             entity,
             source,
             offered,
-            self._slice(profile, target, offered),
-            None if record is None else record.entries,
+            self.slice_of(profile, target, offered),
+            base,
             self._held(entity, source),
+            () if record is None else tuple(each for each in record.entries if not self._is_asked(each)),
         )
         self.parts[entity] = parts
+        if not parts.slice and _is_flat(offered) and profile.selectors(target, self.workspace.config.taxonomy).patterns:
+            self.starved.append(entity)
         if record is None and not parts.slice:
             return None
         data = self.workspace.bytes_of(profile, target)
-        if data and not self.every_entry and is_settled(parts):
-            _refuse_unfit(self.workspace, entity, data)
-            return FilePlan(entity, source, "", "", parts.base or (), withheld=left_out(parts))
         _refuse_unfit(self.workspace, entity, data)
+        if data and not self.every_entry and is_settled(parts):
+            return FilePlan(entity, source, "", "", () if record is None else record.entries, withheld=left_out(parts))
         plan = plan_file(parts, legible(self.workspace.parse, entity, data), resolve=self.asked.resolve)
         refuse_too_long(self.workspace, profile, plan, self.asked.as_of)
         return plan
 
-    def _slice(self, profile: Profile, target: str, offered: Offer) -> tuple[Offered, ...]:
-        return sliced(offered, target, profile, self.workspace.config.taxonomy)
+    def slice_of(self, profile: Profile, target: str, offered: Offer) -> tuple[Offered, ...]:
+        """What a profile is to have of an offer, of the categories that are asked for."""
+        whole = sliced(offered, target, profile, self.workspace.config.taxonomy)
+        return whole if self.asked.categories is None else tuple(filter(self._is_asked, whole))
+
+    def _is_asked(self, each: Offered | Seeded) -> bool:
+        return self.asked.categories is None or each.key[0] in self.asked.categories
 
     def _held(self, entity: str, source: str) -> frozenset[tuple[str, str]]:
         """What other sources seeded into the same file."""
         others = (record for record in self.records.get(entity, ()) if record.source != source)
         return frozenset(each.key for record in others for each in record.entries)
 
-    def _notes(self, files: Iterable[FilePlan]) -> tuple[str, ...]:
-        """What to know of the lock, what is not whole in it and where a seed can only add; and what a file hides."""
-        files = list(files)
+    def _about_lock(self, files: Iterable[FilePlan]) -> list[str]:
+        """What to know of the lock: what is not whole in it, and where a seed can only add."""
         data, lock = self.lock
         notes = [f"{LOCK_NAME} {note}" for note in lock.notes]
         blind = [each.target for each in files if not each.is_known and each.before.strip()]
         if blind and (lock.notes or not data):
-            named = ", ".join(blind[:_NAMED]) + (f" and {len(blind) - _NAMED} more" if len(blind) > _NAMED else "")
             notes.append(
-                f"nothing is on record of an earlier seed of {named}: entries are added and none is taken away"
+                f"nothing is on record of an earlier seed of {_few(blind)}: entries are added and none is taken away"
             )
-        notes += [note for each in files if (note := on_hidden(self.workspace, each)) is not None]
-        return tuple(notes)
+        return notes
+
+    def _about_files(self, files: Iterable[FilePlan]) -> tuple[str, ...]:
+        """What leaves a prompt, and what nobody gets."""
+        notes = [on_hidden(self.workspace, each) for each in files]
+        notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
+        notes += [self._on_unread(each) for each in self.asked.categories or ()]
+        return tuple(note for note in notes if note is not None)
+
+    def _on_unread(self, category: str) -> str | None:
+        """What to know of a category that is asked for and that some of the targets do not read."""
+        taxonomy = self.workspace.config.taxonomy
+        names = [
+            name
+            for name, profile in self.profiles.items()
+            if not any(is_named(category, target, profile, taxonomy) for target in self.only)
+        ]
+        return f"{_few(names)} gets nothing of {category}: the profile does not name it" if names else None
+
+
+def _on_starved(source: str, files: Sequence[str]) -> str:
+    """What to do about a source from whose entries nothing can be chosen."""
+    targets = dict.fromkeys(each.partition("/")[2] for each in files)
+    kept = " and ".join(f"{source}/{target}" for target in targets)
+    return (
+        f"no entry of {kept} has a category, so nothing of it goes to {_few(files)}: give each entry one with catmem "
+        f"move -p {source} TEXT -c CATEGORY, or set include_uncategorized: true in the profile that is to have them all"
+    )
+
+
+def _is_flat(offered: Offer) -> bool:
+    """Whether there are entries, and none of them has a category."""
+    return bool(offered.entries) and all(each.version.category == UNCATEGORIZED for each in offered.entries)
+
+
+def _few(names: Sequence[str], most: int = _NAMED) -> str:
+    """Some of the names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def on_hidden(workspace: Workspace, plan: FilePlan) -> str | None:
@@ -426,12 +538,22 @@ def _refuse_unfit(workspace: Workspace, entity: str, data: bytes) -> None:
     except UnicodeDecodeError:
         legible(workspace.parse, entity, data)  # which says what is wrong, and where
         raise
-    if conflict_at(text) is not None:
-        raise DriftError(
-            f"{entity} holds an unfinished merge of git",
-            code="unmerged",
-            hint="Nothing was written to it. Finish the merge (catmem lint shows the place), then seed again.",
-        )
+    refuse_unmerged(workspace, entity, text)
+
+
+def refuse_unmerged(workspace: Workspace, entity: str, text: str) -> None:
+    """Raise ``DriftError`` (``unmerged``) for a source or a target in which git left its conflict markers."""
+    marker = conflict_at(text)
+    if marker is None:
+        return
+    error = DriftError(
+        f"{entity} holds git's conflict markers",
+        code="unmerged",
+        path=workspace.path(*entity.split("/")),
+        hint="Nothing was seeded from it or to it. Keep one version, take the marker lines out, and seed again.",
+    )
+    error.line = text.count("\n", 0, marker) + 1
+    raise error
 
 
 def refuse_too_long(workspace: Workspace, profile: Profile, plan: FilePlan, as_of: date) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.errors import EditError
 from catmem.policy.schema import shown, validate
 from catmem.policy.yamlfile import key_text
-from catmem.service.writing.operation import Operation, refuse_surrogates
+from catmem.resources import schema
+from catmem.service.writing.operation import Operation, refuse_surrogates, refuse_untaken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,15 @@ _LONGEST_LIST = 100
 _LARGEST = 1 << 64
 _OTHER_NAMES = {"text": "content", "body": "content", "entry": "content", "id": "old_text", "old": "old_text"}
 """What models call an argument, and its name."""
-_OF_ONE_CHANGE = ("content", "old_text", "category", "tags")
+_BATCH = "operations"
+"""What stands for the action where several changes are made at once."""
+TAKES: dict[str, tuple[str, ...]] = {}
+"""What each action takes beside ``action``, as ``schemas/tool.schema.json`` says of each argument."""
+for _name, _form in schema("tool")["properties"].items():
+    for _action in _form.get("x-actions", ()):
+        TAKES[_action] = (*TAKES.get(_action, ()), _name)
+_NAMES = frozenset(schema("tool")["properties"])
+_OF_ONE_CHANGE = tuple(schema("tool")["properties"][_BATCH]["items"]["properties"])
 
 
 class Call(NamedTuple):
@@ -46,10 +55,40 @@ class Call(NamedTuple):
     """Whether no target was named, so that a search looks into both, and a seed goes to both."""
     targets: tuple[str, ...] | None = None
     """The profiles that a seed goes to; ``None`` is all that are seeded from this one."""
+    categories: tuple[str, ...] | None = None
+    """The categories that a seed keeps to."""
 
 
 def read_arguments(arguments: object) -> Call:
     """The call that the arguments make. Raises ``EditError`` (``bad_arguments``, ``bad_operation``, ``not_text``)."""
+    given = _fitting(arguments)
+    target = given.get("target", "user")
+    ids = given.get("expected"), given.get("op_id")
+    action = _BATCH if _BATCH in given else given.get("action")
+    if action is None:
+        raise _bad("the action is missing", "Give action, or several changes as operations.")
+    if action == _BATCH:
+        beside = [name for name in _OF_ONE_CHANGE if name in given]
+        if beside:
+            raise _bad(
+                f"operations stand beside {beside[0]}",
+                "Put every change into operations, and leave out what belongs to a single one.",
+            )
+    refuse_untaken(action, (name for name in given if name != "action"), TAKES[action], "bad_arguments")
+    if action == _BATCH:
+        changes = tuple(_operation(each, key_text(("operations", n))) for n, each in enumerate(given["operations"]))
+        return Call("operations", target, None, changes, *ids)
+    if action == "list":
+        return Call("list", target, given.get("category"), (), *ids, int(given.get("offset", 0)))
+    if action == "search":
+        return _search(given, target, ids)
+    if action == "seed":
+        return _seed(given, target)
+    return Call(action, target, None, (_operation(given, None),), *ids)
+
+
+def _fitting(arguments: object) -> dict[str, Any]:
+    """The arguments that are used, if they fit the schema."""
     _Look().over(arguments)
     if not isinstance(arguments, dict):
         raise _bad("the arguments must be an object", "Give action, and what it needs, by name.")
@@ -61,32 +100,29 @@ def read_arguments(arguments: object) -> Call:
         fault = faults[0]
         meant = _OTHER_NAMES.get(str(fault.key[-1])) if fault.key else None
         raise _bad(fault.message, f"Did you mean {meant!r}?" if meant else fault.hint, key_text(fault.key))
-    target = given.get("target", "user")
-    ids = given.get("expected"), given.get("op_id")
-    if "operations" in given:
-        beside = [name for name in ("action", *_OF_ONE_CHANGE) if name in given]
-        if beside:
-            raise _bad(
-                f"operations stand beside {beside[0]}",
-                "Put every change into operations, and leave out what belongs to a single one.",
-            )
-        changes = tuple(_operation(each, key_text(("operations", n))) for n, each in enumerate(given["operations"]))
-        return Call("operations", target, None, changes, *ids)
-    if "action" not in given:
-        raise _bad("the action is missing", "Give action, or several changes as operations.")
-    if given["action"] == "list":
-        return Call("list", target, given.get("category"), (), *ids, int(given.get("offset", 0)))
-    if given["action"] == "search":
-        return _search(given, target, ids)
-    if given["action"] == "seed":
-        seeded = tuple(given["targets"]) if "targets" in given else None
-        return Call("seed", target, None, (), *ids, anywhere="target" not in given, targets=seeded)
-    return Call(given["action"], target, None, (_operation(given, None),), *ids)
+    return given
 
 
 def _used(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is null: some models name every argument, also those that they do not use."""
-    return {name: value for name, value in arguments.items() if value is not None}
+    """Without what is null: some models name every argument, also those that they do not use. No name is made up."""
+    return {name: value for name, value in arguments.items() if value is not None or name not in _NAMES}
+
+
+def _seed(given: Mapping[str, Any], target: str) -> Call:
+    if "category" in given and "categories" in given:
+        raise _bad("category stands beside categories", "Put every category into categories.", "category")
+    named = given.get("categories", [given["category"]] if "category" in given else None)
+    return Call(
+        "seed",
+        target,
+        None,
+        (),
+        None,
+        None,
+        anywhere="target" not in given,
+        targets=tuple(given["targets"]) if "targets" in given else None,
+        categories=None if named is None else tuple(named),
+    )
 
 
 def _search(given: Mapping[str, Any], target: str, ids: tuple[str | None, str | None]) -> Call:
@@ -107,6 +143,8 @@ def _search(given: Mapping[str, Any], target: str, ids: tuple[str | None, str | 
 
 def _operation(given: Mapping[str, Any], key: str | None) -> Operation:
     """One change. For a move, the category that a model names is where the entry goes."""
+    own = (name for name in given if name in _OF_ONE_CHANGE and name != "action")
+    refuse_untaken(given["action"], own, TAKES[given["action"]], "bad_arguments", key)
     moves = given["action"] == "move"
     if moves and "category" not in given:
         raise _bad("move needs category", "Name the category that the entry goes to.", key)

@@ -36,8 +36,14 @@ if TYPE_CHECKING:
     from catmem.service.writing.crowding import Crowded
     from catmem.service.writing.writer import Written
 
-TOOL_SCHEMA: dict[str, Any] = {key: value for key, value in schema("tool").items() if not key.startswith("$")}
-"""JSON Schema of the arguments."""
+TOOL_SCHEMA: dict[str, Any] = {
+    **{key: value for key, value in schema("tool").items() if not key.startswith("$")},
+    "properties": {
+        name: {key: value for key, value in form.items() if not key.startswith("x-")}
+        for name, form in schema("tool")["properties"].items()
+    },
+}
+"""JSON Schema of the arguments, for a model."""
 
 _PATIENCE = 3
 """Refusals in a row after which the agent is told to stop."""
@@ -146,7 +152,8 @@ class _Door:
         """What a seed from the profile's own files did, in numbers."""
         from catmem.service.seeding.answer import seed_answer
 
-        answer = seed_answer(self.workspace, self.profile, call.targets, None if call.anywhere else call.target)
+        only = None if call.anywhere else call.target
+        answer = seed_answer(self.workspace, self.profile, call.targets, only, call.categories)
         self.session.refusals = 0 if answer["success"] else self.session.refusals + 1
         return answer
 
@@ -184,6 +191,7 @@ class _Door:
             "entries": entries,
             **cut,
             **({} if crowded is None else {"prompt": crowded.to_dict()}),
+            **({"warnings": list(done.warnings)} if done.warnings else {}),
             "message": " ".join([_message(call, done), *([] if crowded is None else [_crowded_message(crowded)])]),
         }
 
@@ -237,6 +245,8 @@ class _Door:
             entries = tuple(entry for entry in entries if entry.category == wanted)
         self.session.seen[target] = reading.digest
         usage = Usage(size_of(reading.document.text), limit_of(profile, target, workspace.config))
+        rights = Rights(profile, target, workspace.config.taxonomy)
+        unmerged = rights.unmerged(reading.entity, reading.document.text, workspace.parse)
         told, cut = shown_entries(entries, Sight(profile, workspace.config, today()), offset)
         sight = {
             "entity": reading.entity,
@@ -245,6 +255,7 @@ class _Door:
             "entries": told,
             "total": len(entries),
             **cut,
+            **({"warnings": list(unmerged)} if unmerged else {}),
         }
         return sight, view
 

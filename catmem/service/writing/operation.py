@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from catmem.digest import content_digest
 from catmem.errors import EditError
-from catmem.policy.schema import shown, suggestion
+from catmem.policy.schema import nearest, shown, suggestion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Action: TypeAlias = Literal["add", "replace", "remove", "move", "verify"]
 
-_NEEDS: dict[str, tuple[str, ...]] = {
-    "add": ("content",),
-    "replace": ("old_text",),
-    "remove": ("old_text",),
-    "move": ("old_text", "to_category"),
-    "verify": ("old_text",),
+
+class _Fields(NamedTuple):
+    """What an action needs, and what it takes besides."""
+
+    needs: tuple[str, ...]
+    takes: tuple[str, ...]
+
+
+_FIELDS = {
+    "add": _Fields(("content",), ("category", "tags", "as_of")),
+    "replace": _Fields(("old_text",), ("content", "category", "tags")),
+    "remove": _Fields(("old_text",), ("category",)),
+    "move": _Fields(("old_text", "to_category"), ("category",)),
+    "verify": _Fields(("old_text",), ("category", "as_of")),
 }
 
 
@@ -45,7 +53,7 @@ class Operation:
 
     def to_dict(self) -> dict[str, Any]:
         """What is asked, as JSON-ready data; fields that are not given are left out."""
-        fields: dict[str, Any] = {
+        said: dict[str, Any] = {
             "action": self.action,
             "content": self.content,
             "old_text": self.old_text,
@@ -54,10 +62,10 @@ class Operation:
             "tags": None if self.tags is None else dict(self.tags),
             "as_of": None if self.as_of is None else self.as_of.isoformat(),
         }
-        return {name: value for name, value in fields.items() if value is not None}
+        return {name: value for name, value in said.items() if value is not None}
 
     def check(self) -> None:
-        """Raise ``EditError`` for an action that there is not, for what is missing, and for what is no text.
+        """Raise ``EditError`` for an action that there is not, what it needs, what it does not take, and for no text.
 
         Raises ``TypeError`` if ``as_of`` is no date.
         """
@@ -67,7 +75,10 @@ class Operation:
                 code="bad_operation",
                 hint=suggestion(str(self.action), get_args(Action), "actions"),
             )
-        missing = [name for name in _NEEDS[self.action] if getattr(self, name) is None]
+        needs, takes = _FIELDS[self.action]
+        given = [each.name for each in fields(self) if getattr(self, each.name) is not None]
+        refuse_untaken(self.action, given, ("action", *needs, *takes), "bad_operation")
+        missing = [name for name in needs if getattr(self, name) is None]
         if self.action == "replace" and self.content is None and self.tags is None:
             missing.append("content")
         if missing:
@@ -89,6 +100,20 @@ _SAYS = {
     "old_text": "Give a piece of the entry's text that no other entry holds.",
     "to_category": "Name the category that the entry goes to.",
 }
+
+
+def refuse_untaken(what: str, given: Iterable[str], takes: Collection[str], code: str, key: str | None = None) -> None:
+    """Raise ``EditError`` for the first of the names ``given`` that ``what`` does not take.
+
+    What is quietly left out may be what the caller meant most.
+    """
+    name = next((each for each in given if each not in takes), None)
+    if name is not None:
+        near = nearest(name, takes)
+        meant = f"Did you mean {near!r}? " if near else ""
+        raise EditError(
+            f"{what} takes no {shown(name)}", code=code, key=key, hint=f"{meant}It takes {', '.join(takes)}."
+        )
 
 
 def refuse_surrogates(texts: Iterable[str]) -> None:

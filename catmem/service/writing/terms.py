@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from catmem.model.document import TagValue
+    from catmem.model.document import Document, TagValue
     from catmem.policy.config import Config, Taxonomy
     from catmem.policy.profile import Profile
     from catmem.policy.rights import Rights
@@ -62,6 +62,10 @@ class Terms:
     def limit(self) -> int | None:
         """How many characters the file may have."""
         return limit_of(self.owner, self.target, self.config)
+
+    def unmerged(self, text: str, parse: Callable[[bytes], Document]) -> tuple[str, ...]:
+        """What the one who acts should know of git's conflict markers in the text of the file."""
+        return self.rights.unmerged(self.entity, text, parse)
 
     def category(self, name: str) -> str:
         """The category that a slug, an alias or a title names. Raises ``EditError`` (``bad_category``)."""

@@ -61,13 +61,14 @@ class Written:
     """What a write did, or would do.
 
     ``before`` and ``after`` are whole texts, hidden categories included: they are for people, and ``digest`` is for
-    whoever writes next; ``to_dict`` leaves it out for an actor who is ``bounded``. ``entries`` were made or
-    touched, as they are in ``after``; a removed one is as it was. After a dry run ``revision`` is that of what is
-    there (``None``: not recorded yet), and ``digest`` that of what would be. ``notes`` say what was there already and
-    what else there is to know, ``warnings`` what will not be in a prompt. ``adopted`` is the revision as which the
-    store took in first what others had written to the file; the last of the notes says so. ``repeated``: this is the
-    first answer to an ``op_id`` again, and what is there now may be newer. ``branch``: it was made on an older
-    revision (``before``), and is kept beside the head, or would be; the last of the notes says so.
+    whoever writes next; ``to_dict`` leaves it out for an actor who is ``bounded``. ``entries`` were made or touched,
+    as they are in ``after``; a removed one is as it was. After a dry run ``revision`` is that of what is there
+    (``None``: not recorded yet), and ``digest`` that of what would be. ``notes`` say what was there already and what
+    else there is to know, ``warnings`` what will not be in a prompt, or that git's conflict markers are. ``adopted``
+    is the revision as which the store took in first what others had written to the file; the last of the notes says
+    so. ``repeated``: this is the first answer to an ``op_id`` again, and what is there now may be newer. ``branch``:
+    it was made on an older revision (``before``), and is kept beside the head, or would be; the last of the notes
+    says so.
     """
 
     entity: str
@@ -267,7 +268,7 @@ class Writer:
             entries=plan.entries,
             usage=Usage(size_of(after), self.terms.limit),
             notes=(*on_restoration(now), *plan.notes, *self._about_file(now, branch=branch)),
-            warnings=plan.warnings,
+            warnings=(*plan.warnings, *self.terms.unmerged(after, self.parse)),
             adopted=now.adopted,
             bounded=not self.terms.rights.unbounded,
             branch=branch,
@@ -297,6 +298,7 @@ def first_answer(store: Store, parse: Callable[[bytes], Document], terms: Terms,
         entries=tuple(_recorded(record, before, after)) if record else (),
         usage=Usage(size_of(after.text), terms.limit),
         notes=("this was done before, under the same op_id", *beside),
+        warnings=terms.unmerged(after.text, parse),
         bounded=not terms.rights.unbounded,
         repeated=True,
         branch=snapshot.branch,

@@ -484,3 +484,28 @@ def test_without_the_package_it_says_what_to_install(monkeypatch):
 def test_asking_for_what_there_is_not():
     with pytest.raises(AttributeError):
         catmem.anthropic.Nothing  # noqa: B018 - asking is the point
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ({"command": "view", "path": "/memories", "file_text": "x"}, "file_text"),
+        (
+            {"command": "create", "path": "/memories/user/inbox.md", "file_text": "x", "view_range": [1, 2]},
+            "view_range",
+        ),
+        ({"command": "delete", "path": "/memories/user/finance.md", "recursive": True}, "recursive"),
+    ],
+)
+def test_an_argument_that_a_command_does_not_take_is_refused(tool, workspace, command, name):
+    before = workspace.store.peek("neo/user")
+    with pytest.raises(ToolError) as caught:
+        tool.call(command)
+    assert f"{command['command']} takes no '{name}'" in str(caught.value)
+    assert "It takes command, path" in str(caught.value)
+    assert workspace.store.peek("neo/user") == before
+
+
+def test_a_folder_has_no_lines_to_view(tool):
+    with pytest.raises(ToolError, match="view_range"):
+        tool.call({"command": "view", "path": "/memories", "view_range": [1, 2]})

@@ -62,6 +62,7 @@ def test_text_digest_and_manifest(place):
         "hidden_uncategorized",
         "sizes",
         "budget",
+        "warnings",
     ]
     assert {tuple(entry) for entry in said["manifest"]["entries"]} == {tuple(ROW_KEYS)}
     assert said["manifest"]["hidden"] == {"user": 1, "memory": 0}

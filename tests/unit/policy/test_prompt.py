@@ -20,7 +20,17 @@ from tests.property.frames import READERS
 DAY = date(2026, 11, 21)
 STYLES = tuple(READERS)
 ROW_KEYS = ["target", "category", "line", "id", "state", "date", "status", "reason", "preview"]
-MANIFEST_KEYS = ["profile", "as_of", "style", "entries", "hidden", "hidden_uncategorized", "sizes", "budget"]
+MANIFEST_KEYS = [
+    "profile",
+    "as_of",
+    "style",
+    "entries",
+    "hidden",
+    "hidden_uncategorized",
+    "sizes",
+    "budget",
+    "warnings",
+]
 
 DATED = """## Talk
 [verified_date: 2026-11-01] fresh fact

@@ -20,6 +20,7 @@ from catmem.service.history import entity_of
 from catmem.service.listing import seen_file
 from catmem.service.reviewing.operations import dated_ahead
 from catmem.service.seeding.copies import copies_in
+from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +68,7 @@ def whole_file(asked: Asked) -> Page:
     file = seen_file(workspace, owner, target)
     document = file.document
     categories = list(dict.fromkeys(entry.category for entry in document.entries))
-    wanted = asked.choice("category", categories)
+    wanted = asked.if_there("category", categories)
     entries = [entry for entry in document.entries if wanted in {None, entry.category}]
     # An entry that a link names is on the page that holds it.
     named = asked.query.get("entry")
@@ -90,6 +91,7 @@ def whole_file(asked: Asked) -> Page:
             "paged": some,
             "groups": _grouped(workspace, profile, entity, document, some.rows, follows),
             "problems": problems,
+            "unmerged": unmerged_warnings(entity, document.text),
             "size": size,
             "bar": None if limit is None else bar_of(target, size, limit),
             "total": len(document.entries),

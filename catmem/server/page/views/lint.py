@@ -65,7 +65,7 @@ def lint(asked: Asked) -> Page:
         found = linter.run()
         counted = [each for each in found.diagnostics if not each.suppressed]
         severity = asked.choice("severity", SEVERITIES)
-        rule = asked.choice("rule", [each.code for each in counted])
+        rule = asked.if_there("rule", [each.code for each in counted])
         chosen = [each for each in counted if severity in {None, each.severity} and rule in {None, each.code}]
         problems = list(found.errors)
         told = _with_copies(_located(linter, chosen), _copies(asked.workspace, problems))

@@ -224,7 +224,7 @@ def test_the_queue_tells_why_each_fact_is_due(client):
 
 @pytest.mark.parametrize(
     ("query", "shown"),
-    [("state=expired", ["Book travel"]), ("state=stale", ["Prefers short"]), ("profile=boss", []), ("state=nonsense&page=x", ["Book travel", "Prefers short"])],
+    [("state=expired", ["Book travel"]), ("state=stale", ["Prefers short"]), ("profile=boss", []), ("state=&page=", ["Book travel", "Prefers short"])],
 )  # fmt: skip
 def test_the_queue_can_be_narrowed(client, query, shown):
     text = page(client, f"/page/queue?{query}").text
@@ -363,9 +363,18 @@ def test_what_is_not_there_is_a_page_that_says_so(client, address):
     assert "There is nothing here" in page(client, address, 404).text
 
 
-@pytest.mark.parametrize("number", ["0", "-1", "99999999999999999999", "٣", "x", ""])
-def test_a_page_number_that_is_none_shows_a_page_all_the_same(client, number):
-    page(client, f"/page/queue?page={number}")
+@pytest.mark.parametrize("number", ["0", "-1", "99999999999999999999", "٣", "x"])
+def test_a_page_number_that_is_none_is_refused(client, number):
+    assert "number from 1" in page(client, f"/page/queue?page={number}", 400).text
+
+
+@pytest.mark.parametrize("query", ["state=nonsense", "profile=nobody", "stat=stale", "state=stale&state=stale", "q=x"])
+def test_a_query_that_is_not_understood_is_refused(client, query):
+    page(client, f"/page/queue?{query}", 400)
+
+
+def test_a_filter_whose_last_entry_is_gone_shows_the_file(client):
+    page(client, "/page/files/neo/user?category=gone")
 
 
 def test_the_page_is_for_people(workspace, tmp_path):

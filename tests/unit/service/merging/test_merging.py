@@ -317,11 +317,20 @@ def test_a_dropped_branch_is_closed_and_gives_nothing(workspace):
 @pytest.mark.parametrize("drop", [False, True])
 def test_only_a_person_and_tier_1_may(workspace, drop):
     conflicting(workspace)
+    how = {"drop": True} if drop else {"precedence": "ours"}
     with pytest.raises(ForbiddenError):
-        workspace.merge("neo", actor="neo", precedence="ours", drop=drop)
+        workspace.merge("neo", actor="neo", **how)
     assert len(recorded(workspace)) == 3
-    workspace.merge("neo", actor="auditor", precedence="ours", drop=drop)
+    workspace.merge("neo", actor="auditor", **how)
     assert workspace.store.head("neo/user").agent == "auditor"
+
+
+def test_branches_that_are_dropped_have_no_conflicts_to_decide(workspace):
+    conflicting(workspace)
+    with pytest.raises(EditError) as caught:
+        workspace.merge("neo", precedence="ours", drop=True)
+    assert caught.value.code == "bad_operation"
+    assert len(recorded(workspace)) == 3
 
 
 @pytest.mark.parametrize(

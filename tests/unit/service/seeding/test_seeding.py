@@ -435,10 +435,31 @@ MARKED = "## Talk\n<<<<<<< HEAD\nLikes tea.\n=======\nLikes milk.\n>>>>>>> updat
 
 def test_an_unfinished_merge_of_git_in_the_source_is_seeded_to_nobody(workspace):
     put_bytes(workspace, "boss/user", MARKED)
-    with pytest.raises(UnreadableError) as caught:
+    with pytest.raises(DriftError) as caught:
         seed(workspace, "neo")
-    assert (caught.value.code, caught.value.line) == ("unmerged", 2)
+    assert (caught.value.code, caught.value.line, caught.value.exit_status) == ("unmerged", 2, 3)
     assert text_of(workspace) == ""
+
+
+def test_an_unfinished_merge_of_git_in_a_target_stays_as_it_is(workspace):
+    seed(workspace, "neo", "ann")
+    put_bytes(workspace, "neo/user", MARKED)
+    edit(workspace, "Likes tea.", "Likes black tea.")
+    for result in (seed(workspace, "neo", "ann"), seed(workspace, "neo", "ann")):
+        assert [(each.target, each.error.code, each.error.line) for each in result.refused] == [
+            ("neo/user", "unmerged", 2)
+        ]
+        assert result.exit_status == 3
+        assert text_of(workspace) == MARKED
+    assert "Likes black tea." in bodies(workspace, "ann/user")
+
+
+def test_markers_that_come_after_the_plan_are_refused_as_well(workspace):
+    plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
+    put_bytes(workspace, "neo/user", MARKED)
+    result = workspace.apply_seed(plan)
+    assert [(each.target, each.error.code) for each in result.refused] == [("neo/user", "unmerged")]
+    assert text_of(workspace) == MARKED
 
 
 @pytest.mark.parametrize(("data", "code"), [(MARKED.encode(), "unmerged"), (b"caf\xe9\n", "not_utf8")])

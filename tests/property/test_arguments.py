@@ -1,0 +1,244 @@
+"""An argument that a door has no use for is refused by its name, with those that it takes, and nothing is written."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from catmem.errors import EditError
+from catmem.hermes.store_actions import apply
+from catmem.hermes.store_text import read_text
+from catmem.mcp.tools import TOOLS, call_tool
+from catmem.server.api.endpoints import ENDPOINTS
+from catmem.server.api.forms import BODIES
+from catmem.server.page.routes import CHANGES, VIEWS
+from catmem.service.tool.arguments import TAKES
+from catmem.service.tool.tool import TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.service.writing.operation import Operation
+from catmem.store.memory import MemoryStore
+from tests.http_root import Served, served
+from tests.roots import make_root, text_of
+
+PROFILES = {
+    "boss": "tier: 1\nuser_memory_categories: ['*']\nmemory_categories: ['*']\n",
+    "neo": "seed_from: boss\nuser_memory_categories: [talk]\n",
+}
+TEXT = "## Talk\nLikes tea.\n§\nNo calls before ten.\n"
+
+VALUES: dict[str, Any] = {
+    "targets": ["neo"], "categories": ["talk"], "query": "tea", "target": "user", "content": "Likes milk.",
+    "old_text": "Likes tea", "category": "talk", "tags": {"source": "x"}, "state": "fresh", "offset": 1,
+    "operations": [{"action": "add", "content": "x"}], "expected": "1", "op_id": "a",
+}  # fmt: skip
+NEEDS = {"add": ["content"], "search": ["query"], "move": ["old_text", "category"], "replace": ["old_text", "content"]}
+ACTIONS = sorted(set(TAKES) - {"operations"})
+# Names that nobody knows, and those of other actions.
+names = st.sampled_from([*VALUES, "targts", "categorys", "limit", "text", "dry_run", "actor"]) | st.from_regex(
+    "[a-z_]{1,12}", fullmatch=True
+)
+anything = st.sampled_from(["talk", "user", "x", 1, True, ["talk"], {"a": "b"}])
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("root")
+    return make_root(folder, profiles=PROFILES, files={"boss/user": TEXT, "boss/memory": TEXT})
+
+
+def call_of(action: str) -> dict[str, Any]:
+    """A call that is right."""
+    needs = NEEDS.get(action, [] if action in {"list", "seed"} else ["old_text"])
+    return {name: VALUES[name] for name in needs}
+
+
+def store_of(workspace) -> list[tuple[str, str]]:
+    assert isinstance(workspace.store, MemoryStore)
+    return [(entity, text_of(workspace, entity)) for entity in ("boss/user", "boss/memory", "neo/user")]
+
+
+def test_the_schema_and_the_check_are_one_table():
+    assert {name for takes in TAKES.values() for name in takes} == set(TOOL_SCHEMA["properties"]) - {"action"}
+    assert set(TAKES) - {"operations"} == set(TOOL_SCHEMA["properties"]["action"]["enum"])
+    assert set(VALUES) == set(TOOL_SCHEMA["properties"]) - {"action"}
+    assert "x-" not in json.dumps(TOOL_SCHEMA)
+    for tool in TOOLS:
+        assert set(tool.input_schema["properties"]) <= set(TAKES[tool.name.removeprefix("memory_")])
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_what_an_action_takes_is_taken(workspace, action):
+    fresh = make_root(workspace.root, profiles=PROFILES, files={"boss/user": TEXT, "boss/memory": TEXT})
+    for name in TAKES[action]:
+        arguments = {"action": action, **call_of(action), name: VALUES[name]}
+        answer = memory_tool(fresh, "boss", arguments)
+        assert answer.get("reason") != "bad_arguments", answer
+
+
+@given(action=st.sampled_from(ACTIONS), name=names, value=anything)
+def test_the_tool_refuses_what_an_action_does_not_take(workspace, action, name, value):
+    if name in TAKES[action] or name in {"action", "operations"}:
+        return
+    before = store_of(workspace)
+    answer = memory_tool(workspace, "boss", {"action": action, **call_of(action), name: VALUES.get(name, value)})
+    assert (answer["success"], answer["reason"]) == (False, "bad_arguments")
+    assert name in answer["error"]
+    if name in VALUES:
+        assert re.findall("[a-z_]+", answer["remediation"].rpartition("It takes ")[2]) == list(TAKES[action])
+    assert store_of(workspace) == before
+
+
+@given(action=st.sampled_from(["add", "replace", "remove", "move", "verify"]), name=names, value=anything)
+def test_the_tool_refuses_it_in_a_batch_as_well(workspace, action, name, value):
+    taken = set(TAKES[action]) - {"target", "expected", "op_id"}
+    if name in taken or name == "action":
+        return
+    before = store_of(workspace)
+    change = {"action": action, **call_of(action), name: VALUES.get(name, value)}
+    answer = memory_tool(workspace, "boss", {"operations": [change]})
+    assert (answer["success"], answer["reason"]) == (False, "bad_arguments")
+    assert name in answer["error"]
+    assert store_of(workspace) == before
+
+
+@given(name=names)
+def test_nothing_stands_beside_a_batch_that_is_not_for_it(workspace, name):
+    if name in TAKES["operations"]:
+        return
+    before = store_of(workspace)
+    answer = memory_tool(workspace, "boss", {"operations": VALUES["operations"], name: VALUES.get(name, "x")})
+    assert (answer["success"], answer["reason"]) == (False, "bad_arguments")
+    assert name in answer["error"]
+    assert store_of(workspace) == before
+
+
+@given(tool=st.sampled_from(TOOLS), name=names | st.just("action"), value=anything | st.none())
+def test_a_tool_of_mcp_refuses_what_it_does_not_take(workspace, tool, name, value):
+    takes = tool.input_schema["properties"]
+    if name in takes:
+        return
+    before = store_of(workspace)
+    arguments = {**call_of(tool.name.removeprefix("memory_")), name: VALUES.get(name, value)}
+    answer = call_tool(workspace, "boss", tool.name, arguments, ToolSession())
+    assert (answer["success"], answer["reason"]) == (False, "bad_arguments")
+    assert name in answer["error"]
+    assert answer["remediation"].endswith(f"It takes {', '.join(takes)}.")
+    assert store_of(workspace) == before
+
+
+OPERATIONS = {
+    "add": ({"content": "x"}, {"old_text", "to_category"}),
+    "replace": ({"old_text": "x", "content": "y"}, {"to_category", "as_of"}),
+    "remove": ({"old_text": "x"}, {"content", "to_category", "tags", "as_of"}),
+    "move": ({"old_text": "x", "to_category": "y"}, {"content", "tags", "as_of"}),
+    "verify": ({"old_text": "x"}, {"content", "to_category", "tags"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("action", "name"), [(action, name) for action, (_, others) in OPERATIONS.items() for name in sorted(others)]
+)
+def test_an_operation_of_the_library_is_refused_too(workspace, action, name):
+    value = {"tags": {"source": "x"}, "as_of": workspace.prompt("neo").manifest.as_of}.get(name, "talk")
+    operation = Operation(action, **{**OPERATIONS[action][0], name: value})
+    with pytest.raises(EditError) as caught:
+        workspace.write("boss", [operation])
+    assert (caught.value.code, caught.value.message) == ("bad_operation", f"{action} takes no '{name}'")
+    assert "It takes action, " in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"action": "add", "content": "x", "old_text": "tea"},
+        {"action": "remove", "old_text": "tea", "content": "x"},
+        {"action": "replace", "old_text": "tea", "content": "x", "category": "talk"},
+    ],
+)
+def test_the_store_of_hermes_refuses_an_operation_with_more_than_it_takes(fields):
+    draft = read_text(TEXT.encode()).draft()
+    texts = list(draft.texts)
+    said = str(apply(draft, fields, 1))
+    assert said.startswith(f"Operation 1 ({fields['action']}): {fields['action']} takes no ")
+    assert draft.texts == texts
+    assert apply(draft, {**dict.fromkeys(fields, ""), "action": "add", "content": "x"}, 1) is None
+
+
+# --- HTTP -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def server(workspace, tmp_path_factory):
+    yield from served(workspace, tmp_path_factory.mktemp("tokens") / "tokens.json")
+
+
+@pytest.fixture(scope="module")
+def client(server: Served):
+    return server.client()
+
+
+PATHS = {each.name: each.path.replace("{profile}", "neo") for each in ENDPOINTS}
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: each.name)
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=names)
+def test_the_api_refuses_parameters_that_a_path_does_not_take(client, endpoint, name):
+    known = [each.name for each in endpoint.parameters if each.place != "header"]
+    if name in known:
+        return
+    answer = client.request(endpoint.method, PATHS[endpoint.name], params={name: "talk"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_parameter")
+    assert name in answer.json()["message"]
+    assert answer.json()["hint"].endswith(f"It takes {', '.join(known)}." if known else "It takes none.")
+
+
+@pytest.mark.parametrize("endpoint", [each for each in ENDPOINTS if not each.writes], ids=lambda each: each.name)
+def test_what_only_reads_takes_no_body(client, endpoint):
+    query = {"entity_id": "boss/user"} if endpoint.name in {"head", "read", "log"} else {}
+    query |= {"source": "boss"} if endpoint.name == "seed_plan" else {}
+    answer = client.request("GET", PATHS[endpoint.name], params=query, content=b'{"category": "talk"}')
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_body")
+
+
+@pytest.mark.parametrize("form", BODIES)
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=names, value=anything)
+def test_the_api_refuses_fields_that_a_body_does_not_have(client, workspace, form, name, value):
+    if name in BODIES[form]["properties"]:
+        return
+    before = store_of(workspace)
+    needed = {"Merge": {"entity_id": "boss/user"}, "Seed": {"source": "boss"}}[form]
+    answer = client.post({"Merge": "/mem/merge", "Seed": "/seed"}[form], json={**needed, name: value})
+    assert (answer.status_code, answer.json()["code"]) == (422, "bad_body")
+    assert name in answer.json()["message"]
+    assert store_of(workspace) == before
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/events", "/mem/events"])
+def test_other_paths_take_no_parameters(client, path):
+    answer = client.get(path, params={"limit": "1"})
+    assert answer.status_code in {400, 404}
+    assert answer.status_code == 404 or "limit" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("address", VIEWS)
+def test_a_page_refuses_a_query_that_it_does_not_take(client, address):
+    path = re.sub(r"\{name\}", "boss", re.sub(r"\{target\}", "user", address))
+    answer = client.get(re.sub(r"\{[a-z]+\}", "1", path), params={"limit": "1"})
+    assert answer.status_code == 400
+    assert "there is no parameter &#39;limit&#39;" in answer.text
+
+
+@pytest.mark.parametrize("address", CHANGES)
+def test_a_form_refuses_a_field_that_it_does_not_take(client, workspace, address):
+    before = store_of(workspace)
+    path = re.sub(r"\{name\}", "boss", re.sub(r"\{target\}", "user", address))
+    answer = client.post(re.sub(r"\{[a-z]+\}", "1", path), data={"entity": "boss/user", "limit": "1"})
+    assert answer.status_code == 400
+    assert "the form has a field &#39;limit&#39;, and this address takes csrf, back" in answer.text
+    assert store_of(workspace) == before

@@ -89,7 +89,7 @@ MEMBERS = {
     "Section": {"category", "end", "header_end", "start", "title"},
     "Problem": {"end", "message", "rule", "start"},
     "Prompt": {"digest", "manifest", "text", "to_dict", "warnings"},
-    "Merge": {"conflicts", "text"},
+    "Merge": {"conflicts", "doubles", "text"},
     "Diagnostic": {
         "code", "column", "end", "fingerprint", "fix", "from_dict", "hint", "line", "message", "name", "path", "region",
         "related", "severity", "sort_key", "start", "suppressed", "to_dict",

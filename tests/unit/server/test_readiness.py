@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import catmem.server.readiness
 from catmem.errors import StoreError
+from catmem.server import readiness as module
 from catmem.server.readiness import Readiness
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json
@@ -33,7 +33,7 @@ def readied(client):
 
 
 def test_a_store_that_cannot_be_written_is_not_ready_before_and_after_a_write_fails(root, tmp_path, monkeypatch):
-    monkeypatch.setattr(catmem.server.readiness, "_EVERY", 0.0)
+    monkeypatch.setattr(module, "_EVERY", 0.0)
     folder, parts = root
     workspace = Workspace.open(folder, search=False)
     for each in served(workspace, tmp_path / "kept" / "tokens.json"):
@@ -75,7 +75,7 @@ def test_however_often_it_is_asked_it_looks_every_few_seconds(root, monkeypatch)
         if len(looks) > 1:
             raise StoreError("cannot be written", code="not_writable")
 
-    monkeypatch.setattr(catmem.server.readiness, "refuse_unwritable", looked)
+    monkeypatch.setattr(module, "refuse_unwritable", looked)
     clock = Clock()
     readiness = Readiness(clock)
     workspace = Workspace.open(root[0], search=False)

@@ -14,7 +14,7 @@ import click
 
 from catmem.cli.options import format_option, root_option
 from catmem.cli.output import emit_json, first_line, printable, say
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import CatmemError, EditError, UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,10 +105,13 @@ def _merged(base: Path, ours: Path, theirs: Path, name: str, root_folder: str | 
 def _marked(conflict: Conflict) -> Version | Side:
     """What stands for a conflict: both sides between the marks of git, each with its tags. A title has no place."""
     from catmem.model.version import Version
+    from catmem.syntax.scan import unclosed_spans
 
     ours, theirs = conflict.ours, conflict.theirs
     if conflict.reason == "title":
         return "ours"
+    if any(unclosed_spans(side.text) for side in (ours, theirs) if side is not None):
+        raise EditError("a side of a conflict opens a fence and does not close it", code="not_possible")
     said = ["" if side is None else f"{side.text}\n" for side in (ours, theirs)]
     text = f"<<<<<<< ours\n{said[0]}=======\n{said[1]}>>>>>>> theirs"
     place = next(side for side in (ours, theirs) if side is not None)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.model.conflict import OPEN, Conflict, Decision
 from catmem.model.document import Document, parse
-from catmem.model.pairing import Links, is_reordered, nearly_same, pair_sides
+from catmem.model.pairing import Links, Pairs, is_reordered, nearly_same, pair_sides
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
 from catmem.syntax import tags as tag_blocks
@@ -85,7 +85,9 @@ def merge_linked(
     if [len(side.entries) for side in read] != [len(side.entries) for side in (b, o, t)]:
         links = (None, None)  # a heading that was an entry is a title now, so the numbers are other ones
     sides = Sides.of(read, links)
-    moved = [is_reordered(sides.said[0], said, pairs) for said, pairs in zip(sides.said[1:], sides.pairs, strict=True)]
+    moved = [
+        is_reordered(sides.said[0], said, pairs) for said, pairs in zip(sides.said[1:], sides.pairs[:2], strict=True)
+    ]
     # Edited is the side that alone put entries into another order, else the one whose text sorts first: never by role.
     swapped = moved[1] if moved[0] != moved[1] else t.text < o.text
     merging = Merging(sides.turned() if swapped else sides, precedence, swapped=swapped)
@@ -99,7 +101,7 @@ class Sides(NamedTuple):
     near: Document
     far: Document
     said: tuple[list[Version], ...]
-    pairs: tuple[dict[int, int], dict[int, int]]
+    pairs: Pairs
 
     @classmethod
     def of(cls, documents: Iterable[Document], links: tuple[Links | None, Links | None] = (None, None)) -> Sides:
@@ -111,7 +113,8 @@ class Sides(NamedTuple):
     def turned(self) -> Sides:
         """The same with the other side as the near one."""
         base, near, far = self.said
-        return Sides(self.base, self.far, self.near, (base, far, near), self.pairs[::-1])
+        one, other, unsure = self.pairs
+        return Sides(self.base, self.far, self.near, (base, far, near), Pairs(other, one, unsure))
 
 
 def titled_sides(*sides: Document) -> Iterator[Document]:
@@ -157,7 +160,7 @@ class Merging:
         return spliced(self.near, self.slots, first, self._titles(), self._title())
 
     def _resolve_base(self) -> None:
-        near_pairs, far_pairs = self.pairs
+        near_pairs, far_pairs, unsure = self.pairs
         self.added_near = set(range(len(self.said_near))) - set(near_pairs.values())
         self.added_far = set(range(len(self.said_far))) - set(far_pairs.values())
         for index, base in enumerate(self.said_in_base):
@@ -167,6 +170,9 @@ class Merging:
             near = None if here is None else self.said_near[here]
             far = None if there is None else self.said_far[there]
             outcome = self._outcome(base, near, far)
+            if index in unsure and outcome.reason:
+                # What stands there may be an addition, which nobody who decides on this entry means to take away.
+                outcome = outcome._replace(versions=[each for each in (near, far) if each is not None])
             if outcome.reason:
                 self.report(outcome.reason, base, near, far, is_open=outcome.is_open)
             self._settle(here, there, outcome.versions)
@@ -256,8 +262,11 @@ class Merging:
                 continue
             here = free[far.body].pop()
             self.slot_of[there] = slot = self.slots[here]
-            near = self.said_near[here]
-            slot.versions = [self._one_of(near, far)]
+            version = self._one_of(self.said_near[here], far)
+            if version.category == slot.entry.category:
+                slot.versions = [version]
+            else:
+                slot.versions, self.arrivals[there] = [], [version]
 
     def _one_of(self, near: Version, far: Version) -> Version:
         """The one entry that two additions of the same words are; it stays where the near side has it."""
@@ -267,9 +276,11 @@ class Merging:
         reason: Reason = "tags" if clash else "category"
         said = self.decide(reason, None, near, far)
         self.report(reason, None, near, far, is_open=said.is_open)
+        category = near.category
         if said.hand == "far":
             tags, _ = merged_tags(None, near, far, prefer_far=True)
-        return said.instead or made(near.category, near.body, tags, near, far)
+            category = far.category
+        return said.instead or made(category, near.body, tags, near, far)
 
     def doubles(self) -> tuple[tuple[Version, Version], ...]:
         """What both sides added to one category in nearly the same words: for each of theirs the first of ours."""
@@ -289,18 +300,36 @@ class Merging:
         return tuple(found)
 
     def drop_repeated(self) -> None:
-        """Leave no text in more places than the side has it in that has it most often."""
+        """Leave no text in more places than the side has it in that has it most often.
+
+        Where the sides came to the same words from different entries, what they say otherwise of them is a conflict.
+        """
         near = Counter(version.body for version in self.said_near)
         far = Counter(version.body for version in self.said_far)
-        seen: Counter[str] = Counter()
+        seen: dict[str, list[tuple[list[Version], Version]]] = {}
         for versions in (
             *(slot.versions for slot in self.slots),
             *(self.arrivals[key] for key in sorted(self.arrivals)),
         ):
             for version in versions.copy():
-                seen[version.body] += 1
-                if seen[version.body] > max(near[version.body], far[version.body], self.instead[version.body]):
+                same = seen.setdefault(version.body, [])
+                if len(same) < max(near[version.body], far[version.body], self.instead[version.body]):
+                    same.append((versions, version))
+                elif any(version.says(other) for _, other in same):
                     versions.remove(version)
+                else:
+                    self._drop_one(*same[-1], versions, version)
+
+    def _drop_one(self, there: list[Version], first: Version, here: list[Version], second: Version) -> None:
+        """Leave one of two entries with the same words, each of one side."""
+        near, far = (second, first) if any(second.says(each) for each in self.said_near) else (first, second)
+        reason: Reason = "tags" if near.category == far.category else "category"
+        said = self.decide(reason, None, near, far)
+        self.report(reason, None, near, far, is_open=said.is_open)
+        if (far if said.hand == "far" else near) is second:
+            there.remove(first)
+        else:
+            here.remove(second)
 
     def _keep_last(self) -> None:
         """Keep a text that each side has still, where one took out one of two places and the other the other."""
@@ -402,7 +431,7 @@ def merged_tags(
 def _is_longer(here: TagValue | None, there: TagValue | None, was: TagValue | None) -> bool:
     """Whether, of two days of expiry, the one that is not as it was is later than that, or none."""
     changed = there if here == was else here
-    return changed is None or (_is_date(changed) and _is_date(was) and str(changed) > str(was))
+    return was is not None and not (_is_date(changed) and str(changed) <= str(was))
 
 
 def _in_order(keys: Sequence[str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Which entry of one document is which entry of another.
 
 Of two documents, entries pair first by equal body, within their category before across. What is left of a category
-pairs between the same paired neighbours if the texts are alike: a third of all their words is common to both, or three
+pairs between the same paired neighbours if the texts are alike: half of all their words are common to both, or three
 quarters of the words of the shorter one stand in the other. The rest was added or removed.
 
 That is not enough for a merge, where a short entry may keep no word. So a merge looks at both sides at once
@@ -33,19 +33,19 @@ class Worded(Protocol):
         ...
 
 
-_IN_COMMON = 1 / 3
-"""The share of all words of two texts (Jaccard) from which on they are alike: two words of which one is new are."""
+_IN_COMMON = 1 / 2
+"""The share of all words of two texts (Jaccard) from which on they are alike, so that tags go from one to the other."""
 _CONTAINED = 3 / 4
 """The share of the shorter text's words in the longer one from which on they are alike, however long that is."""
 
-_TWINS = 1 / 2
-"""The share of common words from which on two additions look like one fact; lists have many entries of one pattern."""
 _LABEL = re.compile(r"[^\W\d][^\n:]{0,40}:")
 
 _REACH = 32
 """How many places of a gap are looked at to each side: a rewrite of everything stays linear."""
 _COMMON = 16
 """A word that more entries hold than these does not lead from one entry to another."""
+_HALF = 1 / 2
+"""The share of the shorter text's words in the longer one from which on they may be one in the same place."""
 _SEVERAL = 3
 """So many words two texts share at least that are taken for one although one is much longer, or stands elsewhere."""
 
@@ -77,18 +77,30 @@ def equal_entries(old: Sequence[Worded], new: Sequence[Worded], known: Links | N
     return pairs
 
 
+class Pairs(NamedTuple):
+    """Which entry of the base is which of each side of a merge.
+
+    ``unsure`` are entries of the base that neither side has any more, of which what stands in their place may be a new
+    wording, or an addition.
+    """
+
+    one: dict[int, int]
+    other: dict[int, int]
+    unsure: set[int]
+
+
 def pair_sides(
     base: Sequence[Worded],
     one: Sequence[Worded],
     other: Sequence[Worded],
     links: tuple[Links | None, Links | None] = (None, None),
-) -> tuple[dict[int, int], dict[int, int]]:
+) -> Pairs:
     """Which entry of the ``base`` is which of each side of a merge; ``links`` is what is known of that."""
     sides = one, other
-    pairs = equal_entries(base, one, links[0]), equal_entries(base, other, links[1])
+    pairs = Pairs(equal_entries(base, one, links[0]), equal_entries(base, other, links[1]), set())
     shared = {entry.body for entry in one} & {entry.body for entry in other}
     _pair_same_edits(base, sides, pairs, shared)
-    for side, own, known in zip(sides, pairs, links, strict=True):
+    for side, own, known in zip(sides, pairs[:2], links, strict=True):
         _pair_alike(base, side, own, {index for index, place in (known or {}).items() if place is None})
     _pair_disputed(base, sides, pairs, links, shared)
     return pairs
@@ -97,7 +109,7 @@ def pair_sides(
 def _pair_same_edits(
     base: Sequence[Worded],
     sides: tuple[Sequence[Worded], Sequence[Worded]],
-    pairs: tuple[dict[int, int], dict[int, int]],
+    pairs: Pairs,
     shared: set[str],
 ) -> None:
     """Pair what both sides put in the same place of one entry, in the same words."""
@@ -109,41 +121,50 @@ def _pair_same_edits(
             for index, place in zip(gap.old, gap.new, strict=True)
             if side[place].body in shared
         }
-        for side, own in zip(sides, pairs, strict=True)
+        for side, own in zip(sides, pairs[:2], strict=True)
     )
     taken: set[tuple[int, int]] = set()
     for index in sorted(one.keys() & other.keys()):
         here, there = (0, one[index]), (1, other[index])
         if sides[0][one[index]].body == sides[1][other[index]].body and taken.isdisjoint((here, there)):
-            pairs[0][index], pairs[1][index] = one[index], other[index]
+            pairs.one[index], pairs.other[index] = one[index], other[index]
             taken |= {here, there}
 
 
 def _pair_disputed(
     base: Sequence[Worded],
     sides: tuple[Sequence[Worded], Sequence[Worded]],
-    pairs: tuple[dict[int, int], dict[int, int]],
+    pairs: Pairs,
     links: tuple[Links | None, Links | None],
     shared: set[str],
 ) -> None:
     """Pair the entries that one side has no more, and that the other has reworded or has no more either.
 
-    With what stands in their place, or in like words elsewhere. What both sides say is never taken for two wordings.
+    With what stands in their place, or in like words elsewhere. At last, ``unsure``, what neither side has pairs by the
+    order of what stands there: or its conflict would not be told. What both sides say is never two wordings.
     """
-    missing = [{index for index in range(len(base)) if index not in own} for own in pairs]
-    for place, side in enumerate(sides):
-        own, there, other = pairs[place], pairs[1 - place], sides[1 - place]
-        wanted = {
-            index
-            for index in missing[place]
-            if index not in (links[place] or {})
-            and (index in missing[1 - place] or other[there[index]].body != base[index].body)
-        }
-        if wanted:
+    both = pairs.one, pairs.other
+    for is_sure in (True, False):
+        missing = [{index for index in range(len(base)) if index not in own} for own in both]
+        for place, side in enumerate(sides):
+            own, there, other = both[place], both[1 - place], sides[1 - place]
+            left = {index for index in missing[place] if index not in (links[place] or {})}
+            wanted = left & missing[1 - place]
+            if is_sure:
+                wanted |= {index for index in left - wanted if other[there[index]].body != base[index].body}
+            if not wanted:
+                continue
             words = _Words(base, side)
             for gap in _gaps(base, side, own):
-                _pair_in_place(gap, own, words, wanted, shared)
-            _pair_elsewhere(words, own, wanted)
+                near = [each for each in _near(gap) if each[0] in wanted and side[each[1]].body not in shared]
+                if is_sure:
+                    _pair_in_place(gap, near, own, words)
+                else:
+                    _pair_best([(far, -words.score(index, new), index, new) for index, new, far in near], own)
+            if is_sure:
+                _pair_elsewhere(words, own, wanted)
+            else:
+                pairs.unsure.update(wanted & own.keys())
 
 
 # --- equal texts ---------------------------------------------------------------------------------------------------
@@ -222,22 +243,21 @@ def _pair_alike(old: Sequence[Worded], new: Sequence[Worded], pairs: dict[int, i
             for index, other, far in _near(gap)
             if index not in gone and words.are_alike(index, other)
         ]
-        if len(gap.old) != len(gap.new):
-            left = Counter((score, index) for score, _, index, _ in found)
-            right = Counter((score, other) for score, _, _, other in found)
-            found = [each for each in found if left[each[0], each[2]] == right[each[0], each[3]] == 1]
-        _pair_best(found, pairs)
+        _pair_best(found if len(gap.old) == len(gap.new) else _without_ties(found), pairs)
 
 
-def _pair_in_place(gap: _Gap, pairs: dict[int, int], words: _Words, wanted: set[int], shared: set[str]) -> None:
-    """Pair the wanted entries of a gap: by their order where both have as many, else the most alike first."""
-    by_order = len(gap.old) == len(gap.new)
-    found: list[tuple[float, float, int, int]] = []
-    for index, other, far in _near(gap):
-        if index in wanted and words.new[other].body not in shared:
-            score = -words.score(index, other)
-            found.append((far, score, index, other) if by_order else (score, far, index, other))
-    _pair_best(found, pairs)
+def _without_ties(found: list[_Rated]) -> list[_Rated]:
+    """The pairs of which neither entry is in another one that is just as good."""
+    left = Counter((score, index) for score, _, index, _ in found)
+    right = Counter((score, other) for score, _, _, other in found)
+    return [each for each in found if left[each[0], each[2]] == right[each[0], each[3]] == 1]
+
+
+def _pair_in_place(gap: _Gap, near: list[tuple[int, int, float]], pairs: dict[int, int], words: _Words) -> None:
+    """Pair entries of a gap where one gave way to one, or where half of the shorter one's words are in the other."""
+    rated = [(-words.score(index, other), far, index, other) for index, other, far in near]
+    is_one = len(gap.old) == 1 == len(rated)
+    _pair_best(rated if is_one else _without_ties([each for each in rated if words.share_half(*each[2:])]), pairs)
 
 
 def _near(gap: _Gap) -> Iterator[tuple[int, int, float]]:
@@ -250,9 +270,13 @@ def _near(gap: _Gap) -> Iterator[tuple[int, int, float]]:
             yield index, other, abs(middle - place)
 
 
-def _pair_best(found: list[tuple[float, float, int, int]], pairs: dict[int, int]) -> None:
-    """Pair the first of each entry, least numbers first."""
-    taken: set[int] = set()
+_Rated: TypeAlias = tuple[float, float, int, int]
+"""How unlike and how far from each other two entries are, and their numbers."""
+
+
+def _pair_best(found: Iterable[_Rated], pairs: dict[int, int], taken: Collection[int] = ()) -> None:
+    """Pair the first of each entry, least numbers first, but for those that are taken."""
+    taken = set(taken)
     for _, _, index, other in sorted(found):
         if index not in pairs and other not in taken:
             pairs[index] = other
@@ -283,6 +307,9 @@ class _Words:
     def are_alike(self, index: int, other: int) -> bool:
         return alike(self.of_old(index), self.of_new(other))
 
+    def share_half(self, index: int, other: int) -> bool:
+        return contained(self.of_old(index), self.of_new(other)) >= _HALF
+
     def score(self, index: int, other: int) -> float:
         one, another = self.of_old(index), self.of_new(other)
         return jaccard(one, another) + contained(one, another)
@@ -296,7 +323,7 @@ def _pair_elsewhere(words: _Words, pairs: dict[int, int], wanted: set[int]) -> N
         if other not in taken:
             for word in words.of_new(other):
                 holders[word].append(other)
-    found: list[tuple[float, float, int, int]] = []
+    found: list[_Rated] = []
     for index in sorted(wanted - pairs.keys()):
         own = words.of_old(index)
         near = {other for word in own if len(holders.get(word, ())) <= _COMMON for other in holders.get(word, ())}
@@ -305,7 +332,7 @@ def _pair_elsewhere(words: _Words, pairs: dict[int, int], wanted: set[int]) -> N
             for other in near
             if words.are_alike(index, other) and len(own & words.of_new(other)) >= _SEVERAL
         ]
-    _pair_best(found, pairs)
+    _pair_best(found, pairs, taken)
 
 
 def words_of(body: str) -> frozenset[str]:
@@ -321,7 +348,7 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def nearly_same(one: str, other: str) -> bool:
     """Whether two texts look like one fact in two wordings: half of all words in common, or the same `Label:`."""
     label = _LABEL.match(one)
-    return (label is not None and other.startswith(label[0])) or jaccard(words_of(one), words_of(other)) >= _TWINS
+    return (label is not None and other.startswith(label[0])) or jaccard(words_of(one), words_of(other)) >= _IN_COMMON
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:

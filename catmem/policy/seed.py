@@ -280,7 +280,7 @@ def _take(seeded: Sequence[Seeded], version: Version | None) -> Seeded | None:
 
 def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[Conflict]) -> Iterator[Row]:
     """How each entry stands: those of the slice in its order, then those that the source no longer has."""
-    here, there = pair_sides(base.entries, ours.entries, theirs.entries)
+    here, there, _ = pair_sides(base.entries, ours.entries, theirs.entries)
     clashing = [conflict.theirs or conflict.ours for conflict in conflicts]
     was = {index: number for number, index in there.items()}
     taken = set(here.values())

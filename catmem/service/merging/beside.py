@@ -127,7 +127,7 @@ def _pairs(
 ) -> Iterator[Pair | None]:
     """Each entry of the three, in the order of the base and then of each side; ``None`` for one that none touched."""
     was, here, there = Version.of_each(base, head, branch)
-    to_head, to_branch = pair_sides(was, here, there, links)
+    to_head, to_branch, _ = pair_sides(was, here, there, links)
     for index, old in enumerate(was):
         ours = here[to_head[index]] if index in to_head else None
         theirs = there[to_branch[index]] if index in to_branch else None

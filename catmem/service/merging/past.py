@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -145,18 +144,25 @@ class Past:
         return links
 
     def _way(self, base: str, tip: str) -> list[str] | None:
-        """The revisions from ``base`` to ``tip``, both included; ``None`` if they are very many, or not all kept."""
-        later: dict[str, str] = {}
-        left = deque([tip])
+        """The revisions from ``base`` to ``tip``, both included, by first parents where they lead there.
+
+        ``None`` if they are very many, or not all kept. The first parent of a merge is the head that it was made on:
+        what a branch brought along is told apart from what was written there.
+        """
+        first = self.record(base).sequence
+        later: dict[str, str | None] = {tip: None}
+        left = [tip]
         while left and len(later) < _LONGEST_WAY:
-            name = left.popleft()
+            name: str | None = left.pop()
             if name == base:
-                names = [base]
-                while names[-1] != tip:
-                    names.append(later[names[-1]])
+                names = []
+                while name is not None:
+                    names.append(name)
+                    name = later[name]
                 return names
-            for parent in self.record(name).parents:
-                if later.setdefault(parent, name) is name:
+            for parent in reversed(self.record(str(name)).parents):
+                if parent not in later and self.record(parent).sequence >= first:
+                    later[parent] = name
                     left.append(parent)
         return None
 
@@ -186,25 +192,13 @@ def _step(before: Document, after: Document, note: Mapping[str, Any]) -> Links:
     put = set(pairs.values())
     gone = [index for index in range(len(before.entries)) if index not in pairs]
     come = [index for index in range(len(after.entries)) if index not in put]
-    removed, replaced = (
-        {(each["category"], each["id"]) for each in note.get("actions", ()) if each["action"] == action}
-        for action in ("remove", "replace")
-    )
-    old = [index for index in gone if _name(before, index) not in removed]
-    new = [index for index in come if _name(after, index) in replaced]
-    if len(old) == len(new):
-        pairs |= zip(old, new, strict=True)
-    elif come:
+    actions = note.get("actions", ())
+    is_one = len(actions) == 1 and "envelope" not in note  # of several, none tells which entry it was made on
+    if is_one and actions[0]["action"] == "replace" and len(gone) == len(come) == 1:
+        pairs[gone[0]] = come[0]
+    elif come and not is_one:
         return pair_entries(before.entries, after.entries)
-    # The actions of a document that was sent as a whole are told from its texts, as a merge would.
-    if not come or ("actions" in note and "envelope" not in note):
-        pairs |= dict.fromkeys((index for index in gone if index not in pairs), None)
-    return pairs
-
-
-def _name(document: Document, index: int) -> tuple[str, str]:
-    entry = document.entries[index]
-    return entry.category, entry.id
+    return {index: pairs.get(index) for index in range(len(before.entries))}
 
 
 def _is_so(conflict: Conflict, side: Side, base: Document) -> Callable[[Document], bool]:

@@ -108,7 +108,7 @@ def test_what_neither_side_touched_keeps_its_bytes():
         ("## A\none", "## B\none", {0: 0}),
         ("## A\none\n§\nno calls before ten", "## B\none\n\n## A\nno calls before noon", {0: 0, 1: 1}),
         ("每天早上喝茶", "每天晚上喝茶", {0: 0}),
-        ("plan v7", "plan v8", {0: 0}),
+        ("plan v7", "plan v8", {}),
         ("use tabs", "use tabs in code, but never in the Makefile of the old build", {}),
         ("prefers short answers", "prefers short answers, in British spelling, with the sources named", {0: 0}),
     ],
@@ -151,3 +151,42 @@ def test_of_a_text_in_two_places_one_stays_where_each_side_took_out_another():
     for merged in (merge(base, ours, theirs), merge(base, theirs, ours)):
         assert [entry.body for entry in parse(merged.text).entries].count("same words") == 1
         assert merged.conflicts == ()
+
+
+def test_what_may_be_an_addition_is_kept_whoever_wins():
+    base, ours = "Budget 100\n§\nDeadline: Monday\n", "Launch moved to spring.\n§\nSam is allergic to peanuts.\n"
+    for theirs in ("Budget 100\n§\nDeadline: Tuesday\n", "Budget 100\n"):
+        assert [conflict.reason for conflict in merge(base, ours, theirs).conflicts] == ["removed"]
+        decided = merge(base, ours, theirs, precedence="theirs")
+        assert "peanuts" in decided.text
+        assert "Launch" in decided.text
+
+
+def test_the_same_words_from_different_entries_are_a_conflict_where_they_stand_or_hold_otherwise():
+    base = "## Finance\nInvoices go to Anna in the Lyon office.\n\n## Development\nBuild runs on athena.\n"
+    ours = base.replace("Anna in", "Ben in")
+    for more in ("", "## Finance\n"):
+        added = f"{more}§\n[expires: 2026-12-31] Invoices go to Ben in the Lyon office.\n".removeprefix(
+            "## Finance\n§\n"
+        )
+        theirs = base + added if not more else base.replace("\n\n## Dev", f"\n§\n{added}\n## Dev")
+        for one, other in ((ours, theirs), (theirs, ours)):
+            assert merge(base, one, other).conflicts, theirs
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("winner", ["ours", "theirs"])
+def test_of_one_text_in_two_categories_the_side_that_wins_says_which(turned, winner):
+    base = "## A\na0\n\n## B\nb0\n"
+    sides = (base.replace("a0\n", "a0\n§\nSame new fact.\n"), base + "§\nSame new fact.\n")
+    ours, theirs = sides[::-1] if turned else sides
+    merged = parse(merge(base, ours, theirs, precedence=winner).text)
+    wanted = parse(ours if winner == "ours" else theirs)
+    assert [e.body for e in merged.by_category["a"]] == [e.body for e in wanted.by_category["a"]]
+    assert [e.body for e in merged.by_category["b"]] == [e.body for e in wanted.by_category["b"]]
+
+
+def test_a_day_of_expiry_that_is_none_does_not_take_away_one_that_is():
+    base = "[expires: 2026-12-31] Rent is 900 a month.\n"
+    merged = merge(base, base.replace("900", "950"), base.replace("2026-12-31", "never"))
+    assert parse(merged.text).entries[0].tags["expires"] == "2026-12-31"

@@ -18,8 +18,10 @@ from catmem.errors import (
     UnknownNameError,
     UnknownRevisionError,
 )
+from catmem.model.document import parse
 from catmem.model.version import Version
 from catmem.service.merging.merging import plan_merge
+from catmem.service.writing.operation import Operation
 from catmem.store.contract import Change
 from tests.roots import make_root, put_bytes, text_of
 
@@ -511,3 +513,44 @@ def test_the_op_id_of_another_merge_is_refused(workspace):
     workspace.merge("neo", ["2a"], expected=2, op_id="once")
     with pytest.raises(OperationCollisionError):
         workspace.merge("neo", ["2a"], expected=2, op_id="once", drop=True)
+
+
+def test_an_addition_beside_a_reworded_entry_is_not_taken_for_it(workspace):
+    """The history tells the two apart, also behind a merge that removed a third; texts alone keep them both."""
+    for text in ("Budget 100", "Deadline: Monday"):
+        workspace.add("neo", text, category="talk")
+    seen = workspace.store.head("neo/user").revision
+    workspace.replace("neo", "Deadline", "Launch moved to spring.")
+    workspace.add("neo", "Sam is allergic to peanuts.", category="talk")
+    workspace.remove("neo", "Budget 100", expected=seen, on_stale="branch")
+    late = workspace.replace("neo", "Deadline", "Deadline: Tuesday", expected=seen, on_stale="branch").revision
+    workspace.merge("neo", [name for name in open_names(workspace) if name != late])
+    workspace.merge("neo", [late], precedence="theirs")
+    talk = {entry.body for entry in parse(text_of(workspace)).by_category["talk"]}
+    assert talk >= {"Deadline: Tuesday", "Sam is allergic to peanuts."}
+    assert not talk & {"Budget 100", "Deadline: Monday", "Launch moved to spring."}
+
+
+def open_names(workspace):
+    return [branch.revision for branch in workspace.branches("neo")]
+
+
+def test_a_batch_of_operations_does_not_say_which_entry_became_which(workspace):
+    for text in ("The staging host is called athena.", "Lunch is served at noon in Lyon."):
+        workspace.add("neo", text, category="talk")
+    seen = workspace.store.head("neo/user").revision
+    workspace.write(
+        "neo",
+        [
+            Operation("move", old_text="staging host", category="talk", to_category="rules"),
+            Operation("replace", old_text="staging host", content="Test machine: artemis, rack 4."),
+            Operation("replace", old_text="Lunch", content="Canteen opens 11:30 each weekday."),
+        ],
+        target="user",
+    )
+    workspace.replace("neo", "staging host", None, tags={"expires": "2026-12-31"}, expected=seen, on_stale="branch")
+    with pytest.raises(MergeConflictError):
+        workspace.merge("neo")
+    workspace.merge("neo", precedence="theirs")
+    found = {entry.body: entry.tags.get("expires") for entry in parse(text_of(workspace)).entries}
+    assert found["Canteen opens 11:30 each weekday."] is None

@@ -44,6 +44,8 @@ _REACH = 32
 """How many places of a gap are looked at to each side: a rewrite of everything stays linear."""
 _COMMON = 16
 """A word that more entries hold than these does not lead from one entry to another."""
+_RAREST = 8
+"""So many of the rarest words of an entry lead to others that are like it."""
 _HALF = 1 / 2
 """The share of the shorter text's words in the longer one from which on they may be one in the same place."""
 _SEVERAL = 3
@@ -326,7 +328,8 @@ def _pair_elsewhere(words: _Words, pairs: dict[int, int], wanted: set[int]) -> N
     found: list[_Rated] = []
     for index in sorted(wanted - pairs.keys()):
         own = words.of_old(index)
-        near = {other for word in own if len(holders.get(word, ())) <= _COMMON for other in holders.get(word, ())}
+        held = sorted((len(holders[word]), word) for word in own if len(holders.get(word, ())) in range(1, _COMMON + 1))
+        near = {other for _, word in held[:_RAREST] for other in holders[word]}
         found += [
             (-words.score(index, other), 0, index, other)
             for other in near

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from catmem.errors import EditError
 from catmem.model.document import Document
 from catmem.model.edit import TextEdit, add_entry, apply_edits, remove_entry, replace_entry, section_title, stored_text
-from catmem.model.place import ending, has_place_for, place_for_entry, place_for_section
+from catmem.model.place import ending, place_for_entry, place_for_section
 from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
 from catmem.syntax.scan import scan, unclosed_spans
 from catmem.syntax.slug import UNCATEGORIZED
@@ -113,11 +113,12 @@ def _edits(
     heads: dict[str, Entry] = {}
     for slot in slots:
         heads.setdefault(slot.entry.category, slot.entry)
+    placed = {UNCATEGORIZED, *(header.category for header in document.scan.headers)}
     new_sections: list[tuple[str, Sequence[Version]]] = []
     for category, versions in first.items():
         if category in heads:
             edits.append(_in_front(document, heads[category], versions))
-        elif has_place_for(document, category):
+        elif category in placed:
             place = next(iter(place_for_entry(document, category, must_end=_is_open(versions[-1]))))
             edits.append(
                 TextEdit(place.position, place.position, place.before + _joined(document, versions) + place.after)

@@ -99,6 +99,14 @@ def single_sections(size):
     return "\n".join(text([body], f"S{number}") for number, body in enumerate(base)), ours, theirs
 
 
+def new_sections_of_both(size):
+    """Each side brings as many sections, of which nothing was there."""
+    return "", *("\n".join(text([f"{side} {n}"], f"{side} {n}") for n in range(size)) for side in ("ours", "theirs"))
+
+
+OTHERS = [moved_and_reworded, single_sections, new_sections_of_both]
+
+
 def of(make, size):
     """The three texts of a scene."""
     made = make(size)
@@ -124,14 +132,14 @@ def steps(make, size):
     return count
 
 
-@pytest.mark.parametrize("make", [*HARD, moved_and_reworded, single_sections], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [*HARD, *OTHERS], ids=lambda make: make.__name__)
 def test_twice_the_entries_take_twice_the_steps(make):
     # Twice in a row, since a bound that is reached only later hides the growth before it.
     counts = [steps(make, size) for size in (SIZE, 2 * SIZE, 4 * SIZE)]
     assert [later < GROWTH * earlier for earlier, later in pairwise(counts)] == [True, True], counts
 
 
-@pytest.mark.parametrize("make", [*HARD, moved_and_reworded, single_sections], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [*HARD, *OTHERS], ids=lambda make: make.__name__)
 def test_thousands_of_entries_merge_the_same_both_ways_and_lose_nothing(make):
     # Nothing here is about time; it would not end in any if the merge were not nearly linear.
     base, ours, theirs = of(make, 10 * SIZE)

@@ -99,7 +99,9 @@ def start_writer(program: subprocess.Popen[str], name: str) -> tuple[str, int]:
 
 def found(folder: Path, kills: int, name: str) -> Killed:
     """Look at the replay, the head and what the writers said, after one more write that mends what was left."""
-    words = [word for writer in WRITERS for word in (folder / f"{writer}.said").read_text(encoding="utf-8").split()]
+    # A writer that was killed before it asked anything has said nothing, and has no file.
+    files = [path for path in (folder / f"{writer}.said" for writer in WRITERS) if path.exists()]
+    words = [word for path in files for word in path.read_text(encoding="utf-8").split()]
     asked = Counter(word[1:] for word in words if word.startswith("?"))
     acknowledged = Counter(word[1:] for word in words if word.startswith("!"))
     kind = named(name)

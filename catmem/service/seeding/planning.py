@@ -476,6 +476,7 @@ class _Planning:
     def _about_files(self, files: Iterable[FilePlan]) -> tuple[str, ...]:
         """What leaves a prompt, and what nobody gets."""
         notes = [on_hidden(self.workspace, each) for each in files]
+        notes += [_on_doubles(each) for each in files if each.doubles]
         notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
         notes += [self._on_unread(each) for each in self.asked.categories or ()]
         return tuple(note for note in notes if note is not None)
@@ -489,6 +490,13 @@ class _Planning:
             if not any(is_named(category, target, profile, taxonomy) for target in self.only)
         ]
         return f"{_few(names)} gets nothing of {category}: the profile does not name it" if names else None
+
+
+def _on_doubles(plan: FilePlan) -> str:
+    """What to know of entries that look like the target's own; it shows no text, since not everybody may see that."""
+    places = ", ".join(dict.fromkeys(plan.doubles))
+    many = "an entry" if len(plan.doubles) == 1 else f"{len(plan.doubles)} entries"
+    return f"{plan.target}: {many} for {places} may say what the file says already in other words: keep one"
 
 
 def _on_starved(source: str, files: Sequence[str]) -> str:

@@ -318,18 +318,23 @@ class Merging:
                 elif any(version.says(other) for _, other in same):
                     versions.remove(version)
                 else:
-                    self._drop_one(*same[-1], versions, version)
+                    same[-1] = self._one_left(*same[-1], versions, version)
 
-    def _drop_one(self, there: list[Version], first: Version, here: list[Version], second: Version) -> None:
-        """Leave one of two entries with the same words, each of one side."""
+    def _one_left(
+        self, there: list[Version], first: Version, here: list[Version], second: Version
+    ) -> tuple[list[Version], Version]:
+        """Leave one of two entries with the same words, each of one side; returns it, and where it stands."""
         near, far = (second, first) if any(second.says(each) for each in self.said_near) else (first, second)
         reason: Reason = "tags" if near.category == far.category else "category"
         said = self.decide(reason, None, near, far)
         self.report(reason, None, near, far, is_open=said.is_open)
-        if (far if said.hand == "far" else near) is second:
+        if said.instead is None and (far if said.hand == "far" else near) is second:
             there.remove(first)
-        else:
-            here.remove(second)
+            return here, second
+        here.remove(second)
+        left = said.instead or first
+        there[there.index(first)] = left
+        return there, left
 
     def _keep_last(self) -> None:
         """Keep a text that each side has still, where one took out one of two places and the other the other."""

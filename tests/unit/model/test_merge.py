@@ -11,6 +11,7 @@ from catmem.model import pairing
 from catmem.model.document import parse
 from catmem.model.merge import merge
 from catmem.model.pairing import pair_entries
+from catmem.model.version import Version
 
 FOLDER = Path(__file__).parents[2] / "conformance" / "merge"
 CASES = [
@@ -190,3 +191,13 @@ def test_a_day_of_expiry_that_is_none_does_not_take_away_one_that_is():
     base = "[expires: 2026-12-31] Rent is 900 a month.\n"
     merged = merge(base, base.replace("900", "950"), base.replace("2026-12-31", "never"))
     assert parse(merged.text).entries[0].tags["expires"] == "2026-12-31"
+
+
+def test_words_that_stand_instead_of_the_same_words_from_two_entries_do_so():
+    base = "## A\nInvoices go to Anna in Lyon.\n\n## B\nx\n"
+    ours = base.replace("Anna", "Ben")
+    theirs = base + "§\n[domain: pay] Invoices go to Ben in Lyon.\n§\n[domain: tax] Invoices go to Ben in Lyon.\n"
+    said = Version.read("a", "instead")
+    assert "instead" in merge(base, ours, theirs, precedence=lambda _: said).text
+    for winner in ("ours", "theirs"):
+        assert merge(base, ours, theirs, precedence=winner).conflicts == ()

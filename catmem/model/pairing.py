@@ -68,14 +68,17 @@ def pair_entries(old: Sequence[Worded], new: Sequence[Worded]) -> dict[int, int]
 
 
 def equal_entries(old: Sequence[Worded], new: Sequence[Worded], known: Links | None = None) -> dict[int, int]:
-    """The pairs that are known, and those of entries whose bodies are equal, within their category before across."""
+    """The pairs that are known, and those of entries whose bodies are equal, within their category before across.
+
+    An equal body in another category may be a copy: it is none of the old entry where that was reworded in its place.
+    """
     pairs = {index: other for index, other in (known or {}).items() if other is not None}
     old_bodies = [entry.body for entry in old]
     new_bodies = [entry.body for entry in new]
     old_keys = [(entry.category, body) for entry, body in zip(old, old_bodies, strict=True)]
     new_keys = [(entry.category, body) for entry, body in zip(new, new_bodies, strict=True)]
     _pair_same_key(old_keys, new_keys, pairs)
-    _pair_same_key(old_bodies, new_bodies, pairs)
+    _pair_same_key(old_bodies, new_bodies, pairs, _reworded_in_place(old, new, pairs))
     return pairs
 
 
@@ -172,15 +175,31 @@ def _pair_disputed(
 # --- equal texts ---------------------------------------------------------------------------------------------------
 
 
-def _pair_same_key(old_keys: Sequence[Hashable], new_keys: Sequence[Hashable], pairs: dict[int, int]) -> None:
+def _pair_same_key(
+    old_keys: Sequence[Hashable], new_keys: Sequence[Hashable], pairs: dict[int, int], but: Collection[int] = ()
+) -> None:
     taken = set(pairs.values())
     free: dict[Hashable, list[int]] = defaultdict(list)
     for index in range(len(new_keys) - 1, -1, -1):
         if index not in taken:
             free[new_keys[index]].append(index)
     for index, key in enumerate(old_keys):
-        if index not in pairs and free.get(key):
+        if index not in pairs and index not in but and free.get(key):
             pairs[index] = free[key].pop()
+
+
+def _reworded_in_place(old: Sequence[Worded], new: Sequence[Worded], pairs: Mapping[int, int]) -> set[int]:
+    """The old entries that stand elsewhere in the same words, where their own place has new words that are alike."""
+    old_bodies, new_bodies = {entry.body for entry in old}, {entry.body for entry in new}
+    if not any(index not in pairs and entry.body in new_bodies for index, entry in enumerate(old)):
+        return set()
+    words = _Words(old, new)
+    return {
+        index
+        for gap in _gaps(old, new, pairs)
+        for index, other, _ in _near(gap)
+        if old[index].body in new_bodies and new[other].body not in old_bodies and words.are_alike(index, other)
+    }
 
 
 # --- places --------------------------------------------------------------------------------------------------------

@@ -201,3 +201,19 @@ def test_words_that_stand_instead_of_the_same_words_from_two_entries_do_so():
     assert "instead" in merge(base, ours, theirs, precedence=lambda _: said).text
     for winner in ("ours", "theirs"):
         assert merge(base, ours, theirs, precedence=winner).conflicts == ()
+
+
+def test_a_copy_in_another_category_is_not_the_entry_that_was_reworded_in_its_place():
+    base = "## Style\nPrefers short answers without greetings.\n§\nWrites British spelling.\n## Email\nSigns with initials.\n"
+    ours = base.replace("without", "with")
+    theirs = base.replace("greetings.", "greetings in chat.") + "§\nPrefers short answers without greetings.\n"
+    for one, other in ((ours, theirs), (theirs, ours)):
+        (conflict,) = merge(base, one, other).conflicts
+        assert {conflict.ours.body, conflict.theirs.body} == {
+            "Prefers short answers with greetings.",
+            "Prefers short answers without greetings in chat.",
+        }
+    # A move stays one: nothing like it stands in its old place.
+    moved = base.replace("Prefers short answers without greetings.\n§\n", "")
+    moved += "§\nPrefers short answers without greetings.\n"
+    assert merge(base, ours, moved).conflicts == ()

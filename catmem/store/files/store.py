@@ -101,11 +101,16 @@ class FileStore:
         with self._reading(entity) as (journal, name):
             if revision is not None:
                 return recorded(journal, entity, name, revision)
-            if journal is None or journal.head(name) is None:
-                data = self.peek(entity)
-                exists = os.path.lexists(self._locate(entity).path)
-                return Snapshot.of(data, None if exists else "0")
-            return self._read_beside(journal, entity, name)
+            if journal is not None and journal.head(name) is not None:
+                return self._read_beside(journal, entity, name)
+            data = self.peek(entity)
+            if not os.path.lexists(self._locate(entity).path):
+                return Snapshot.of(b"", "0")
+        # The file may be that of a first write, which was recorded after this look at the journal.
+        with self._reading(entity) as (journal, name):
+            if journal is not None and journal.head(name) is not None:
+                return self._read_beside(journal, entity, name)
+            return Snapshot.of(data, None)
 
     def _read_beside(self, journal: Journal, entity: str, name: str) -> Snapshot:
         """The file with its revision, while others write: the journal is read after the file, until the two agree."""

@@ -100,3 +100,21 @@ def test_a_writer_does_not_wait_for_who_is_in_the_middle_of_reading(opened):
     assert store.commit("USER", "7", lambda current: current.data + b"Seven.\n", Change()).revision == "8"
     assert [revision.revision for revision, _ in replay][:5] == ["2", "3", "4", "5", "6"]
     assert [revision.revision for revision in log][-1] == "1"
+
+
+@pytest.mark.parametrize("moment", ["before the file is read", "after the file is read"])
+def test_a_first_write_in_the_middle_of_a_read_is_named_with_its_revision(folder, opened, monkeypatch, moment):
+    (folder / "USER.md").unlink()
+    reader, writer = opened(), opened()
+    peek, is_done = reader.peek, []
+
+    def peek_beside_a_write(entity):
+        data = b"" if moment.startswith("before") else peek(entity)
+        if not is_done:
+            is_done.append(True)
+            writer.commit("USER", "0", lambda _: b"First.\n", Change())
+        return peek(entity) if moment.startswith("before") else data
+
+    monkeypatch.setattr(reader, "peek", peek_beside_a_write)
+    snapshot = reader.read("USER")
+    assert (snapshot.data, snapshot.revision) == (b"First.\n", "1")

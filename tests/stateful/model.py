@@ -151,7 +151,8 @@ class Entity:
         """Keep a write beside the head, and say under which name. One that changes nothing is not kept."""
         if data == beside.data:
             return beside.parent
-        number = int(beside.parent.rstrip(ascii_lowercase)) + 1
+        # However far branches grow on branches, a name is at most one ahead of the head's.
+        number = min(int(beside.parent.rstrip(ascii_lowercase)), int(self.head)) + 1
         letters = (f"{number}{first}{second}" for first in ("", *ascii_lowercase) for second in ascii_lowercase)
         name = next(name for name in letters if name not in self.branches)
         self.branches[name] = Branch(data, beside.parent, len(self.revisions))

@@ -173,9 +173,13 @@ def _sections(
     place = place_for_section(document, first_title, must_end=_is_open(named[-1][1][-1]))
     delimited = place.before.endswith(f"§{newline}")  # the shared layout, where every header stands by itself
     text = place.before + _joined(document, first_versions)
-    for title, versions in others:
-        header = f"§{newline}## {title}{newline}§" if delimited else f"§{newline}{newline}## {title}"
-        text += f"{newline}{header}{newline}{_joined(document, versions)}"
+    for (title, versions), (_, before) in zip(others, named, strict=False):
+        if delimited:
+            text += f"{newline}§{newline}## {title}{newline}§{newline}"
+        else:
+            end = f"{newline}§" if _is_open(before[-1]) else ""
+            text += f"{end}{2 * newline}## {title}{newline}"
+        text += _joined(document, versions)
     return TextEdit(place.position, place.position, text + place.after)
 
 

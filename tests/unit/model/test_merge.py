@@ -217,3 +217,10 @@ def test_a_copy_in_another_category_is_not_the_entry_that_was_reworded_in_its_pl
     moved = base.replace("Prefers short answers without greetings.\n§\n", "")
     moved += "§\nPrefers short answers without greetings.\n"
     assert merge(base, ours, moved).conflicts == ()
+
+
+def test_new_sections_have_a_blank_line_between_them_and_no_delimiter():
+    theirs = "## A\na1\n§\na2\n\n## B\nb1\n"
+    assert merge("", "Alpha\n", theirs).text == f"Alpha\n\n{theirs}"
+    opened = "## A\n```\nnever closed\n§\n\n## B\nb1\n"
+    assert merge("", "Alpha\n", opened).text == f"Alpha\n\n{opened}"

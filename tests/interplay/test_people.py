@@ -86,21 +86,26 @@ def test_a_late_save_of_an_old_text_leaves_ours_in_the_history(workspace, file, 
     assert all(each in file.read_text() for each in ("Their line", "Added after."))
 
 
-def test_an_echo_while_the_lease_stands_is_in_the_file(workspace, file):
-    """The shell waits for the lease; the write starts over on what it wrote."""
+@pytest.mark.parametrize("pause", ["", "sleep 0.3;"], ids=["at once", "after our write has ended"])
+def test_an_echo_while_the_lease_stands_is_in_the_file(file, pause):
+    """The shell waits for the lease, and then takes its time: what it writes is there after the next write."""
     place = Place(file.parent, (), file.name)
     store = FileStore(lambda _: place)
     started = []
 
     def update(current):
         if not started:
-            started.append(subprocess.Popen(["sh", "-c", 'echo "§\nTheirs." >> "$1"', "sh", file]))
+            script = f'exec 3>>"$1"; {pause} echo "§\nTheirs." >&3'
+            started.append(subprocess.Popen(["sh", "-c", script, "sh", file]))
             _wait_until_blocked(started[0].pid)
         return current.data + "§\nOurs.\n".encode()
 
     store.commit("x", None, update, Change())
     assert started[0].wait() == 0
-    assert file.read_text() == TEXT + "§\nTheirs.\n§\nOurs.\n"
+    store.commit("x", None, lambda current: current.data + "§\nMore.\n".encode(), Change())
+    said = file.read_text()
+    assert said.startswith(TEXT)
+    assert sorted(said.removeprefix(TEXT).split("§\n")) == ["", "More.\n", "Ours.\n", "Theirs.\n"]
     store.close()
 
 

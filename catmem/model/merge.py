@@ -170,8 +170,9 @@ class Merging:
             near = None if here is None else self.said_near[here]
             far = None if there is None else self.said_far[there]
             outcome = self._outcome(base, near, far)
-            if index in unsure and outcome.reason:
-                # What stands there may be an addition, which nobody who decides on this entry means to take away.
+            is_of_a_side = index in unsure and all(version in (near, far) for version in outcome.versions)
+            if is_of_a_side and outcome.reason:
+                # What stands there may be an addition. Who wins does not take it away; other words, once given, do.
                 outcome = outcome._replace(versions=[each for each in (near, far) if each is not None])
             if outcome.reason:
                 self.report(outcome.reason, base, near, far, is_open=outcome.is_open)

@@ -224,3 +224,12 @@ def test_new_sections_have_a_blank_line_between_them_and_no_delimiter():
     assert merge("", "Alpha\n", theirs).text == f"Alpha\n\n{theirs}"
     opened = "## A\n```\nnever closed\n§\n\n## B\nb1\n"
     assert merge("", "Alpha\n", opened).text == f"Alpha\n\n{opened}"
+
+
+def test_words_that_are_given_stand_also_where_the_sides_may_be_additions():
+    base = "## A\nvendor vendor\n§\nacme\n§\nvendor\n"
+    ours, theirs = "## A\nshort\n§\nvendor\n", "## A\nis\n§\nvendor\n§\nvendor\n"
+    said = Version.read("a", "instead")
+    for one, other in ((ours, theirs), (theirs, ours)):
+        assert "short" in merge(base, one, other, precedence="theirs").text
+        assert merge(base, one, other, precedence=lambda _: said).text.startswith("## A\ninstead\n§\n")

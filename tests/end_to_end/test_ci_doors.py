@@ -142,7 +142,7 @@ def committing(root, scratch, tmp_path):
     """Runs a hook of this project with pre-commit. It calls the catmem that is installed, so that nothing is built."""
     pytest.importorskip("pre_commit", reason="pre-commit is not installed: pip install pre-commit")
     source = tmp_path / "source"
-    own = [{**hook, "language": "system", "entry": hook["entry"].replace("catmem", COMMAND, 1)} for hook in hooks(root)]
+    own = [{**hook, "language": "system", "entry": hook["entry"].replace("catmem", COMMAND, 1)} for hook in hooks(root)]  # type: ignore[attr-defined]
     put(source / ".pre-commit-hooks.yaml", yaml.safe_dump(own))
     for folder in (source, scratch):
         git(folder, "init", "--quiet")

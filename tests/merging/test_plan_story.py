@@ -130,7 +130,7 @@ def test_git_waits_for_a_person(tmp_path, text, way):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     repository = Repository(tmp_path)
     repository.set_up()
-    merged = repository.merged(*(text.format(plan).encode() for plan in PLANS), way)
+    merged = repository.merged(*(text.format(plan).encode() for plan in PLANS), way)  # type: ignore[call-arg]
     assert (merged.status, repository.unmerged()) == (1, [FILE])
     ours, theirs = PLANS[1:] if way == "merge" else PLANS[:0:-1]
     marked = f"<<<<<<< ours\n{ours}\n=======\n{theirs}\n>>>>>>> theirs"

@@ -10,7 +10,7 @@ from tests.sql.texts import tokens, with_entry
 from tests.store.stores import kinds
 
 WRITES = at_length(300, 150)
-DATABASES = [kind for kind in kinds() if kind.id in {"sqlite", "postgresql"}]
+DATABASES = [kind for kind in kinds() if kind.id in {"sqlite", "postgresql"}]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("kind", DATABASES)

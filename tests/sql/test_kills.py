@@ -9,7 +9,7 @@ from tests.sql import server
 from tests.sql.server_kills import kill_server
 from tests.store.stores import kinds
 
-DATABASES = [kind for kind in kinds() if kind.id in {"sqlite", "postgresql"}]
+DATABASES = [kind for kind in kinds() if kind.id in {"sqlite", "postgresql"}]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("kind", DATABASES)

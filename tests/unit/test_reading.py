@@ -53,7 +53,7 @@ def test_a_file_that_grows_while_it_is_read_is_held_to_the_limit(tmp_path, monke
             file.write(b"y" * 60)
         return data
 
-    monkeypatch.setattr(reading.os, "read", read_while_somebody_appends)
+    monkeypatch.setattr(reading.os, "read", read_while_somebody_appends)  # type: ignore[attr-defined]
     with pytest.raises(TooLargeError):
         read_bounded(path, 100)
 
@@ -115,7 +115,7 @@ def test_what_the_system_refuses(tmp_path, monkeypatch, number, code):
     def refuse(*_arguments):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(reading.os, "open", refuse)
+    monkeypatch.setattr(reading.os, "open", refuse)  # type: ignore[attr-defined]
     assert code_of(tmp_path / "file") == code
 
 
@@ -132,8 +132,8 @@ def test_an_error_while_reading_is_unreadable_and_closes_the_file(tmp_path, monk
     def refuse(*_arguments):
         raise OSError(errno.EIO, "broken disk")
 
-    monkeypatch.setattr(reading.os, "open", remember)
-    monkeypatch.setattr(reading.os, "read", refuse)
+    monkeypatch.setattr(reading.os, "open", remember)  # type: ignore[attr-defined]
+    monkeypatch.setattr(reading.os, "read", refuse)  # type: ignore[attr-defined]
     assert code_of(path) == "io"
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(opened[0])

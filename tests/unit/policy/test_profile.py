@@ -368,7 +368,7 @@ def test_a_long_circle_ends_too(write):
 def test_a_long_chain_reads_no_more_files_than_it_may_have(write, monkeypatch):
     root = write(chain(300))
     read = []
-    real = profile_module.read_bounded
+    real = profile_module.read_bounded  # type: ignore[attr-defined]
     monkeypatch.setattr(profile_module, "read_bounded", lambda path, limit: read.append(path) or real(path, limit))
     with pytest.raises(ConfigError):
         load_profiles(root)
@@ -381,7 +381,7 @@ def test_a_large_parent_is_read_and_resolved_once_for_all_its_children(write, mo
         {"base.yaml": f"memory_categories: [{selectors}]\n", **{f"n{i}.yaml": "extends: base\n" for i in range(50)}}
     )
     made, resolved = [], []
-    real_place, real_resolve = profile_module.Place, profile_module.resolve_aliases
+    real_place, real_resolve = profile_module.Place, profile_module.resolve_aliases  # type: ignore[attr-defined]
     monkeypatch.setattr(profile_module, "Place", lambda *a: made.append(a) or real_place(*a))
     monkeypatch.setattr(
         profile_module, "resolve_aliases", lambda names, aliases: resolved.extend(names) or real_resolve(names, aliases)

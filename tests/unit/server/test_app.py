@@ -52,7 +52,7 @@ def token(workspace, tmp_path):
     def make(label="neo", **choices):
         return new_token(workspace.config, path, label, **choices)[1]
 
-    make.path = path
+    make.path = path  # type: ignore[attr-defined]
     return make
 
 

@@ -212,7 +212,7 @@ def test_one_revision_at_a_time_is_in_memory(source):
     taken = history(source, USER)
     first, _ = next(taken)
     assert first.revision == "1"
-    taken.close()
+    taken.close()  # type: ignore[attr-defined]
 
 
 # --- a root ---------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ def workspace(tmp_path, request):
     put(tmp_path / "catmem.yaml", f"store: {request.param}\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     opened = Workspace.open(tmp_path, search=False)
-    opened.store.commit("neo/user", None, lambda _: TEXT.encode(), history.Change())
+    opened.store.commit("neo/user", None, lambda _: TEXT.encode(), history.Change())  # type: ignore[attr-defined]
     opened.add("neo", "two", category="talk")
     yield opened
     opened.store.close()
@@ -29,7 +29,7 @@ def edited(tmp_path):
     """A root in files, with a revision and an edit by other means behind it."""
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     opened = Workspace.open(tmp_path, search=False)
-    opened.store.commit("neo/user", None, lambda _: TEXT.encode(), history.Change())
+    opened.store.commit("neo/user", None, lambda _: TEXT.encode(), history.Change())  # type: ignore[attr-defined]
     opened.path("neo", "user").write_text(BY_HAND, encoding="utf-8")
     yield opened
     opened.store.close()

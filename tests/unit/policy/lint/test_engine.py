@@ -118,7 +118,7 @@ def test_rules_of_the_store_have_a_path_and_no_place():
 @pytest.mark.parametrize(("kind", "scope"), [("config", "config"), ("schema", "config"), ("profile", "profile")])
 def test_a_yaml_file_meets_the_rules_of_its_scope(kind, scope):
     def first(file, context):
-        yield Finding(*file.span_of(("b", "c")), "here")
+        yield Finding(*file.span_of(("b", "c")), "here")  # type: ignore[call-arg]
 
     yaml = LintedYaml("x.yaml", b"a: 1\nb: {d: 2}\n", kind=kind, positions={("a",): (1, 1), ("b",): (2, 1)})
     with registered(making("CM498", "config", first), making("CM499", "profile", first)):

@@ -303,7 +303,7 @@ def test_a_full_disk_keeps_what_was_typed(tmp_path):
 
 def test_a_write_that_takes_too_long_goes_on_and_is_made_once(workspace, monkeypatch):
     go_on = threading.Event()
-    submit = writing.submit_read
+    submit = writing.submit_read  # type: ignore[attr-defined]
 
     def slow(*args, **how):
         go_on.wait(30)

@@ -84,7 +84,7 @@ def test_each_side_of_a_diff_can_be_read_from_it(before, after):
         return
     for kind, text in (("new", old), ("old", new)):
         side = [words for each, _, _, words in told(shown.Diff(lines, 0, 0, 0)) if each not in {kind, "gap"}]
-        assert side == [] or shown.printable(text.replace("\r\n", "\\r\n")).split("\n")[: len(side)] == side
+        assert side == [] or shown.printable(text.replace("\r\n", "\\r\n")).split("\n")[: len(side)] == side  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_following_gives_what_is_there_and_then_what_comes(workspace):
 
     following = follow_audit(workspace, Filter(agent="neo"), 1, one_more)
     assert [next(following), next(following), next(following)] == [LINES[7], line(20), line(22)]
-    following.close()
+    following.close()  # type: ignore[attr-defined]
 
 
 def test_a_damaged_line_is_told_beside_the_others(workspace):

@@ -45,7 +45,7 @@ def faulty(workspace, faults):
     """An envelope of neo with these faults, and the world as they need it."""
     content = {"partial": True, "categories": categories_with(workspace, faults)}
     envelope = workspace.envelope("neo", content, agent="neo", alert="semantic_collision" in faults)
-    changes = {name: value for fault in sorted(faults) for name, value in FIELDS.get(fault, {}).items()}
+    changes = {name: value for fault in sorted(faults) for name, value in FIELDS.get(fault, {}).items()}  # type: ignore[attr-defined]
     fields = resigned(workspace, envelope.to_dict(), "other" if "bad_signature" in faults else None, **changes)
     if "schema" in faults:
         fields["mood"] = "good"
@@ -93,7 +93,7 @@ def test_a_refusal_for_what_is_there_tells_the_head(workspace, fault):
     with pytest.raises(CatmemError) as caught:
         workspace.submit(fields)
     seen = "2" if fault == "hash_collision" else workspace.store.head("neo/user").revision  # what its op_id made
-    assert caught.value.found == seen
+    assert caught.value.found == seen  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("fault", ["schema", "bad_hash", "bad_signature", "clock_skew", "role_drift", "forbidden"])

@@ -115,7 +115,7 @@ def test_an_edit_at_the_very_moment_of_the_write_is_not_overwritten(tmp_path, mo
     workspace = Workspace.open(tmp_path, search=False)
     try:
         plan = plan_of(workspace, "neo")
-        replanned = applying.replanned
+        replanned = applying.replanned  # type: ignore[attr-defined]
 
         def planned_and_then_edited(*given):
             made = replanned(*given)

@@ -134,7 +134,7 @@ def test_a_read_only_root_with_something_to_do_is_refused_whole(read_only):
         try:
             workspace.apply_seed(plan)
         except Exception as error:  # noqa: BLE001 - told to the parent
-            return f"{error.code} {Path(error.path).name}"
+            return f"{error.code} {Path(error.path).name}"  # type: ignore[attr-defined]
         return "no error"
 
     assert as_somebody_else(again) == f"not_writable {LOCK_NAME}"

@@ -67,7 +67,7 @@ def test_a_failing_disk_leaves_the_file_as_it_was(file, monkeypatch, step):
     def fail(*_arguments, **_choices):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(*((rewrite.Path, step) if step == "replace" else (os, step)), fail)
+    monkeypatch.setattr(*((rewrite.Path, step) if step == "replace" else (os, step)), fail)  # type: ignore[attr-defined]
     with pytest.raises(UnreadableError) as caught:
         rewrite_file(file, b"old", b"new")
     monkeypatch.undo()

@@ -91,10 +91,10 @@ def test_the_check_of_an_anchor_says_that_its_record_was_compacted_away(tmp_path
     workspace = Workspace.open(tmp_path, search=False)
     with closing(workspace.store) as store:
         write(store, "neo/user", b"- two\n")
-        ((_, early),) = store.anchors()
+        ((_, early),) = store.anchors()  # type: ignore[attr-defined]
         go_on(tmp_path / "homes" / "neo")
         compact(tmp_path / "homes" / "neo")
-        ((_, late),) = store.anchors()
+        ((_, late),) = store.anchors()  # type: ignore[attr-defined]
         text = "".join(f"{json.dumps({'folder': 'homes/neo', **anchor})}\n" for anchor in (early, late))
         ((fault,), _) = check_anchors(workspace, text)
     assert (fault.code, fault.path, fault.damage) == ("anchor_too_old", "homes/neo", False)

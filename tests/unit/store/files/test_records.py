@@ -137,7 +137,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in WRONG.items() for value in values])
+@pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in WRONG.items() for value in values])  # type: ignore[attr-defined]
 def test_a_record_with_a_wrong_field_is_malformed(field, value):
     with pytest.raises(MalformedError):
         decode(altered(encode(FULL, CHANGE), field, value), OTHER)
@@ -167,7 +167,8 @@ WRONG_IN_CHECKPOINT = {
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [(field, value) for field, values in WRONG_IN_CHECKPOINT.items() for value in values]
+    ("field", "value"),
+    [(field, value) for field, values in WRONG_IN_CHECKPOINT.items() for value in values],  # type: ignore[attr-defined]
 )
 def test_a_checkpoint_with_a_wrong_field_is_malformed(field, value):
     with pytest.raises(MalformedError):

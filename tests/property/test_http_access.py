@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 from catmem.server.app import create_app
 from catmem.server.settings import Settings
 from catmem.server.tokens import new_token
+from tests.property.canaries import CANARY, text_with
 from tests.property.test_tool_access import (
-    CANARY,
     OTHER,
     contents,
     folder,
@@ -23,7 +23,6 @@ from tests.property.test_tool_access import (
     names,
     opened,
     tags,
-    text_with,
 )
 from tests.roots import put_bytes
 

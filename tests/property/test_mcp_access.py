@@ -13,8 +13,8 @@ from mcp.shared.exceptions import MCPError
 
 from catmem.mcp.server import make_server
 from catmem.mcp.tools import TOOLS
+from tests.property.canaries import CANARY, text_with
 from tests.property.test_tool_access import (
-    CANARY,
     OTHER,
     batches,
     calls,
@@ -22,7 +22,6 @@ from tests.property.test_tool_access import (
     hidden_entries,
     names,
     opened,
-    text_with,
     well_formed,
 )
 

@@ -433,22 +433,6 @@ class SqlStore:
         except TransientError as error:
             raise error.error from error
 
-    def listen(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> Iterator[tuple[str, str]]:
-        """The entity and revision of each commit that anybody makes in the next ``seconds``, as they come.
-
-        It ends sooner once it is ``stopped``. Only a server tells: raises ``StoreError`` (``not_available``) for
-        SQLite.
-        """
-        from catmem.store.sql.listening import heard
-
-        self._again(self._ready.to_write)
-        yield from heard(self._database, seconds, stopped)
-
-    @property
-    def tells(self) -> bool:
-        """Whether the database tells of commits (``listen``)."""
-        return self._database.kind == "postgresql"
-
     def marks(self) -> Mapping[str, tuple[int, int]]:
         """Where each entity is: another mark after each record and each change of its rows. One query, and no lock.
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from catmem.errors import StoreError
 from catmem.store.contract import Change
 
 USER, OTHER = "trinity/user", "neo/user"
@@ -39,13 +36,3 @@ def test_what_only_reads_moves_none(store):
     store.verify()
     put(store, b"## A\none\n")  # it changes nothing
     assert store.marks() == before
-
-
-def test_a_listener_ends_when_it_is_told_to(store):
-    put(store, b"## A\none\n")
-    if not store.tells:
-        with pytest.raises(StoreError):
-            next(store.listen(3600))
-        return
-    looks = iter([False, True])
-    assert list(store.listen(3600, lambda: next(looks))) == []

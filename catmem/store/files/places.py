@@ -1,4 +1,4 @@
-"""Where it shows that an entity was changed: for whoever watches files and does not want to read them all the time."""
+"""Where it shows that an entity was changed: for whoever looks often, and does not want to read files each time."""
 
 from __future__ import annotations
 
@@ -8,32 +8,28 @@ from typing import TYPE_CHECKING, TypeAlias
 from catmem.store.files.folder import SIDECAR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from catmem.store.files.folder import Place
 
 Mark: TypeAlias = "tuple[object, ...]"
-"""What stands at a place, without its text: equal where nothing happened, as far as sizes and times tell."""
-
-
-def folders_of(place: Place) -> tuple[Path, ...]:
-    """The folders in which something happens with each revision and with each change from outside."""
-    folder = place.path.parent
-    return folder, folder / SIDECAR, folder / SIDECAR / "journal"
 
 
 def mark_of(place: Place) -> Mark:
-    """What stands there now. Two changes in one tick of the clock that leave the size alike look like one."""
-    return _status(place.path), *_journal(folders_of(place)[-1])
+    """What stands at a place, without its text: equal where nothing happened, as far as sizes and times tell.
+
+    Two changes in one tick of the clock that leave the size of a file alike look like one.
+    """
+    journal = os.path.join(place.path.parent, SIDECAR, "journal")  # noqa: PTH118 - asked often
+    return _status(place.path), *sorted(_files(journal))
 
 
-def _journal(folder: Path) -> Sequence[object]:
+def _files(folder: str) -> Iterator[Mark]:
     try:
         with os.scandir(folder) as found:
-            return sorted((each.name, *_status(each.path)) for each in found)
+            yield from ((each.name, *_status(each.path)) for each in found)
     except OSError:
-        return []
+        return
 
 
 def _status(path: str | os.PathLike[str]) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from catmem.store.files.commit import Commit, recorded, revision_of
 from catmem.store.files.faults import in_doubt, store_error
 from catmem.store.files.folder import SIDECAR, Folder, Place
 from catmem.store.files.outside import Outside, merge_appended
+from catmem.store.files.places import mark_of
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
 from catmem.store.files.recovery import recover
 from catmem.store.files.system import System
@@ -29,11 +30,12 @@ from catmem.store.lasting import Erasure
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from catmem.store.contract import Fault, Merge, Update
     from catmem.store.files.journal import Journal
+    from catmem.store.files.places import Mark
     from catmem.store.files.records import Record
     from catmem.store.lasting import Anchor, Erased, Kept, Redact
 
@@ -152,6 +154,10 @@ class FileStore:
         """Those that the store was told of, or wrote, and that have a revision. As ``verify``, of known places only."""
         known = dict(self._placed(sorted({*self._entities, *self._written})))
         return [entity for entity in known if self.head(entity)]
+
+    def marks(self, entities: Iterable[str]) -> Mapping[str, Mark]:
+        """What stands at the place of each file. As ``verify``, of known places only."""
+        return {entity: mark_of(place) for entity, place in self._placed(entities)}
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, from the journal alone."""

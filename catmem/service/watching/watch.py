@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision, Snapshot, Store
 
-EVERY = 0.5
+EVERY = 0.75
 """Seconds from the end of one look to the next."""
 MOST = 256
 """Revisions of one entity that are told one by one; where more came at once, the newest stands for them."""

@@ -1,6 +1,6 @@
 """What is new, told as it happens: ``GET /mem/events``, a stream of server-sent events (docs/live.md).
 
-As long as somebody listens, the root is looked at more than once a second, in a worker thread and for all streams together. A
+As long as somebody listens, the root is looked at every now and then, in a worker thread and for all streams. A
 client that was away is told so, and reads again what it knows of.
 """
 

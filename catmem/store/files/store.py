@@ -22,7 +22,6 @@ from catmem.store.files.commit import Commit, recorded, revision_of
 from catmem.store.files.faults import in_doubt, store_error
 from catmem.store.files.folder import SIDECAR, Folder, Place
 from catmem.store.files.outside import Outside, merge_appended
-from catmem.store.files.places import mark_of
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
 from catmem.store.files.recovery import recover
 from catmem.store.files.system import System
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from catmem.store.contract import Fault, Merge, Update
     from catmem.store.files.journal import Journal
-    from catmem.store.files.places import Mark
     from catmem.store.files.records import Record
     from catmem.store.lasting import Anchor, Erased, Kept, Redact
 
@@ -155,9 +153,12 @@ class FileStore:
         known = dict(self._placed(sorted({*self._entities, *self._written})))
         return [entity for entity in known if self.head(entity)]
 
-    def marks(self, entities: Iterable[str]) -> Mapping[str, Mark]:
-        """What stands at the place of each file. As ``verify``, of known places only."""
-        return {entity: mark_of(place) for entity, place in self._placed(entities)}
+    def marks(self, entities: Iterable[str]) -> Mapping[str, object]:
+        """The sizes and times of each file and its journal. As ``verify``, of known places only.
+
+        Two changes in one tick of the clock that leave the size of a file alike look like one.
+        """
+        return {entity: _mark(place) for entity, place in self._placed(entities)}
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, from the journal alone."""
@@ -422,3 +423,18 @@ def _hint_of(error: StoreError, making: Commit | None) -> str | None:
     if error.hint and error.hint.startswith(RECORDED) and not (making and making.begun):
         return error.hint.replace(RECORDED, "Nothing of this write was recorded.")
     return error.hint
+
+
+def _mark(place: Place) -> tuple[object, ...]:
+    parts = [_status(place.path)]
+    with suppress(OSError), os.scandir(place.path.parent / SIDECAR / "journal") as segments:
+        parts += sorted((each.name, *_status(each.path)) for each in segments)
+    return tuple(parts)
+
+
+def _status(path: str | os.PathLike[str]) -> tuple[object, ...]:
+    try:
+        found = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - asked often, and a link is no file here
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -26,11 +26,10 @@ PATH = "/mem/events"
 
 
 class Event(NamedTuple):
-    """What a client gets: ``data`` is ``None`` where only an id came."""
+    """What a client gets."""
 
-    id: str
     kind: str
-    data: dict[str, Any] | None
+    data: dict[str, Any]
 
 
 class Stream:
@@ -64,8 +63,7 @@ class Stream:
         while not self.has_ended:
             frame = self._frame()
             if "data" in frame:
-                self.id = frame["id"]
-                return Event(self.id, frame["event"], json.loads(frame["data"]))
+                return Event(frame["event"], json.loads(frame["data"]))
         raise EOFError
 
     @property
@@ -110,15 +108,14 @@ class Running:
 
 
 @contextmanager
-def running(workspace: Workspace, settings: Settings, prepare: Callable[[Any], None] = lambda app: None) -> Iterator:
-    """A server of this root. ``prepare`` is called with the application in its loop, before it answers."""
+def running(workspace: Workspace, settings: Settings) -> Iterator:
+    """A server of this root."""
     ready = threading.Event()
     made: list[Any] = []
     with listen("127.0.0.1", 0, has_tokens=False) as listening:
 
         async def serve() -> None:
             app = create_app(workspace, settings)
-            prepare(app)
             config = uvicorn.Config(
                 app, http=connections(settings.patience), ws="none", lifespan="on", log_config=None, access_log=False
             )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from catmem.server.settings import Settings
 
 _LIBRARIES = frozenset({"jinja2", "markupsafe", "multipart", "prometheus_client", "python_multipart"})
-_SHARED = frozenset({"anyio", "starlette", "uvicorn", "h11", "watchfiles"})
+_SHARED = frozenset({"anyio", "starlette", "uvicorn", "h11"})
 """What the extra ``server`` brings; some of it other extras bring too."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import queue
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
@@ -12,13 +12,12 @@ import click
 
 from catmem.cli.options import open_with_store, root_option
 from catmem.cli.output import emit, printable, printable_json, say, shown_path
-from catmem.errors import CatmemError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.service.watching.news import News
-    from catmem.service.workspace import Workspace
+    from catmem.service.watching.watch import Watch
 
 _SECONDS = 19
 """Characters of a time stamp up to its seconds."""
@@ -65,39 +64,25 @@ def command(
     wanted = frozenset(heard_name(workspace, name, actor) for name in entities)
     if actor is not None:
         workspace.profile(actor)
-    found: queue.SimpleQueue[Sequence[News]] = queue.SimpleQueue()
-    watch = Watch(workspace, found.put)
-    watch.start()
-    try:
-        with suppress(KeyboardInterrupt):
-            watch.wait_until_ready()
-            say(printable(f"Watching {', '.join(sorted(wanted)) or workspace.root}. Ctrl-C ends it."))
-            told = (_told(workspace, news, wanted, actor) for news in _each(found))
-            for news, said in islice(filter(None, told), limit):
-                emit(printable_json({"event": news.kind, **said}) + "\n" if as_json else _line(news, said))
-    finally:
-        watch.stop()
-        watch.join()
+    with suppress(KeyboardInterrupt):
+        watch = Watch(workspace)
+        found = watch.look()
+        say(printable(f"Watching {', '.join(sorted(wanted)) or workspace.root}. Ctrl-C ends it."))
+        for news, said in islice(_heard(watch, found, wanted, actor), limit):
+            emit(printable_json({"event": news.kind, **said}) + "\n" if as_json else _line(news, said))
 
 
-def _each(found: queue.SimpleQueue[Sequence[News]]) -> Iterator[News]:
+def _heard(
+    watch: Watch, found: Sequence[News], wanted: frozenset[str], actor: str | None
+) -> Iterator[tuple[News, dict[str, Any]]]:
+    """What is new, as somebody hears of it, without end; ``found`` to begin with."""
+    from catmem.service.watching.news import concerns, heard
+    from catmem.service.watching.watch import EVERY
+
     while True:
-        yield from found.get()
-
-
-def _told(
-    workspace: Workspace, news: News, wanted: frozenset[str], actor: str | None
-) -> tuple[News, dict[str, Any]] | None:
-    """News with what is told of it, if somebody wants to know it and may."""
-    from catmem.service.watching.news import concerns, told
-
-    if not concerns(news, wanted):
-        return None
-    try:
-        said = told(workspace, news, actor)
-    except CatmemError:
-        return None  # nobody knows what a profile may hear that is not right
-    return None if said is None else (news, said)
+        yield from heard(watch.workspace, (news for news in found if concerns(news, wanted)), actor)
+        time.sleep(EVERY)
+        found = watch.look()
 
 
 def _line(news: News, said: dict[str, Any]) -> str:

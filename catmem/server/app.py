@@ -104,9 +104,6 @@ def _prepare(app: Starlette) -> None:
 
 
 def _close(app: Starlette) -> None:
-    live = getattr(app.state, "live", None)
-    if live is not None:  # somebody listened
-        live.close()
     app.state.workers.close()
     meter = getattr(app.state, "meter", None)
     if meter is not None:  # somebody asked for metrics
@@ -115,9 +112,9 @@ def _close(app: Starlette) -> None:
 
 
 def _routes_of_parts(settings: Settings) -> list[BaseRoute]:
-    from catmem.server import api, live, metrics
+    from catmem.server import api, metrics, sse
 
-    routes = [*api.routes(), *live.routes(), *metrics.routes()]
+    routes = [*api.routes(), *metrics.routes(), *sse.routes()]
     if settings.page:
         from catmem.server import page
 

@@ -113,8 +113,6 @@ class Configuration:
             state.workers.pool.submit(self._prepare)
         if hasattr(state, "meter"):
             state.meter.look_at(now)
-        if hasattr(state, "live"):
-            state.live.begin_anew()
         if before.store is not now.store:
             # Who still reads or writes by the old one opens it again; it is closed in the end.
             self._others.append(now)

@@ -1,7 +1,7 @@
-"""What ``/metrics`` tells: the counts of the audit log up to its end, and a survey of the root that is not too old.
+"""What ``/metrics`` tells: the counts of the audit log since the first request, and a survey that is not too old.
 
-A survey may take longer than whoever asks will wait, so it is made in a thread of its own; until it is done the one
-before it counts.
+A survey of the root may take longer than whoever asks will wait, so it is made in a thread of its own; until it is done
+the one before it counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ SHARE = 10.0
 """Of all time, surveys may take one part in so many."""
 PATIENCE = 2.0
 """Seconds for which whoever asks waits for a survey that has begun."""
-KEEP_EVERY = 60.0
 
 
 class Looks(NamedTuple):
@@ -72,7 +71,7 @@ class Meter:
         self._patience = patience
         self._lock = threading.Lock()
         self._looking: threading.Thread | None = None
-        self._next_survey = self._next_verify = self._next_keep = time.monotonic()
+        self._next_survey = self._next_verify = time.monotonic()
 
     def catch_up(self) -> None:
         """Count what is new in the audit log, and have a survey made if it is time for one.
@@ -86,15 +85,9 @@ class Meter:
             LOG.warning("the audit log is not counted: %s", ascii(str(error)))
         else:
             self.readable = True
-        self._keep()
         looking = self._begun_look()
         if looking is not None:
             looking.join(self._patience)
-
-    def _keep(self) -> None:
-        if time.monotonic() >= self._next_keep:
-            self._next_keep = time.monotonic() + KEEP_EVERY
-            self.log.keep()
 
     def _begun_look(self) -> threading.Thread | None:
         """The thread that looks, begun now if it is time; ``None`` if there is nothing to do."""
@@ -134,7 +127,7 @@ class Meter:
         self.workspace = self.log.workspace = workspace
 
     def close(self) -> None:
-        """Wait for a survey that has begun, keep the counts, and let go of the log."""
+        """Wait for a survey that has begun, and let go of the log."""
         with self._lock:
             looking = self._looking
         if looking is not None:

@@ -26,8 +26,6 @@ _MOST = 10_000
 """Different names of one kind that are counted each for itself: whoever is refused may give any name."""
 _LONGEST_SECONDS = 1e6
 """What is longer, or no number (a line of a log may say anything), tells of no operation."""
-_UNCOUNTED = 1 << 53
-"""More than anybody counts: from here on a float does not hold every number."""
 
 
 class Latencies:
@@ -98,36 +96,6 @@ class Counts:
                 self.latencies.add(line.seconds)
             self.unlogged += not logged
 
-    def kept(self) -> dict[str, Any]:
-        """The counts as JSON-ready data from which ``from_kept`` makes them again; without ``unlogged``."""
-        with self._lock:
-            return {
-                "writes": [[*names, number] for names, number in self.writes.items()],
-                "conflicts": [[*names, number] for names, number in self.conflicts.items()],
-                "branches": dict(self.branches),
-                "reasons": dict(self.reasons),
-                "heads": dict(self.heads),
-                "bounds": list(BOUNDS),
-                "latencies": [*self.latencies.groups, self.latencies.seconds],
-            }
-
-    @classmethod
-    def from_kept(cls, said: Any) -> Counts:  # noqa: ANN401 - JSON data
-        """The counts that ``kept`` told. Raises ``ValueError``, ``TypeError`` or ``KeyError`` for anything else."""
-        counts = cls()
-        counts.writes.update({(str(a), str(b), str(c)): _whole(number) for a, b, c, number in said["writes"]})
-        counts.conflicts.update({(str(a), str(b)): _whole(number) for a, b, number in said["conflicts"]})
-        counts.branches.update({str(name): _whole(number) for name, number in said["branches"].items()})
-        counts.reasons.update({str(name): _whole(number) for name, number in said["reasons"].items()})
-        counts.heads.update({str(name): _whole(number) for name, number in said["heads"].items()})
-        *groups, seconds = said["latencies"]
-        if said["bounds"] != list(BOUNDS) or len(groups) != len(BOUNDS) + 1 or not 0 <= seconds < _UNCOUNTED:
-            raise ValueError("latencies of other groups")
-        counts.latencies.groups = [_whole(number) for number in groups]
-        counts.latencies.number = sum(groups)
-        counts.latencies.seconds = float(seconds)
-        return counts
-
     def copy(self) -> Counts:
         """The counts as they are at one moment."""
         made = Counts()
@@ -184,9 +152,3 @@ class Counts:
 def _count(counter: Counter[Any], names: Any, other: Any) -> None:  # noqa: ANN401 - names of one kind
     """Count one more under some names; under others where there are too many already."""
     counter[names if names in counter or len(counter) < _MOST else other] += 1
-
-
-def _whole(number: Any) -> int:  # noqa: ANN401 - JSON data
-    if type(number) is not int or not 0 <= number < _UNCOUNTED:
-        raise ValueError("not a number of operations")
-    return number

@@ -57,7 +57,7 @@ def broken_profiles(workspace: Workspace) -> dict[str, CatmemError]:
 def _each(config: Config) -> Iterator[tuple[Path, Profile | None, CatmemError | None]]:
     """Each file of a profile, with the profile, or with what is wrong with it."""
     profile_names(config.profiles_dir)  # raises if the folder cannot be listed
-    for file in profile_files(config.profiles_dir):
+    for file in _profile_files(config.profiles_dir):
         try:
             profile = load_profile(file, config=config)
             check_profile(profile, config)
@@ -67,7 +67,7 @@ def _each(config: Config) -> Iterator[tuple[Path, Profile | None, CatmemError | 
             yield file, profile, None
 
 
-def profile_files(folder: Path) -> list[Path]:
+def _profile_files(folder: Path) -> list[Path]:
     """Everything in a folder that is meant to be a profile, names that none can have included."""
     if not folder.is_dir():
         return []

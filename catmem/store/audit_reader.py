@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.digest import bytes_digest
+from catmem.store.audit import NAME
 from catmem.store.audit_line import Line
 
 if TYPE_CHECKING:
@@ -29,18 +30,6 @@ class Damage(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """The place as JSON-ready data."""
         return self._asdict()
-
-
-class LogPlace(NamedTuple):
-    """How far a log was read, as it can be kept and found again after files were renamed.
-
-    ``offset`` is in bytes, ``line`` the number of lines before it in that file, and ``digest`` that of the bytes just
-    before it.
-    """
-
-    offset: int
-    line: int
-    digest: str
 
 
 class AuditReader:
@@ -81,30 +70,13 @@ class AuditReader:
             for descriptor in waiting:
                 os.close(descriptor)
 
-    def place(self) -> LogPlace | None:
-        """How far it has read; ``None`` where that is before the first line of a file. Raises ``OSError``."""
-        if self._descriptor < 0:
-            return None
-        offset = os.lseek(self._descriptor, 0, os.SEEK_CUR) - len(self._left)
-        return LogPlace(offset, self._number, _digest_before(self._descriptor, offset)) if offset else None
-
-    def start_at(self, place: LogPlace) -> bool:
-        """Have the next ``poll`` go on from a place; says whether the log still has it. Raises ``OSError``."""
-        self.close()
-        descriptors = [descriptor for _, descriptor in self._log.open_files()]
-        try:
-            for descriptor in descriptors:
-                reaches = place.offset <= os.fstat(descriptor).st_size
-                if reaches and _digest_before(descriptor, place.offset) == place.digest:
-                    os.lseek(descriptor, place.offset, os.SEEK_SET)
-                    self._descriptor, self._number = descriptor, place.line
-                    self._last = _bytes_before(descriptor, place.offset)
-                    break
-        finally:
-            for descriptor in descriptors:
-                if descriptor != self._descriptor:
-                    os.close(descriptor)
-        return self._descriptor >= 0
+    def skip(self) -> None:
+        """Have the next ``poll`` begin behind the lines that there are now. Raises ``OSError``."""
+        for _, descriptor in self._log.open_files():
+            self.close()
+            self._descriptor = descriptor
+        if self._descriptor >= 0:
+            deque(self._rest(NAME, ended=False), maxlen=0)
 
     def _is_open_one(self, descriptor: int) -> bool:
         return self._descriptor >= 0 and os.path.sameopenfile(self._descriptor, descriptor)
@@ -142,10 +114,6 @@ class AuditReader:
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor, self._left, self._number, self._last = -1, b"", 0, b""
-
-
-def _digest_before(descriptor: int, offset: int) -> str:
-    return bytes_digest(_bytes_before(descriptor, offset))
 
 
 def _bytes_before(descriptor: int, offset: int) -> bytes:

@@ -14,7 +14,7 @@ from catmem.store.graph import tips
 from catmem.store.judgement import Ground, Point, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from catmem.store.contract import Fault, Update
 
@@ -143,6 +143,10 @@ class MemoryStore:
     def entities(self) -> Sequence[str]:
         """All that were written."""
         return sorted(self._revisions)
+
+    def marks(self, entities: Iterable[str]) -> Mapping[str, int]:
+        """How many revisions each has."""
+        return {entity: len(self._revisions.get(entity, ())) for entity in {*entities, *self._revisions}}
 
     def log(self, entity: str) -> Iterator[Revision]:
         """The revisions, the newest first."""

@@ -72,6 +72,7 @@ def test_no_test_is_left_of_a_rule_that_is_gone():
 
 def test_rules_ask_for_metrics_and_labels_that_there_are(tmp_path):
     meter = Meter(make_audited(tmp_path))
+    meter.catch_up()
     meter.workspace.add("neo", "one", category="work")
     meter.catch_up()
     samples = [sample for family in Families(meter).collect() for sample in family.samples]

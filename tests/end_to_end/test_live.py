@@ -107,7 +107,8 @@ def test_who_comes_back_to_a_server_that_was_started_again_reads_anew(home):
     with serving(home / "root") as server:
         stream = server.open()
         add(home / "root", "One.", "boss")
-        last = stream.next().id
+        assert stream.next().kind == "revision"
+        last = stream.id
         server.stop()
     with serving(home / "root") as server:
         assert server.open(**{"Last-Event-ID": last}).next().kind == "missed"

@@ -309,7 +309,7 @@ def test_who_sees_everything_is_told_of_each_world_what_is_in_it():
 
 
 def test_a_stream_of_events_is_the_same_in_both():
-    """Whatever somebody else does to hidden entries, by catmem or by hand; an ``id`` is another one each time."""
+    """Whatever somebody else does to hidden entries, by catmem or by hand."""
     found = []
     for number in (0, 1):
         folder = Path(tempfile.mkdtemp())

@@ -332,6 +332,28 @@ def test_the_first_revision_has_no_parent_and_each_other_one_the_one_before(stor
     assert [recorded.parents for recorded, _ in store.replay(USER)] == [(), ("1",), ("2",), ("3",), ("4",)]
 
 
+def test_another_mark_shows_each_change_and_the_same_one_that_there_was_none(store):
+    def look():
+        assert store.marks([]).keys() <= {USER}
+        found = store.marks([USER])
+        assert found == store.marks(iter([USER]))
+        return found[USER]
+
+    marks = [look()]
+    write(store, b"one\n")
+    marks.append(look())
+    write(store, b"two\n")
+    marks.append(look())
+    write(store, b"late\n", expected="1", on_stale="branch")
+    marks.append(look())
+    assert all(one != other for number, one in enumerate(marks) for other in marks[:number])
+    assert store.read(USER).data == b"two\n"
+    write(store, b"two\n")  # it changes nothing
+    with pytest.raises(StaleError):
+        write(store, b"never\n", expected="1")
+    assert look() == marks[-1]
+
+
 def test_the_log_is_the_replay_backwards_and_the_head_its_first(store):
     for number in range(40):
         write(store, b"%d\n" % number)

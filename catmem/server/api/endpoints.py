@@ -39,11 +39,11 @@ EVENTS = (
         {"type": "string", "maxLength": 65_536},
     ),
     Parameter(
-        "Last-Event-ID", "The id of the last event that the caller has: what came after it is sent.",
+        "Last-Event-ID", "The id that a stream began with: the caller comes back, and is told that it missed events.",
         {"type": "string"}, place="header",
     ),
 )  # fmt: skip
-"""What the stream of events takes (``server.live``)."""
+"""What the stream of events takes (``server.sse``)."""
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(

@@ -18,7 +18,7 @@ from catmem.server.errors import ServerError
 from catmem.server.page.addresses import DID, own_address
 from catmem.server.page.csrf import Visit, naming, remember, token_of, visit_of
 from catmem.server.page.doorstep import for_people, turned_away, what_it_may
-from catmem.server.page.lately import done_lately
+from catmem.server.page.recent_changes import done_lately
 from catmem.server.page.rendering import rendered
 from catmem.server.page.theme import theme_of
 from catmem.server.running import in_thread

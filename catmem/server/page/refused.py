@@ -16,8 +16,8 @@ from catmem.errors import (
 from catmem.model.pairing import pair_entries
 from catmem.server.errors import unforeseen
 from catmem.server.page.csrf import naming
+from catmem.server.page.recent_changes import did
 from catmem.server.page.shown import Diff, diff_of
-from catmem.server.page.told import did
 from catmem.service.writing.expected import is_digest
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from catmem.server.page.changes.entries import add, edit, expire, remove, verify
-from catmem.server.page.changes.undo import undo
+from catmem.server.page.changes.entries import add, edit, expire, remove, undo, verify
 from catmem.server.page.reading import reading
 from catmem.server.page.settling import branches, past
 from catmem.server.page.settling import seeds as seeding
@@ -67,7 +66,7 @@ CHANGES = {
     "/page/change/remove": writing(remove, *_ENTRY, says="Remove it"),
     "/page/change/edit": writing(edit, *_ENTRY, *_DRAFT, "verified", again=edit_again),
     "/page/change/add": writing(add, *_DRAFT, again=add_again),
-    "/page/change/undo": writing(undo, "again"),
+    "/page/change/undo": writing(undo),
     "/page/branches/{name}/{target}/{branch}/preview": writing(branches.preview, *_DECISIONS, again=branches.again),
     "/page/branches/{name}/{target}/{branch}/merge": writing(branches.merge, *_DECISIONS, again=branches.again),
     "/page/branches/{name}/{target}/{branch}/drop": writing(branches.drop, again=branches.again),

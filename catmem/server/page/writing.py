@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.responses import RedirectResponse, Response
@@ -23,8 +23,8 @@ from catmem.server.api.endpoint import read_values
 from catmem.server.errors import ServerError
 from catmem.server.page.addresses import own_address, with_query
 from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token_of, visit_of
-from catmem.server.page.lately import MARK, MOST, NOTHING_TO_DO
 from catmem.server.page.reading import OWN_REFERRER, Page, asked_of, error_page, in_html
+from catmem.server.page.recent_changes import MOST, NOTHING_TO_DO
 from catmem.server.page.refused import Refusal, plain_refusal, refusal_of
 from catmem.server.running import DEADLINE, in_thread
 from catmem.service.envelopes.plain import Base, plain_envelope
@@ -90,14 +90,13 @@ class Did:
     """What was done, and where to go: ``address`` may have a query and the id of a place on the page.
 
     ``revision`` of ``entity`` is what was written; ``None`` where nothing had to be. ``others`` were written with it,
-    each an entity and its revision. ``by`` is ``undo`` or ``redo`` where one of them wrote it.
+    each an entity and its revision.
     """
 
     address: str
     entity: str
     revision: str | None
     others: Sequence[tuple[str, str]] = ()
-    by: Literal["undo", "redo"] | None = None
 
 
 Action: TypeAlias = Callable[[Sent], Did | Page]
@@ -252,8 +251,6 @@ def _acted(action: Action, sent: Sent) -> Did | Page:
 
 def _told_at(did: Did) -> str:
     written = [] if did.revision is None else [(did.entity, did.revision), *did.others]
-    if did.by and did.revision is not None:
-        written[0] = (did.entity, f"{did.revision}{MARK}{did.by}")
     what = " ".join(f"{entity}@{revision}" for entity, revision in written[:MOST]) or NOTHING_TO_DO
     return with_query(did.address, did=what)
 

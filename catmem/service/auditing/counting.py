@@ -7,13 +7,11 @@ series of its own for whoever keeps the numbers.
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from catmem.errors import StoreError
 from catmem.policy.profile import profile_names
-from catmem.service.auditing.kept_counts import read_kept, write_kept
 from catmem.service.auditing.recording import audit_log
 from catmem.service.counts import CONFLICTS, OTHER, Counts
 from catmem.service.envelopes.reading import PERSON
@@ -57,10 +55,9 @@ class Names:
 
 
 class LogCounts:
-    """What the audit log of a root tells so far. For several threads; close it in the end.
+    """What the audit log of a root tells from the first look on. For several threads; close it in the end.
 
-    ``counts`` never go down, also not when the log forgets its oldest lines: how far it was read and what was counted
-    until then is kept in the root (``kept_counts``), so a new process goes on from there. ``damaged`` lines could not
+    ``counts`` begin at 0 and never go down, also not when the log forgets its oldest lines. ``damaged`` lines could not
     be read. ``names`` are those of the last look, by ``workspace``.
     """
 
@@ -70,13 +67,13 @@ class LogCounts:
         self._log = audit_log(workspace)
         self._reader = AuditReader(self._log)
         self._lock = threading.Lock()
-        self._begun = self._changed = False
+        self._begun = False
         self.counts = Counts()
         self.damaged = 0
         self.names = Names(frozenset(), frozenset((PERSON,)))
 
     def catch_up(self) -> None:
-        """Count what was added to the log since the last time.
+        """Count what was added to the log since the last time; the first time nothing is counted.
 
         Raises ``UnreadableError`` and ``StoreError``; what was counted until then stays counted, and the next call goes
         on after it.
@@ -85,9 +82,9 @@ class LogCounts:
             self.names = Names.of(self.workspace)
             try:
                 if not self._begun:
-                    self._resume()
+                    self._reader.skip()
+                    self._begun = True
                 for each in self._reader.poll():
-                    self._changed = True
                     if isinstance(each, Damage):
                         self.damaged += 1
                     else:
@@ -100,24 +97,8 @@ class LogCounts:
                     hint="Check the rights of .catmem and of the file. The revisions do not depend on it.",
                 ) from error
 
-    def _resume(self) -> None:
-        """Go on where an earlier process stopped, if the log still has that place; else from its oldest line on."""
-        kept = read_kept(self._log.folder)
-        if kept is not None and self._reader.start_at(kept.place):
-            self.counts, self.damaged = kept.counts, kept.damaged
-        self._begun = True
-
-    def keep(self) -> None:
-        """Keep the counts for a process to come; where they cannot be kept, that one reads the log from its start."""
-        with self._lock, suppress(OSError):
-            place = self._reader.place()
-            if self._changed and place is not None:
-                write_kept(self._log.folder, place, self.counts, self.damaged)
-                self._changed = False
-
     def close(self) -> None:
-        """Keep the counts, and let go of the log."""
-        self.keep()
+        """Let go of the log."""
         with self._lock:
             self._reader.close()
             self._begun = False

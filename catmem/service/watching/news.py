@@ -1,4 +1,4 @@
-"""What a watch tells, and how much of it a caller hears.
+"""What is new in a root, and how much of it a caller hears.
 
 A person hears everything, and so does a profile of tier 1, but for digests and texts of errors. A bounded profile
 hears of its own files what it could ask for at any time: that there is another revision, or a change that no history
@@ -17,7 +17,7 @@ from catmem.service.history import entity_of
 from catmem.store.contract import revision_number, sees
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision
@@ -53,38 +53,35 @@ class News:
 MISSED = News("missed", None)
 
 
-def told(workspace: Workspace, news: News, actor: str | None) -> dict[str, Any] | None:
-    """What the profile ``actor`` (``None``: a person) is told of some news, as JSON-ready data; ``None`` for nothing.
+def heard(workspace: Workspace, news: Iterable[News], actor: str | None) -> list[tuple[News, dict[str, Any]]]:
+    """The news that the profile ``actor`` (``None``: a person) hears of, each with what it is told as JSON-ready data.
 
-    Raises ``CatmemError`` where the profile is gone or not right: then nobody knows what it may hear.
+    It has the rights of now; one that is gone or not right hears nothing, since nobody knows what it may hear.
     """
-    return _whole(news) if actor is None else told_by(rights_of(workspace, actor), news, actor)
+    if actor is None:
+        return [(each, _whole(each)) for each in news]
+    try:
+        unbounded = Rights(workspace.profile(actor), "user", workspace.config.taxonomy).unbounded
+    except CatmemError:
+        return []
+    return [(each, _told(each, actor, unbounded=unbounded)) for each in news if unbounded or _is_of(each, actor)]
 
 
-def rights_of(workspace: Workspace, actor: str) -> Rights:
-    """The rights by which a profile hears. Raises ``CatmemError`` where it is gone or not right."""
-    return Rights(workspace.profile(actor), "user", workspace.config.taxonomy)
-
-
-def told_by(rights: Rights, news: News, actor: str) -> dict[str, Any] | None:
-    """As ``told``, for a profile that has these rights."""
-    if not (rights.unbounded or is_of(news, actor)):
-        return None
-    said = _discreet(news)
-    record = news.record
-    if record is None or not (rights.unbounded or record.note.get("actor") == actor):
+def _told(news: News, actor: str, *, unbounded: bool) -> dict[str, Any]:
+    said, record = _discreet(news), news.record
+    if record is None or not (unbounded or record.note.get("actor") == actor):
         return said
     return {**said, "agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
 
 
-def is_of(news: News, name: str) -> bool:
+def _is_of(news: News, name: str) -> bool:
     """Whether a profile hears of some news that hears of its own files, and of the whole root, only."""
     record = news.record
     own = record is None or not record.is_branch or record.note.get("actor") == name
     return own and news.owner in {None, name}
 
 
-def concerns(news: News, entities: Collection[str]) -> bool:
+def concerns(news: News, entities: Collection[str] | None) -> bool:
     """Whether some news are of one of these entities, or of all; without any entities, everything is."""
     if not entities or news.owner is None:
         return True

@@ -1,114 +1,154 @@
-"""A root that is watched, in a thread of its own: outside edits, and the writes of whoever."""
+"""A root that is looked at again and again: outside edits, and the writes of whoever."""
 
 from __future__ import annotations
 
-import logging
-import threading
-from typing import TYPE_CHECKING
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError, StoreError
-from catmem.service.watching.broken import Broken
-from catmem.service.watching.looking import Knowledge
-from catmem.service.watching.signals import signals_of
+from catmem.policy.profile import profile_names
+from catmem.policy.prompt import TARGETS
+from catmem.service.profiles import broken_profiles
+from catmem.service.watching.news import News
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from catmem.service.watching.news import News
     from catmem.service.workspace import Workspace
+    from catmem.store.contract import Revision, Snapshot, Store
 
-LOG = logging.getLogger("catmem.watching")
+EVERY = 0.75
+"""Seconds from the end of one look to the next."""
+MOST = 256
+"""Revisions of one entity that are told one by one; where more came at once, the newest stands for them."""
 
-AGAIN = 1.0
-"""Seconds after which a root that could not be looked at is looked at again."""
+
+class Known(NamedTuple):
+    """How an entity stood.
+
+    ``sequence`` is that of its newest record, ``None`` where it could never be read. ``outside`` is the digest of a
+    text that no history has, ``trouble`` the code of what kept it from being read.
+    """
+
+    sequence: int | None = 0
+    outside: str | None = None
+    trouble: str | None = None
 
 
 class Watch:
-    """Looks after a root as long as somebody wants it to.
+    """What is known of a root. For one thread at a time.
 
-    ``tell`` is called in the thread of the watch with what is new, in the order in which it was found. What is known
-    stays known while it is stopped: when it starts again it tells what came in between. ``start`` and ``stop`` are for
-    one thread at a time.
+    ``workspace`` may be replaced by another one of the same root.
     """
 
-    def __init__(self, workspace: Workspace, tell: Callable[[Sequence[News]], None]) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         """Nothing is looked at yet."""
         self.workspace = workspace
-        self._tell = tell
-        self._knowledge = Knowledge()
-        self._broken = Broken()
-        self._thread: threading.Thread | None = None
-        self._stopped = threading.Event()
-        self._ready = threading.Event()
+        self._marks: dict[str, object] = {}
+        self._known: dict[str, Known] = {}
+        self._broken: dict[str, str] = {}
+        self._trouble: str | None = None
+        self._first = Known(None)
+        """What is known of an entity that is seen for the first time."""
 
-    def start(self) -> None:
-        """Begin, after the end of what was begun before."""
-        self._stopped, self._ready = threading.Event(), threading.Event()
-        arguments = self._thread, self._stopped, self._ready
-        # It holds no lock of anybody's and writes nothing, so a process may end in the middle of it.
-        self._thread = threading.Thread(target=self._run, args=arguments, name="catmem-watch", daemon=True)
-        self._thread.start()
-
-    def wait_until_ready(self, seconds: float | None = None) -> bool:
-        """Wait for the first look, or for the news that none can be made. Whatever happens after that is told."""
-        return self._ready.wait(seconds)
-
-    def stop(self) -> None:
-        """Have it end; what it has found is still told."""
-        self._stopped.set()
-
-    def join(self) -> None:
-        """Wait for its end."""
-        if self._thread is not None:
-            self._thread.join()
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it has been started, and not stopped."""
-        return self._thread is not None and not self._stopped.is_set()
-
-    def _run(self, before: threading.Thread | None, stopped: threading.Event, ready: threading.Event) -> None:
-        if before is not None:
-            before.join()
-        while not stopped.is_set():
-            try:
-                with self.workspace.anew() as now:
-                    self._follow(now, stopped, ready)
-            except CatmemError as error:
-                self._say(self._knowledge.fail(error))
-            except Exception as error:
-                LOG.exception("the root cannot be watched")
-                failed = StoreError(f"the root cannot be watched: {error}", code="io", path=self.workspace.root)
-                self._say(self._knowledge.fail(failed))
-            ready.set()
-            stopped.wait(AGAIN)
-
-    def _follow(self, workspace: Workspace, stopped: threading.Event, ready: threading.Event) -> None:
-        signals = signals_of(workspace, stopped)
+    def look(self) -> list[News]:
+        """What is new since the look before. The first one tells what is wrong alone: all else was there before."""
+        found: list[News] = []
         try:
-            everything = signals.everything()
-            self._broken.forget()
-            broken = list(self._broken.look(workspace))
-            self._say([*self._knowledge.recover(), *broken])
-            self._look(workspace, everything, stopped)
-            if stopped.is_set():
-                return  # it was no whole look, and the next one is the first
-            self._knowledge.begun = True
-            ready.set()
-            while not stopped.is_set():
-                changed = signals.wait()
-                self._say(self._broken.look(workspace))
-                self._look(workspace, changed, stopped)
-        finally:
-            signals.close()
+            marks = self._changed()
+            found += self._profiles()
+        except CatmemError as error:
+            is_new, self._trouble = self._trouble != error.code, error.code
+            return [News("trouble", None, error=error)] if is_new else []
+        if self._trouble is not None:
+            self._trouble = None
+            found.insert(0, News("recovered", None))
+        for entity, mark in marks.items():
+            found += self._entity(entity)
+            self._marks[entity] = mark
+        self._first = Known()
+        return found
 
-    def _look(self, workspace: Workspace, entities: Collection[str], stopped: threading.Event) -> None:
-        """Look at some entities; those that are left when it is stopped are looked at when it starts again."""
-        if entities:
-            left = (entity for entity in sorted(entities) if not stopped.is_set())
-            self._say(self._knowledge.look(workspace.store, left))
+    def _changed(self) -> dict[str, object]:
+        """The entities to which something may have happened, with their marks."""
+        names = (f"{name}/{each}" for name in profile_names(self.workspace.config.profiles_dir) for each in TARGETS)
+        marks = self.workspace.store.marks({*names, *self._marks})
+        return {
+            entity: mark
+            for entity, mark in sorted(marks.items())
+            if entity not in self._known or self._marks.get(entity) != mark or self._known[entity].trouble
+        }
 
-    def _say(self, news: Iterable[News]) -> None:
-        found = list(news)
-        if found:
-            self._tell(found)
+    def _profiles(self) -> Iterator[News]:
+        """A profile that is not right, or not right in another way, is trouble, which is told once."""
+        broken = broken_profiles(self.workspace)
+        before, self._broken = self._broken, {name: str(error) for name, error in broken.items()}
+        yield from (News("recovered", None, profile=name) for name in before if name not in broken)
+        for name, error in broken.items():
+            if before.get(name) != self._broken[name]:
+                yield News("trouble", None, error=error, profile=name)
+
+    def _entity(self, entity: str) -> list[News]:
+        before = self._known.get(entity, self._first)
+        try:
+            self._known[entity], news = _compared(self.workspace.store, entity, before)
+        except (CatmemError, OSError) as error:
+            code, told = _trouble(entity, error)
+            self._known[entity] = before._replace(trouble=code)
+            return [] if before.trouble == code else [told]
+        return news
+
+
+def _compared(store: Store, entity: str, before: Known) -> tuple[Known, list[News]]:
+    tips, now = _standing(store, entity)
+    newest = _newest(tips)
+    outside = now.digest if now.revision is None else None
+    news = [News("recovered", entity)] if before.trouble else []
+    if before.sequence is None:
+        return Known(newest, outside), news
+    news += _recorded(store, entity, before.sequence, newest)
+    newest = max(newest, *(each.record.sequence for each in news if each.record), 0)
+    after = Known(newest, outside)
+    head = next((tip.revision for tip in tips if not tip.is_branch), "0")
+    if outside is not None and outside != before.outside:
+        news.append(News("drift", entity, head, outside, recorded=False))
+    elif outside is None and before.outside is not None and not any(each.record for each in news):
+        news.append(News("drift", entity, head, now.digest))
+    return after, news
+
+
+def _standing(store: Store, entity: str) -> tuple[Sequence[Revision], Snapshot]:
+    """What is recorded of an entity, and how it is now; what is just being recorded is no change from outside."""
+    while True:
+        tips = store.branches(entity)
+        now = store.read(entity)
+        if now.revision is not None or _newest(store.branches(entity)) == _newest(tips):
+            return tips, now
+
+
+def _newest(tips: Sequence[Revision]) -> int:
+    return max((tip.sequence for tip in tips), default=0)
+
+
+def _recorded(store: Store, entity: str, before: int, newest: int) -> list[News]:
+    """The revisions behind a sequence, the oldest first."""
+    if newest == before:
+        return []
+    if newest < before:  # another history was put in the place of this one
+        head = store.head(entity)
+        return [News("missed", entity), *([_new(head)] if head else [])]
+    newer = takewhile(lambda revision: revision.sequence > before, store.log(entity))
+    found = list(islice(newer, MOST + 1))
+    if len(found) > MOST:
+        return [News("missed", entity), _new(found[0])]
+    return [_new(revision) for revision in reversed(found)]
+
+
+def _new(record: Revision) -> News:
+    return News("revision", record.entity, record.revision, record.digest, record)
+
+
+def _trouble(entity: str, error: CatmemError | OSError) -> tuple[str, News]:
+    if isinstance(error, OSError):
+        error = StoreError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
+    return error.code, News("trouble", entity, error=error)

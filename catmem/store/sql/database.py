@@ -14,7 +14,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, create_engine, event, func, select
+from sqlalchemy import create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
@@ -37,12 +37,6 @@ if TYPE_CHECKING:
 
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
 """The databases that there are, each with its driver."""
-
-CHANNEL = "catmem"
-"""Where PostgreSQL tells listeners of each commit."""
-
-LISTENER = 7246, 1
-"""The advisory lock that each listener shares, so that a commit sees whether there is one."""
 
 GIVE_WAY = "50ms"
 """How long a write that holds an entity on PostgreSQL waits for a row. A direct client locks the row first and then, by
@@ -126,8 +120,6 @@ class Link:
         self.is_lost = False
         self.op_id: str | None = None
         """The op_id of what is about to be committed, for the message if the connection is lost then."""
-        self.news: str | None = None
-        """What listeners are told of it, if there are any."""
 
     def rows(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:  # noqa: ANN401 - columns
         """Run a query, and give all that it finds."""
@@ -190,16 +182,6 @@ class Link:
         self.is_lost = is_torn or self.dialect.is_disconnect(error, self.driver, None)  # type: ignore[arg-type]
         return DriverError(error, is_lost=self.is_lost)
 
-    def tell(self, news: str) -> None:
-        """Tell listeners, after the commit: within it, all commits of the server would wait for each other's disk.
-
-        A notification is a hint: whoever misses one reads the same in ``memory_meta``.
-        """
-        try:
-            self.run(_NOTIFY, channel=CHANNEL, news=news)
-        except DriverError:
-            self.take_back()  # what was committed stays committed
-
     def end(self) -> None:
         """Leave the connection to whoever comes next, without a transaction."""
         driver = self.driver
@@ -217,9 +199,6 @@ class Link:
             self.is_lost = True
         if self.is_lost:
             self.borrowed.invalidate()
-
-
-_NOTIFY = Statement(select(func.pg_notify(bindparam("channel"), bindparam("news"))))
 
 
 def _all(cursor: Any) -> Any:  # noqa: ANN401 - the driver's
@@ -314,8 +293,6 @@ class Database:
                 self._log.end_write(link.driver, link.op_id)
             if self.file is not None and link.revisions is not None:
                 self.file.acknowledge(link.revisions)
-            if link.news is not None:
-                link.tell(link.news)
 
     @contextmanager
     def _turn_of_thread(self) -> Iterator[None]:
@@ -450,13 +427,6 @@ class Database:
         if engine is None or self._process != os.getpid():
             return False
         return self._inode == self._found() and self._watch.is_at(engine, mark)
-
-    def raw(self) -> Any:  # noqa: ANN401 - the driver's own connection
-        """A connection of the driver, outside of the pool, which the caller closes."""
-        connection = self._borrowed(self._opened())
-        driver = connection.driver_connection
-        connection.detach()
-        return driver
 
     def close(self) -> None:
         """Close all connections; the next call opens others."""

@@ -69,5 +69,4 @@ def _postgresql(link: Link) -> tuple[str, Sequence[Feature]]:
             if open_to_all
             else "not everybody may make tables and functions where catmem has its own",
         ),
-        Feature("notifications", there=True, means="each commit is told to whoever listens"),
     )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, func, insert, literal_column, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from catmem.errors import StoreError
-from catmem.store.sql.database import GIVE_WAY, LISTENER, Statement
+from catmem.store.sql.database import GIVE_WAY, Statement
 from catmem.store.sql.schema import AS_THEY_ARE, refuse_changed
 from catmem.store.sql.tables import LOG, META
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import ColumnElement
 
     from catmem.store.contract import Revision
     from catmem.store.sql.database import Link
@@ -52,20 +49,12 @@ _SET = (
         updated_at=bindparam("now"),
     )
 )
-# Listeners share this lock, so nobody gets it alone while there is one. Two writes that try it in the same instant take
-# each other for listeners, and tell nobody: that is cheaper than to search all the locks of the server each time.
-_SOMEBODY_LISTENS: ColumnElement[bool] = literal_column(
-    f"CASE WHEN pg_try_advisory_lock({LISTENER[0]}, {LISTENER[1]}) "
-    f"THEN NOT pg_advisory_unlock({LISTENER[0]}, {LISTENER[1]}) ELSE true END"
-)
-_RECORD = Statement(_SET, _SET.returning(_SOMEBODY_LISTENS))
+_RECORD = Statement(_SET)
 _APPEND = insert(LOG)
 # Both in one statement, so that a server is asked once.
 _APPEND_AND_RECORD = Statement(
     _SET,
-    _SET.add_cte(_APPEND.values({column.name: bindparam(column.name) for column in LOG.c}).cte("appended")).returning(
-        _SOMEBODY_LISTENS
-    ),
+    _SET.add_cte(_APPEND.values({column.name: bindparam(column.name) for column in LOG.c}).cte("appended")),
 )
 _APPEND_ALONE = Statement(_APPEND)
 _SEEN = Statement(update(META).where(META.c.entity == bindparam("name")).values(recorded=META.c.generation))
@@ -147,17 +136,16 @@ def record(link: Link, before: Meta, after: Meta, last: Revision, log: Mapping[s
         "new_chain": after.chain,
         "now": last.timestamp,
     }
-    if link.dialect.name == "postgresql":
-        told = link.first(_RECORD, **values) if log is None else link.first(_APPEND_AND_RECORD, **values, **log)
-        done = told is not None
-        if told is not None and told[0]:
-            link.news = news(entity, last.revision)
+    if log is None:
+        changed = link.run(_RECORD, **values)
+    elif link.dialect.name == "postgresql":
+        changed = link.run(_APPEND_AND_RECORD, **values, **log)
     else:
-        if log is not None:
-            link.run(_APPEND_ALONE, **log)
-        done = link.run(_RECORD, **values) == 1
+        link.run(_APPEND_ALONE, **log)
+        changed = link.run(_RECORD, **values)
+    if link.file is not None:
         link.revisions = (link.revisions or 0) + after.sequence - before.sequence
-    if not done:
+    if changed != 1:
         raise StoreError(f"the record of {entity} changed under a lock", hint="Nothing was written. Try again.")
     return after
 
@@ -170,8 +158,3 @@ def rows_are_recorded(link: Link, entity: str) -> None:
 def rows_were_changed(link: Link, entity: str) -> None:
     """Say that somebody changed the rows, though nothing counted it."""
     link.run(_CHANGED, name=entity)
-
-
-def news(entity: str, revision: str) -> str:
-    """What listeners are told."""
-    return json.dumps({"entity": entity, "revision": revision})

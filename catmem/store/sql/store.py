@@ -433,32 +433,18 @@ class SqlStore:
         except TransientError as error:
             raise error.error from error
 
-    def listen(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> Iterator[tuple[str, str]]:
-        """The entity and revision of each commit that anybody makes in the next ``seconds``, as they come.
-
-        It ends sooner once it is ``stopped``. Only a server tells: raises ``StoreError`` (``not_available``) for
-        SQLite.
-        """
-        from catmem.store.sql.listening import heard
-
-        self._again(self._ready.to_write)
-        yield from heard(self._database, seconds, stopped)
-
-    @property
-    def tells(self) -> bool:
-        """Whether the database tells of commits (``listen``)."""
-        return self._database.kind == "postgresql"
-
-    def marks(self) -> Mapping[str, tuple[int, int]]:
+    def marks(self, entities: Iterable[str]) -> Mapping[str, tuple[int, int]]:
         """Where each entity is: another mark after each record and each change of its rows. One query, and no lock.
 
         Asks once, and does not wait until the database is there again.
         """
+        marks = dict.fromkeys(entities, (0, 0))
         try:
             if not self._ready.to_read():
-                return {}
+                return marks
             with self._database.looking() as link:
-                return {entity: (there.sequence, there.generation) for entity, there in meta.look_at_all(link).items()}
+                found = meta.look_at_all(link)
+            return marks | {entity: (there.sequence, there.generation) for entity, there in found.items()}
         except TransientError as error:
             raise error.error from error
 

@@ -39,6 +39,7 @@ def workspace(tmp_path):
 def meter(workspace):
     """One that looks at everything whenever it is asked."""
     with closing(Meter(workspace, survey_every=0, verify_every=0, share=0, patience=60)) as made:
+        made.catch_up()
         yield made
 
 
@@ -239,6 +240,7 @@ def test_who_asks_does_not_wait_for_a_long_survey(workspace, monkeypatch):
 
     monkeypatch.setattr(metering, "survey", slow)
     with closing(Meter(workspace, patience=0)) as meter:
+        meter.catch_up()
         workspace.add("neo", "one", category="work")
         assert asked(meter, "mem_write_total") == {("person", "neo/user", "ok"): 1}
         assert asked(meter, "mem_head_rev") == {}
@@ -252,10 +254,11 @@ def test_hundreds_of_profiles_have_their_series_and_all_threads_the_same(tmp_pat
     for number in range(500):
         put(tmp_path / "profiles" / f"p{number}.yaml", "writable_categories: [work]\n")
     log = AuditLog(tmp_path / ".catmem")
-    for number in range(500):
-        log.append(line(number, entity_id=f"p{number}/user", agent=f"p{number}"))
     found = []
     with closing(Meter(workspace, patience=60)) as meter:
+        meter.catch_up()
+        for number in range(500):
+            log.append(line(number, entity_id=f"p{number}/user", agent=f"p{number}"))
         threads = [threading.Thread(target=lambda: found.append(asked(meter, "mem_write_total"))) for _ in range(4)]
         for thread in threads:
             thread.start()
@@ -278,6 +281,7 @@ def client(workspace):
 
 
 def test_prometheus_gets_openmetrics_and_a_person_text(workspace, client):
+    assert client.get("/metrics").status_code == 200  # from now on writes count
     workspace.add("neo", "one", category="work")
     for accept, parse, kind in (
         ("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5", parse_openmetrics, "application/openmetrics-text"),

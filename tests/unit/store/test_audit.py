@@ -322,53 +322,35 @@ def test_a_folder_that_is_a_link_is_not_followed(tmp_path):
     assert list(Path(tmp_path / "elsewhere").iterdir()) == []
 
 
-# --- going on from a place ----------------------------------------------------------------------------------------
+# --- beginning at the end ------------------------------------------------------------------------------------------
 
 
-def timed(number):
-    return LINE._replace(ts=f"2026-11-21T12:00:00.{number:06}Z", mem_rev=str(number))
+def test_a_reader_may_begin_behind_the_lines_that_there_are(tmp_path):
+    log = AuditLog(tmp_path, most_bytes=1_000, most_files=100)
+    for line in numbered(40):
+        log.append(line)
+    half = LINE.to_json()
+    with closing(AuditReader(log)) as reader, (tmp_path / "audit.jsonl").open("ab", buffering=0) as file:
+        file.write(b"{}\n" + half[:40])
+        reader.skip()
+        assert list(reader.poll()) == []
+        file.write(half[40:])
+        for line in numbered(60)[40:]:
+            log.append(line)
+        assert list(reader.poll()) == [LINE, *numbered(60)[40:]]
 
 
-def test_a_place_is_found_again_after_its_file_was_renamed(tmp_path):
-    log = AuditLog(tmp_path / ".catmem", most_bytes=600, most_files=100)
-    for number in range(4):
-        log.append(timed(number))
+def test_a_damaged_line_behind_them_has_its_number_in_the_file(log):
+    log.append(LINE)
     with closing(AuditReader(log)) as reader:
-        assert len(list(reader.poll())) == 4
-        place = reader.place()
-    for number in range(4, 12):
-        log.append(timed(number))
-    with closing(AuditReader(log)) as reader:
-        assert reader.start_at(place)
-        assert [each.mem_rev for each in reader.poll()] == [str(number) for number in range(4, 12)]
-
-
-def test_a_damaged_line_after_a_place_has_its_number_in_the_file(log):
-    log.append(timed(0))
-    with closing(AuditReader(log)) as reader:
-        list(reader.poll())
-        place = reader.place()
-    with (log.folder / "audit.jsonl").open("ab") as file:
-        file.write(b"{}\n")
-    with closing(AuditReader(log)) as reader:
-        assert reader.start_at(place)
+        reader.skip()
+        with (log.folder / "audit.jsonl").open("ab") as file:
+            file.write(b"{}\n")
         assert list(reader.poll()) == [Damage("audit.jsonl", 2)]
 
 
-def test_there_is_no_place_before_the_first_line(log):
+def test_where_there_are_none_it_begins_with_the_first(log):
     with closing(AuditReader(log)) as reader:
-        list(reader.poll())
-        assert reader.place() is None
-
-
-def test_a_place_that_is_gone_is_not_found_and_everything_is_read(log):
-    log.append(timed(0))
-    with closing(AuditReader(log)) as reader:
-        list(reader.poll())
-        place = reader.place()
-    (log.folder / "audit.jsonl").unlink()
-    for number in (1, 2):
-        log.append(timed(number))
-    with closing(AuditReader(log)) as reader:
-        assert not reader.start_at(place)
-        assert len(list(reader.poll())) == 2
+        reader.skip()
+        log.append(LINE)
+        assert list(reader.poll()) == [LINE]

@@ -1,4 +1,4 @@
-"""What a person does with one entry: it holds, it says something else, it no longer holds, it goes; and a new one.
+"""What a person does with one entry: it holds, it says something else, it no longer holds, it goes; a new one; Undo.
 
 The answers of a review (``reviewing.operations``) and the operations of the command line, as one write each. An entry
 is meant as it was shown, so that the same form is the same write however often it is sent.
@@ -12,12 +12,15 @@ from urllib.parse import urlsplit
 
 from catmem.server.page.addresses import with_query
 from catmem.server.page.changes.draft import Draft, operations_for
+from catmem.server.page.recent_changes import before, can_be_undone, record_of
 from catmem.server.page.refused import seen_text
 from catmem.server.page.shown import reference
 from catmem.server.page.writing import Did, Sent, bad_form, done, put
 from catmem.service.clock import today
+from catmem.service.history import restore
 from catmem.service.reviewing.operations import expiring, keeping, removing
 from catmem.store.contract import stale
+from catmem.store.memory import unknown_revision
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +57,17 @@ def edit(sent: Sent) -> Did:
 def add(sent: Sent) -> Did:
     """A new entry."""
     return _put(sent, [Draft.sent(sent.fields).addition()])
+
+
+def undo(sent: Sent) -> Did:
+    """The text before the revision that the form names becomes a revision of its own, if nothing came after it."""
+    entity, revision = sent.named, sent.seen
+    record = record_of(sent.workspace, entity, revision)
+    if record is None:
+        raise unknown_revision(entity, revision[:20])
+    if not can_be_undone(record):
+        raise bad_form(f"revision {revision} did more than change the text, so a text alone does not take it back")
+    return done(sent, restore(sent.workspace, entity, before(record), expected=revision, op_id=sent.op_id))
 
 
 def meant(sent: Sent) -> Entry:

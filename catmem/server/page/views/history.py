@@ -6,10 +6,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
-from catmem.server.page.outcome import words_of
 from catmem.server.page.reading import Page
+from catmem.server.page.recent_changes import did, words_of
 from catmem.server.page.shown import beginning, diff_of
-from catmem.server.page.told import did
 from catmem.service.history import entity_of
 from catmem.store.memory import unknown_revision
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import pytest
 
 from catmem.errors import CatmemError
 from catmem.service.auditing.counting import LogCounts
-from catmem.service.auditing.kept_counts import NAME as KEPT
-from catmem.service.counts import BOUNDS, OTHER
+from catmem.service.counts import OTHER
 from catmem.service.workspace import Workspace
 from catmem.store.audit import AuditLog
 from catmem.store.audit_line import Line
-from catmem.store.audit_reader import AuditReader
 from tests.golden.case import put
 from tests.unit.service.auditing.audited import make_audited
 
@@ -50,15 +47,18 @@ def log(workspace):
     return AuditLog(workspace.root / ".catmem", most_bytes=1000, most_files=4)
 
 
+@contextmanager
 def counting(workspace):
-    return closing(LogCounts(workspace))
-
-
-def writes(workspace):
-    """What a process that begins now counts."""
-    with counting(workspace) as counted:
+    """The counts from now on."""
+    with closing(LogCounts(workspace)) as counted:
         counted.catch_up()
-        return sum(counted.counts.writes.values())
+        assert not counted.counts.writes
+        yield counted
+
+
+def writes(counted):
+    counted.catch_up()
+    return sum(counted.counts.writes.values())
 
 
 def add_raw(workspace, data):
@@ -91,15 +91,30 @@ def test_no_line_is_left_out_or_counted_twice_while_files_are_renamed(workspace,
         assert counted.counts.writes == {("neo/user", "neo", "ok"): 60}
 
 
-def test_three_processes_write_while_others_count_one_after_the_other(workspace):
+def test_three_processes_write_while_their_lines_are_counted(workspace):
     folder, agents = workspace.root / ".catmem", ("neo", "boss", "person")
-    running = [subprocess.Popen([sys.executable, "-c", APPENDING, str(folder), agent]) for agent in agents]
-    while any(process.poll() is None for process in running):
-        writes(workspace)  # begins, counts and ends
-    assert [process.returncode for process in running] == [0, 0, 0]
     with counting(workspace) as counted:
+        running = [subprocess.Popen([sys.executable, "-c", APPENDING, str(folder), agent]) for agent in agents]
+        while any(process.poll() is None for process in running):
+            counted.catch_up()
+        assert [process.returncode for process in running] == [0, 0, 0]
         counted.catch_up()
         assert counted.counts.by_agent() == dict.fromkeys(agents, 500)
+
+
+def test_what_was_written_before_does_not_count_whatever_the_log_has_of_it(workspace, log):
+    for number in range(40):
+        log.append(line(number))
+    data = line(40).to_json()
+    add_raw(workspace, b"{}\n" + data[:50])
+    with counting(workspace) as counted:
+        assert (writes(counted), counted.damaged) == (0, 0)
+        add_raw(workspace, data[50:])
+        assert writes(counted) == 1
+        for number in range(41, 100):
+            log.append(line(number))
+            counted.catch_up()
+        assert writes(counted) == 60
 
 
 @pytest.mark.parametrize(
@@ -118,17 +133,17 @@ def test_three_processes_write_while_others_count_one_after_the_other(workspace)
     ],
 )
 def test_names_are_those_of_the_configuration_or_other(workspace, log, said, key):
-    log.append(line(**said))
     with counting(workspace) as counted:
+        log.append(line(**said))
         counted.catch_up()
         assert counted.counts.writes == {key: 1}
 
 
 def test_ten_thousand_hostile_names_are_one(workspace):
     log = AuditLog(workspace.root / ".catmem")
-    for number in range(10_000):
-        log.append(line(number, agent=f"agent-{number}", entity_id=f"e{number}/user", reason=f"r{number}"))
     with counting(workspace) as counted:
+        for number in range(10_000):
+            log.append(line(number, agent=f"agent-{number}", entity_id=f"e{number}/user", reason=f"r{number}"))
         counted.catch_up()
         assert counted.counts.writes == {(OTHER, OTHER, "ok"): 10_000}
         assert (len(counted.counts.reasons), counted.counts.heads.keys()) == (0, {OTHER})
@@ -171,19 +186,6 @@ def test_half_a_line_that_is_taken_back_is_no_emptied_log(workspace):
         assert counted.damaged == 0
 
 
-def test_a_process_that_begins_after_that_goes_on_where_the_one_before_was(workspace):
-    log = AuditLog(workspace.root / ".catmem")
-    with counting(workspace) as counted:
-        log.append(line(0))
-        log.append(line(1))
-        counted.catch_up()
-        os.truncate(workspace.root / ".catmem" / "audit.jsonl", 0)
-        log.append(line(2))
-        counted.catch_up()
-    log.append(line(3))
-    assert writes(workspace) == 4
-
-
 def test_a_profile_that_comes_later_counts_from_then_on(workspace, log):
     with counting(workspace) as counted:
         log.append(line(0, agent="late"))
@@ -195,20 +197,20 @@ def test_a_profile_that_comes_later_counts_from_then_on(workspace, log):
 
 
 def test_conflicts_are_counted_by_their_codes_and_no_other_refusal_is(workspace, log):
-    log.append(line(0, status="refused", reason="stale_prev"))
-    log.append(line(1, status="refused", reason="forbidden"))
-    log.append(line(2, status="shadowed", reason="role_drift,stale_prev"))
     with counting(workspace) as counted:
+        log.append(line(0, status="refused", reason="stale_prev"))
+        log.append(line(1, status="refused", reason="forbidden"))
+        log.append(line(2, status="shadowed", reason="role_drift,stale_prev"))
         counted.catch_up()
         assert counted.counts.conflicts == {("neo/user", "stale_prev"): 2}
 
 
 @pytest.mark.parametrize("damage", [b"{}\n", b"\xff\x00\n", b"[" * 5000 + b"\n", b'{"ts": 1}\n', b"x" * 70_000 + b"\n"])
 def test_damaged_lines_are_counted_as_such_and_hide_no_other(workspace, log, damage):
-    log.append(line(0))
-    add_raw(workspace, damage)
-    AuditLog(workspace.root / ".catmem").append(line(1))
     with counting(workspace) as counted:
+        log.append(line(0))
+        add_raw(workspace, damage)
+        AuditLog(workspace.root / ".catmem").append(line(1))
         counted.catch_up()
         assert sum(counted.counts.writes.values()) == 2
         assert counted.damaged >= 1
@@ -217,9 +219,9 @@ def test_damaged_lines_are_counted_as_such_and_hide_no_other(workspace, log, dam
 @pytest.mark.parametrize("seconds", ["NaN", "Infinity", "-1", "1e308", "1" + "0" * 400])
 def test_a_time_that_is_none_spoils_no_sum(workspace, seconds):
     whole = line(0).to_json().replace(b'"seconds":0.002', b'"seconds":' + seconds.encode())
-    (workspace.root / ".catmem").mkdir()
-    add_raw(workspace, line(1).to_json() + whole)
     with counting(workspace) as counted:
+        (workspace.root / ".catmem").mkdir()
+        add_raw(workspace, line(1).to_json() + whole)
         counted.catch_up()
         assert sum(counted.counts.writes.values()) == 2
         assert (counted.counts.latencies.number, counted.counts.latencies.seconds) == (1, 0.002)
@@ -243,144 +245,6 @@ def test_a_log_that_cannot_be_read_is_told_and_counted_on_when_it_can(workspace,
 
 
 def test_asking_makes_no_log_where_there_is_none(workspace):
-    assert writes(workspace) == 0
+    with counting(workspace) as counted:
+        assert writes(counted) == 0
     assert not (workspace.root / ".catmem").exists()
-
-
-# --- the next process ---------------------------------------------------------------------------------------------
-
-
-def test_counts_do_not_fall_when_the_log_has_forgotten_its_oldest_lines(workspace, log):
-    with counting(workspace) as counted:
-        for number in range(60):
-            log.append(line(number))
-            counted.catch_up()
-    assert sum(file.read_bytes().count(b"\n") for file in log.folder.glob("audit*.jsonl")) < 60
-    log.append(line(60))
-    assert writes(workspace) == 61
-
-
-def test_everything_that_is_counted_is_kept(workspace, log):
-    log.append(line(0, seconds=0.3))
-    log.append(line(1, status="branch"))
-    log.append(line(2, status="refused", reason="drift"))
-    add_raw(workspace, b"{}\n")
-    with counting(workspace) as counted:
-        counted.catch_up()
-        before = counted.counts.copy()
-    with counting(workspace) as again:
-        again.catch_up()
-        assert again.counts.kept() == before.kept()
-        assert (again.damaged, again.counts.branches) == (1, {"neo/user": 1})
-
-
-def test_who_was_killed_before_keeping_leaves_no_line_out_and_none_twice(workspace, log):
-    for number in range(3):
-        log.append(line(number))
-    killed = LogCounts(workspace)
-    killed.catch_up()
-    killed.keep()
-    log.append(line(3))
-    killed.catch_up()
-    killed._reader.close()
-    assert writes(workspace) == 4
-
-
-def test_half_a_line_at_the_end_counts_once_it_is_whole(workspace, log):
-    log.append(line(0))
-    data = line(1).to_json()
-    add_raw(workspace, data[:50])
-    assert writes(workspace) == 1
-    add_raw(workspace, data[50:])
-    assert writes(workspace) == 2
-
-
-def test_a_place_that_the_log_has_no_more_has_it_counted_from_its_start(workspace, log):
-    log.append(line(0))
-    assert writes(workspace) == 1
-    (log.folder / "audit.jsonl").unlink()
-    for number in range(1, 4):
-        log.append(line(number))
-    assert writes(workspace) == 3
-
-
-GOOD = {
-    "writes": [["neo/user", "neo", "ok", 1]],
-    "conflicts": [],
-    "branches": {},
-    "reasons": {},
-    "heads": {},
-    "bounds": [*BOUNDS],
-    "latencies": [0] * (len(BOUNDS) + 1) + [0.0],
-}
-
-
-def place_of(log):
-    """Where a log of one line ends, as it is kept."""
-    with closing(AuditReader(log)) as reader:
-        list(reader.poll())
-        return reader.place()._asdict()
-
-
-def test_what_is_kept_is_counted_on_from(workspace, log):
-    log.append(line(0))
-    kept = {
-        "format": 1,
-        "place": place_of(log),
-        "damaged": 0,
-        "counts": GOOD | {"writes": [["neo/user", "neo", "ok", 70]]},
-    }
-    (log.folder / KEPT).write_text(json.dumps(kept))
-    log.append(line(1))
-    assert writes(workspace) == 71
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"format": 2},
-        {"place": None},
-        {"place": {"offset": 0, "line": 0, "digest": ""}},
-        {"place": {"offset": -1, "line": 1, "digest": ""}},
-        {"place": {"offset": 10**30, "line": 1, "digest": ""}},
-        {"place": {"offset": True, "line": 1, "digest": ""}},
-        {"damaged": -1},
-        {"counts": {}},
-        {"counts": GOOD | {"writes": [["neo/user", "neo", "ok", -5]]}},
-        {"counts": GOOD | {"writes": [["neo/user", "neo", "ok", 10**400]]}},
-        {"counts": GOOD | {"writes": [["neo/user", "neo", "ok", 7.5]]}},
-        {"counts": GOOD | {"writes": [["neo/user", "\ud800", "ok", 7]]}},
-        {"counts": GOOD | {"writes": [["neo/user\n", "neo", "ok", 7]]}},
-        {"counts": GOOD | {"writes": [["neo/user", "neo", "won", 7]]}},
-        {"counts": GOOD | {"conflicts": [["neo/user", "x", 7]]}},
-        {"counts": GOOD | {"latencies": [1]}},
-        {"counts": GOOD | {"latencies": [0] * (len(BOUNDS) + 1) + [float("nan")]}},
-        {"counts": GOOD | {"bounds": [1.0]}},
-        {"counts": GOOD | {"heads": 7}},
-    ],
-    ids=lambda wrong: ascii(wrong)[:60],
-)
-def test_what_catmem_did_not_keep_is_not_believed(workspace, log, wrong):
-    log.append(line(0))
-    kept = {
-        "format": 1,
-        "place": place_of(log),
-        "damaged": 0,
-        "counts": GOOD | {"writes": [["neo/user", "neo", "ok", 70]]},
-    }
-    (log.folder / KEPT).write_text(json.dumps(kept | wrong))
-    assert writes(workspace) == 1
-
-
-@pytest.mark.parametrize("data", [b"", b"no JSON", b"[]", b"\xff", b"[" * 100_000])
-def test_what_is_no_record_of_counts_is_passed_over(workspace, log, data):
-    log.append(line(0))
-    (log.folder / KEPT).write_bytes(data)
-    assert writes(workspace) == 1
-
-
-def test_where_nothing_can_be_kept_the_counts_are_right_all_the_same(workspace, log):
-    log.append(line(0))
-    (log.folder / KEPT).mkdir()
-    assert [writes(workspace), writes(workspace)] == [1, 1]
-    assert {file.name for file in log.folder.iterdir()} == {"audit.jsonl", KEPT}

@@ -96,18 +96,6 @@ def test_what_is_only_read_is_not_told(workspace):
         assert told.nothing_but(lambda: add(workspace, name="boss")) == []
 
 
-def test_what_came_while_it_was_stopped_is_told_when_it_starts_again(workspace, url):
-    add(workspace)
-    with watched(workspace) as told:
-        told.watch.stop()
-        told.watch.join()
-        add(workspace, "Another.")
-        directly(url, "UPDATE user_memories SET content = 'Changed by hand.' WHERE content = 'Another.'")
-        told.watch.start()
-        told.revision("2")
-        assert told.next().kind == "drift"
-
-
 def test_a_database_that_is_gone_for_a_while_is_told_once_and_what_came_after_it_too(workspace, url, tmp_path):
     if not url.startswith("sqlite"):
         pytest.skip("the server is everybody's: tests/end_to_end/test_live.py has one of its own")
@@ -123,27 +111,6 @@ def test_a_database_that_is_gone_for_a_while_is_told_once_and_what_came_after_it
         assert told.until(lambda news: news.kind == "recovered")[0].entity is None
         add(workspace, "Another.")
         told.until(lambda news: news.revision == "2")
-
-
-@pytest.mark.skipif(bool(MISSING), reason=MISSING)
-def test_a_server_tells_of_commits_before_anybody_looks(tmp_path, monkeypatch):
-    from catmem.service.watching import signals
-    from tests.sql import server
-
-    write_root(tmp_path / "root", f"store: {server.url('told')}\n")
-    workspace = Workspace.open(tmp_path / "root", search=False)
-    add(workspace)
-    monkeypatch.setattr(signals, "LOOK_EVERY", 3600.0)
-    monkeypatch.setattr(signals, "LOOK_EVERY_HEARD", 3600.0)
-    with watched(workspace) as told:
-        # Whether it listens yet, nobody says; so it is written until it hears.
-        for number in range(100):
-            add(workspace, f"Number {number}.")
-            if not told.is_quiet(0.2):
-                break
-        _, passed = told.until(lambda news: news.revision == str(number + 2))
-        assert [news.revision for news in passed] == [str(before + 2) for before in range(number)]
-    workspace.store.close()
 
 
 def test_any_store_is_looked_at(tmp_path):

@@ -10,10 +10,8 @@ import sys
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.service.watching import signals
-from catmem.service.watching.signals import FolderSignals
 from catmem.service.workspace import Workspace
-from tests.end_to_end.terminal import USER, process, write_root
+from tests.end_to_end.terminal import process, write_root
 from tests.golden.case import put
 from tests.unit.service.watching.watched import watched
 
@@ -21,11 +19,9 @@ OUTSIDE = "## Talk\nWritten outside.\n"
 DIGEST = bytes_digest(OUTSIDE.encode())
 
 
-@pytest.fixture(params=["told by the system", "looked at"])
-def workspace(request, tmp_path, monkeypatch):
-    """A root with a file of neo's, watched in both ways that there are."""
-    if request.param == "looked at":
-        monkeypatch.setattr(signals, "_notified", lambda folders: None)
+@pytest.fixture
+def workspace(tmp_path):
+    """A root with a file of neo's."""
     write_root(tmp_path / "root")
     found = Workspace.open(tmp_path / "root", search=False)
     yield found
@@ -166,18 +162,6 @@ def test_a_file_that_cannot_be_read_is_told_and_told_when_it_can(workspace, file
         told.until(lambda news: news.revision == "3")
 
 
-def test_what_came_while_it_was_stopped_is_told_when_it_starts_again(workspace, file):
-    with watched(workspace) as told:
-        told.watch.stop()
-        told.watch.join()
-        add(workspace)
-        file.write_text(OUTSIDE, encoding="utf-8")
-        told.watch.start()
-        told.revision("1")
-        told.revision("2")
-        told.drift(DIGEST)
-
-
 def test_a_history_that_is_gone_is_told(workspace, file):
     for number in range(3):
         add(workspace, f"Number {number}.")
@@ -185,35 +169,6 @@ def test_a_history_that_is_gone_is_told(workspace, file):
         workspace.store.close()
         shutil.rmtree(file.parent / ".catmem")
         assert told.until(lambda news: news.kind == "missed")[0].entity == "neo/user"
-
-
-def test_a_root_that_cannot_be_looked_at_is_told_and_told_when_it_can(workspace):
-    config = workspace.root / "catmem.yaml"
-    text = config.read_text(encoding="utf-8")
-    config.write_text("taxonomy: 3\n", encoding="utf-8")
-    with watched(workspace) as told:
-        trouble = told.next()
-        assert (trouble.kind, trouble.entity) == ("trouble", None)
-        assert told.said(trouble, "neo") == {"code": trouble.error.code}
-        config.write_text(text, encoding="utf-8")
-        assert told.next().kind == "recovered"
-        add(workspace, name="boss")
-        told.until(lambda news: news.revision == "1")
-
-
-def test_without_the_library_folders_are_looked_at(tmp_path, monkeypatch):
-    import threading
-
-    monkeypatch.setitem(sys.modules, "watchfiles._rust_notify", None)
-    write_root(tmp_path)
-    workspace = Workspace.open(tmp_path, search=False)
-    found = FolderSignals(workspace, threading.Event())
-    assert "neo/user" in found.everything()
-    assert found.wait() == []
-    workspace.path("neo", "user").write_text(USER + "more\n", encoding="utf-8")
-    assert found.wait() == ["neo/user"]
-    found.close()
-    workspace.store.close()
 
 
 # --- profiles --------------------------------------------------------------------------------------------------------

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import StoreError
-from catmem.service.watching import looking
-from catmem.service.watching.looking import Knowledge
+from catmem.service.watching import watch as watching
 from catmem.service.watching.news import News, concerns
+from catmem.service.watching.watch import Watch
+from catmem.service.workspace import Workspace
 from catmem.store.contract import Change, Snapshot
 from catmem.store.memory import MemoryStore
+from tests.golden.case import put
 
 ENTITY = "neo/user"
 
@@ -19,6 +21,12 @@ class Outside(MemoryStore):
 
     text = None
     error = None
+    failure = None
+
+    def marks(self, entities):
+        if self.failure is not None:
+            raise self.failure
+        return dict.fromkeys((ENTITY, *self.entities()), object())
 
     def read(self, entity, revision=None):
         if self.error is not None:
@@ -34,12 +42,17 @@ def store():
 
 
 @pytest.fixture
-def knowledge(store):
-    """What is known after a first look."""
+def workspace(store, tmp_path):
+    put(tmp_path / "profiles" / "neo.yaml", "tier: 2\nuser_memory_categories: ['*']\n")
+    return Workspace.open(tmp_path, search=False, store=store)
+
+
+@pytest.fixture
+def watch(store, workspace):
+    """A watch after its first look."""
     write(store, "The first.")
-    found = Knowledge()
-    assert list(found.look(store, [ENTITY])) == []
-    found.begun = True
+    found = Watch(workspace)
+    assert found.look() == []
     return found
 
 
@@ -47,90 +60,90 @@ def write(store, text, **said):
     store.commit(ENTITY, said.pop("expected", None), lambda _: text.encode(), Change(**said))
 
 
-def kinds(knowledge, store, entities=(ENTITY,)):
-    return [(news.kind, news.revision) for news in knowledge.look(store, entities)]
+def kinds(watch):
+    return [(news.kind, news.revision) for news in watch.look()]
 
 
-def test_what_is_new_is_told_once(knowledge, store):
-    assert kinds(knowledge, store) == []
+def test_what_is_new_is_told_once(watch, store):
+    assert kinds(watch) == []
     write(store, "Two.")
     write(store, "Three.")
-    assert kinds(knowledge, store) == [("revision", "2"), ("revision", "3")]
-    assert kinds(knowledge, store) == []
+    assert kinds(watch) == [("revision", "2"), ("revision", "3")]
+    assert kinds(watch) == []
 
 
-def test_an_entity_that_comes_later_is_new_as_a_whole(knowledge, store):
+def test_an_entity_that_comes_later_is_new_as_a_whole(watch, store):
     store.commit("boss/user", None, lambda _: b"One.", Change())
-    assert kinds(knowledge, store, ["boss/user"]) == [("revision", "1")]
+    assert kinds(watch) == [("revision", "1")]
 
 
-def test_a_branch_is_new_and_leaves_the_head(knowledge, store):
+def test_a_branch_is_new_and_leaves_the_head(watch, store):
     write(store, "Two.")
-    list(knowledge.look(store, [ENTITY]))
+    watch.look()
     write(store, "Late.", expected="1", on_stale="branch")
-    assert kinds(knowledge, store) == [("revision", "2a")]
+    assert kinds(watch) == [("revision", "2a")]
 
 
-def test_each_change_from_outside_is_told_once_and_its_end(knowledge, store):
+def test_each_change_from_outside_is_told_once_and_its_end(watch, store):
     for text in (b"Outside.", b"Again."):
         store.text = text
-        assert kinds(knowledge, store) == [("drift", "1")]
-        assert kinds(knowledge, store) == []
+        assert kinds(watch) == [("drift", "1")]
+        assert kinds(watch) == []
     store.text = None
-    (news,) = knowledge.look(store, [ENTITY])
+    (news,) = watch.look()
     assert (news.kind, news.recorded) == ("drift", True)
 
 
-def test_a_change_from_outside_that_is_adopted_is_told_as_that(knowledge, store):
+def test_a_change_from_outside_that_is_adopted_is_told_as_that(watch, store):
     store.text = b"Outside."
-    list(knowledge.look(store, [ENTITY]))
+    watch.look()
     store.text = None
     write(store, "Outside.", op="adopt", agent="external")
-    assert kinds(knowledge, store) == [("revision", "2")]
+    assert kinds(watch) == [("revision", "2")]
 
 
-def test_more_than_is_told_one_by_one_is_missed_and_the_newest_told(knowledge, store, monkeypatch):
-    monkeypatch.setattr(looking, "MOST", 3)
+def test_more_than_is_told_one_by_one_is_missed_and_the_newest_told(watch, store, monkeypatch):
+    monkeypatch.setattr(watching, "MOST", 3)
     for number in range(3):
         write(store, f"Number {number}.")
-    assert kinds(knowledge, store) == [("revision", "2"), ("revision", "3"), ("revision", "4")]
+    assert kinds(watch) == [("revision", "2"), ("revision", "3"), ("revision", "4")]
     for number in range(4):
         write(store, f"Again {number}.")
-    assert kinds(knowledge, store) == [("missed", "0"), ("revision", "8")]
+    assert kinds(watch) == [("missed", "0"), ("revision", "8")]
 
 
-def test_another_history_in_the_place_of_this_one_is_missed(knowledge, store):
+def test_another_history_in_the_place_of_this_one_is_missed(watch, store, tmp_path):
     write(store, "Two.")
-    list(knowledge.look(store, [ENTITY]))
+    watch.look()
     other = MemoryStore()
     write(other, "Another.")
-    assert kinds(knowledge, other) == [("missed", "0"), ("revision", "1")]
+    watch.workspace = Workspace.open(tmp_path, search=False, store=other)
+    assert kinds(watch) == [("missed", "0"), ("revision", "1")]
 
 
-def test_what_happened_during_trouble_is_told_when_it_is_over(knowledge, store):
+def test_what_happened_during_trouble_is_told_when_it_is_over(watch, store):
     store.error = StoreError("no", code="io")
-    assert kinds(knowledge, store) == [("trouble", "0")]
-    assert kinds(knowledge, store) == []
+    assert kinds(watch) == [("trouble", "0")]
+    assert kinds(watch) == []
     store.error = StoreError("no", code="damaged")
-    assert kinds(knowledge, store) == [("trouble", "0")]
+    assert kinds(watch) == [("trouble", "0")]
     store.error = None
     write(store, "Two.")
-    assert kinds(knowledge, store) == [("recovered", "0"), ("revision", "2")]
+    assert kinds(watch) == [("recovered", "0"), ("revision", "2")]
 
 
-def test_what_could_never_be_read_is_known_from_the_first_time_it_can(store):
-    write(store, "The first.")
+def test_what_could_never_be_read_is_known_from_the_first_time_it_can(store, workspace):
+    store.commit(ENTITY, None, lambda _: b"The first.", Change())
     store.error = OSError(5, "Input/output error")
-    knowledge = Knowledge()
-    assert kinds(knowledge, store) == [("trouble", "0")]
-    knowledge.begun = True
+    watch = Watch(workspace)
+    assert kinds(watch) == [("trouble", "0")]
     store.error = None
-    assert kinds(knowledge, store) == [("recovered", "0")]
+    assert kinds(watch) == [("recovered", "0")]
     write(store, "Two.")
-    assert kinds(knowledge, store) == [("revision", "2")]
+    assert kinds(watch) == [("revision", "2")]
 
 
-def test_what_is_just_being_recorded_is_no_change_from_outside(knowledge, store, monkeypatch):
+def test_what_is_just_being_recorded_is_no_change_from_outside(watch, store, monkeypatch):
     """Between a look at the history and one at the text, somebody writes: the text is that of no revision that is known."""
     read = store.read
 
@@ -140,10 +153,10 @@ def test_what_is_just_being_recorded_is_no_change_from_outside(knowledge, store,
         return Snapshot.of(b"Two.", None)
 
     monkeypatch.setattr(store, "read", read_early)
-    assert kinds(knowledge, store) == [("revision", "2")]
+    assert kinds(watch) == [("revision", "2")]
 
 
-def test_a_revision_that_comes_during_the_look_is_told_once(knowledge, store, monkeypatch):
+def test_a_revision_that_comes_during_the_look_is_told_once(watch, store, monkeypatch):
     write(store, "Two.")
     log = store.log
 
@@ -153,8 +166,18 @@ def test_a_revision_that_comes_during_the_look_is_told_once(knowledge, store, mo
         return log(entity)
 
     monkeypatch.setattr(store, "log", log_later)
-    assert kinds(knowledge, store) == [("revision", "2"), ("revision", "3")]
-    assert kinds(knowledge, store) == []
+    assert kinds(watch) == [("revision", "2"), ("revision", "3")]
+    assert kinds(watch) == []
+
+
+def test_a_store_that_fails_is_told_once_and_when_it_is_back_with_what_came_meanwhile(watch, store):
+    store.failure = StoreError("no", code="io")
+    (news,) = watch.look()
+    assert (news.kind, news.entity, news.error) == ("trouble", None, store.failure)
+    assert watch.look() == []
+    store.failure = None
+    write(store, "Two.")
+    assert kinds(watch) == [("recovered", "0"), ("revision", "2")]
 
 
 PROFILE_NEWS = News("trouble", None, profile="neo")

@@ -1,12 +1,12 @@
-"""A root that is watched, and what the watch told: each test waits for the news that it expects, and for nothing else."""
+"""A root that is watched, and what is new in it: each test looks until it has the news that it expects."""
 
 from __future__ import annotations
 
-import queue
-import threading
+import time
+from collections import deque
 from contextlib import contextmanager
 
-from catmem.service.watching.news import told
+from catmem.service.watching.news import heard
 from catmem.service.watching.watch import Watch
 
 SECONDS = 30
@@ -14,26 +14,19 @@ SECONDS = 30
 
 
 class Told:
-    """What a watch told, one after the other."""
+    """What a watch finds, one after the other. All that happens from when it is made on is found."""
 
     def __init__(self, workspace):
         self.workspace = workspace
-        self._news = queue.SimpleQueue()
-        self.watch = Watch(workspace, lambda found: [self._news.put(each) for each in found])
+        self.watch = Watch(workspace)
+        self._news = deque(self.watch.look())
 
     def next(self):
-        return self._news.get(timeout=SECONDS)
-
-    def is_quiet(self, seconds):
-        """Whether nothing is told for so long; what is told, is told again."""
-        try:
-            news = self._news.get(timeout=seconds)
-        except queue.Empty:
-            return True
-        rest = [news, *(self._news.get_nowait() for _ in range(self._news.qsize()))]
-        for each in rest:
-            self._news.put(each)
-        return False
+        ends = time.monotonic() + SECONDS
+        while not self._news:
+            assert time.monotonic() < ends, "nothing new"
+            self._news.extend(self.watch.look())
+        return self._news.popleft()
 
     def until(self, fits):
         """The first news that fits; what came before it."""
@@ -62,19 +55,11 @@ class Told:
         return self.until(lambda news: news.record is not None)[1]
 
     def said(self, news, actor=None):
-        return told(self.workspace, news, actor)
+        """What is told of some news; ``None`` for nothing."""
+        return next((said for _, said in heard(self.workspace, [news], actor)), None)
 
 
 @contextmanager
 def watched(workspace):
-    """What a watch tells from now on: it has looked at everything."""
-    before = threading.active_count()
-    found = Told(workspace)
-    found.watch.start()
-    try:
-        assert found.watch.wait_until_ready(SECONDS)
-        yield found
-    finally:
-        found.watch.stop()
-        found.watch.join()
-    assert threading.active_count() == before
+    """What is new from now on: everything was looked at."""
+    yield Told(workspace)

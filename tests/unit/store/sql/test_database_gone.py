@@ -80,7 +80,7 @@ USES = {
     "branches": lambda store: store.branches(USER),
     "entities": lambda store: store.entities(),
     "mark": lambda store: store.mark(),
-    "marks": lambda store: store.marks(),
+    "marks": lambda store: store.marks([]),
     "verify": lambda store: store.verify(),
     "mend": lambda store: store.mend(),
     "anchors": lambda store: list(store.anchors()),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from catmem.errors import StoreError
 from catmem.store.contract import Change
 
 USER, OTHER = "trinity/user", "neo/user"
@@ -15,37 +12,27 @@ def put(store, data, entity=USER, expected=None, **change):
 
 
 def test_there_are_none_before_the_first_write(store):
-    assert store.marks() == {}
+    assert store.marks([USER]) == {USER: (0, 0)}
 
 
 def test_a_write_a_branch_and_a_change_by_others_each_move_the_mark_of_their_entity(store, client):
     put(store, b"## A\none\n")
     put(store, b"## A\none\n", OTHER)
-    found = [store.marks()]
+    found = [store.marks([])]
     put(store, b"## A\ntwo\n")
-    found.append(store.marks())
+    found.append(store.marks([]))
     put(store, b"## A\nlate\n", expected="1", on_stale="branch")
-    found.append(store.marks())
+    found.append(store.marks([]))
     client.run("UPDATE user_memories SET content = 'by hand' WHERE entity = 'trinity/user'")
-    found.append(store.marks())
+    found.append(store.marks([]))
     assert len({marks[USER] for marks in found}) == 4
     assert len({marks[OTHER] for marks in found}) == 1
 
 
 def test_what_only_reads_moves_none(store):
     put(store, b"## A\none\n")
-    before = store.marks()
+    before = store.marks([])
     store.read(USER)
     store.verify()
     put(store, b"## A\none\n")  # it changes nothing
-    assert store.marks() == before
-
-
-def test_a_listener_ends_when_it_is_told_to(store):
-    put(store, b"## A\none\n")
-    if not store.tells:
-        with pytest.raises(StoreError):
-            next(store.listen(3600))
-        return
-    looks = iter([False, True])
-    assert list(store.listen(3600, lambda: next(looks))) == []
+    assert store.marks([]) == before

@@ -133,28 +133,3 @@ def test_what_is_kept_are_the_copies_of_rows(store, client, folder):
     assert kept.path.parent == folder
     assert (kept.file, b"theirs" in kept.data) == (USER, True)
     assert list(store.kept("neo/user")) == []
-
-
-def test_a_listener_hears_of_commits(store, client):
-    if client.kind == "sqlite":
-        pytest.skip("SQLite does not tell")
-    put(store, b"## A\nbefore\n")
-    heard = store.listen(20)
-
-    import threading
-
-    stop = threading.Event()
-
-    def write():
-        number = 0
-        while not stop.wait(0.02):
-            number += 1
-            put(store, b"## A\n%d\n" % number)
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    entity, revision = next(heard)
-    stop.set()
-    writer.join()
-    heard.close()
-    assert (entity, int(revision) > 1) == (USER, True)

@@ -9,13 +9,9 @@ import threading
 
 import pytest
 
-from catmem.errors import StoreError
-from catmem.server import live, past
-from catmem.server.caller import Caller
-from catmem.server.live import Live
-from catmem.server.past import Event
+from catmem.server import sse
 from catmem.server.settings import Settings
-from catmem.server.streaming import Reader
+from catmem.server.sse import Reader
 from catmem.server.tokens import new_token, remove_tokens
 from catmem.service.watching.news import News
 from catmem.service.workspace import Workspace
@@ -189,7 +185,7 @@ def test_a_profile_that_is_not_right_hears_nothing(guarded, workspace, tokens):
 
 
 def test_nothing_that_is_hidden_comes_through(guarded, workspace, tokens):
-    """No word, no name of a category, and no id that counts what others do."""
+    """No word, and no name of a category."""
     neo = guarded.open(token=token(workspace, tokens, "neo"))
     for number in range(5):
         add(workspace, f"{CANARY} {number}", category="pay", actor="boss")
@@ -199,79 +195,16 @@ def test_nothing_that_is_hidden_comes_through(guarded, workspace, tokens):
     assert events[-1].data["agent_id"] == "neo"
     heard = json.dumps([event.data for event in events])
     assert not any(word in heard for word in (CANARY, "pay", "boss", "sha256"))
-    assert len({event.id for event in events}) == 7
-    assert all(len(event.id) == 48 and int(event.id, 16) for event in events)
 
 
-def test_an_id_is_never_the_same_so_it_tells_of_nobody(guarded, workspace, tokens):
-    given = token(workspace, tokens, "neo")
-    ids = [guarded.open(token=given).id for _ in range(3)]
-    add(workspace, name="boss")
-    ids += [guarded.open(token=given).id for _ in range(3)]
-    assert len(set(ids)) == len(ids)
-    assert {len(each) for each in ids} == {48}
-
-
-def test_a_bounded_profile_misses_nothing_by_what_others_do(workspace, tokens, monkeypatch):
-    """Whoever hears of all has missed more than is kept."""
-    monkeypatch.setattr(past, "KEPT", 2)
-    given = {name: token(workspace, tokens, name) for name in ("boss", "neo")}
-    with running(workspace, Settings(rate=0, tokens=tokens)) as server:
-        neo, boss = server.open(token=given["neo"]), server.open(token=given["boss"])
-        add(workspace)
-        for number in range(4):
-            add(workspace, f"Number {number}.", "boss")
-        while boss.next().data["revision"] != "4":
-            pass
-        again = server.open(token=given["neo"], **{"Last-Event-ID": neo.id})
-        assert again.next().data["entity_id"] == "neo/user"
-        late = server.open(token=given["boss"], **{"Last-Event-ID": neo.id})
-        assert late.next().kind == "missed"
-
-
-def test_what_others_do_does_not_end_the_stream_of_a_bounded_profile(server):
-    def play():
-        reader = Reader(Caller("neo", "neo"), most=3)
-        reader.bounded = True
-        reader.give([Event(1, News("revision", "boss/user", "1"))] * 10)
-        reader.give([Event(2, News("revision", "neo/user", "1"))] * 3)
-        assert not reader.over.done()
-        reader.give([Event(2, News("revision", "neo/user", "1"))])
-        return reader.over.done()
-
-    assert server.on_loop(play)
-
-
-def test_what_others_do_puts_off_no_comment(guarded, workspace, tokens, monkeypatch):
-    monkeypatch.setattr("catmem.server.streaming.HEARTBEAT", 0.2)
+def test_what_others_do_puts_off_no_comment_and_ends_no_stream(guarded, workspace, tokens, monkeypatch):
+    monkeypatch.setattr(sse, "HEARTBEAT", 0.2)
+    monkeypatch.setattr(sse, "EVERY", 0.01)
+    monkeypatch.setattr(sse, "WAITING", 1)
+    foreign = [News("revision", "boss/user", "1")] * 3
+    monkeypatch.setattr("catmem.service.watching.watch.Watch.look", lambda watch: foreign)
     neo = guarded.open(token=token(workspace, tokens, "neo"))
-    over = threading.Event()
-    readers = guarded.app.state.live._readers
-
-    def disturb():
-        foreign = [Event(1, News("revision", "boss/user", "1"))]
-        while not over.wait(0.02):
-            guarded.on_loop(lambda: [reader.give(foreign) for reader in readers])
-
-    thread = threading.Thread(target=disturb)
-    thread.start()
-    try:
-        assert [neo.answer.readline() for _ in range(4)] == [b":\n", b"\n"] * 2
-    finally:
-        over.set()
-        thread.join()
-
-
-def test_all_streams_are_told_at_once_and_take_no_thread_from_requests(workspace, tokens):
-    given = [token(workspace, tokens, name) for name in ("neo", "boss")]
-    with running(workspace, Settings(rate=0, tokens=tokens)) as server:
-        streams = [server.open(token=each) for each in given for _ in range(40)]
-        server.app.state.workers._most = 0  # no request is answered any more
-        live = server.app.state.live
-        before = live.teller.turns
-        server.on_loop(lambda: live._deliver([News("revision", "neo/user", "1")]))
-        assert {stream.next().data["entity_id"] for stream in streams} == {"neo/user"}
-        assert live.teller.turns - before <= 2
+    assert [neo.answer.readline() for _ in range(4)] == [b":\n", b"\n"] * 2
 
 
 @pytest.mark.parametrize(
@@ -315,7 +248,7 @@ def test_a_token_that_is_removed_ends_its_stream_before_the_next_event(guarded, 
 
 
 def test_a_token_that_is_removed_ends_a_quiet_stream_too(guarded, workspace, tokens, monkeypatch):
-    monkeypatch.setattr("catmem.server.streaming.HEARTBEAT", 0.05)
+    monkeypatch.setattr(sse, "HEARTBEAT", 0.05)
     neo = guarded.open(token=token(workspace, tokens, "neo"))
     remove_tokens(tokens, "neo")
     with pytest.raises(EOFError):
@@ -323,7 +256,7 @@ def test_a_token_that_is_removed_ends_a_quiet_stream_too(guarded, workspace, tok
 
 
 def test_a_stream_that_is_quiet_sends_heartbeats(server, monkeypatch):
-    monkeypatch.setattr("catmem.server.streaming.HEARTBEAT", 0.01)
+    monkeypatch.setattr(sse, "HEARTBEAT", 0.01)
     stream = server.open()
     assert [stream.answer.readline() for _ in range(4)] == [b":\n", b"\n"] * 2
 
@@ -331,61 +264,35 @@ def test_a_stream_that_is_quiet_sends_heartbeats(server, monkeypatch):
 # --- what was missed -----------------------------------------------------------------------------------------------
 
 
-def test_who_comes_back_is_told_what_it_missed(server, workspace):
-    begun(workspace)
-    stream = server.open()
-    add(workspace, "One.")
-    last = stream.next().id
-    stream.close()
-    add(workspace, "Two.")
-    add(workspace, "Three.")
-    again = server.open(**{"Last-Event-ID": last})
-    add(workspace, "Four.")
-    assert again.revisions(3) == ["4", "5", "6"]
-
-
-def test_who_comes_back_without_having_heard_anything_is_told_too(server, workspace):
+def test_who_comes_back_is_told_to_read_anew_and_hears_on(server, workspace):
     begun(workspace)
     stream = server.open()
     stream.close()
-    add(workspace, "One.")
-    assert server.open(**{"Last-Event-ID": stream.id}).revisions(1) == ["3"]
+    add(workspace, "Meanwhile.")
+    again = server.open(**{"Last-Event-ID": stream.id})
+    assert again.next() == ("missed", {})
+    add(workspace, "From now on.")
+    while again.next().data["revision"] != "4":
+        pass
 
 
-def test_what_came_while_nobody_listened_is_told_from_the_history(workspace):
+def test_a_bounded_profile_that_comes_back_is_told_so_whether_or_not_anything_happened(guarded, workspace, tokens):
+    given = token(workspace, tokens, "neo")
     begun(workspace)
-    with running(workspace, Settings(rate=0), lambda app: setattr(app.state, "live", Live(app, linger=0))) as server:
-        stream = server.open()
-        stream.close()
-        watch = server.app.state.live.watch
-        watch.join()  # it ends with the last who listens
-        add(workspace, "One.")
-        add(workspace, "Two.")
-        assert not watch.is_running
-        assert server.open(**{"Last-Event-ID": stream.id}).revisions(2) == ["3", "4"]
-
-
-def test_who_comes_back_later_than_anybody_knows_is_told_to_read_anew(server, workspace):
-    stream = server.open(**{"Last-Event-ID": "an id of another server"})
-    assert stream.next()[1:] == ("missed", {})
+    before = guarded.open(token=given)
+    again = [guarded.open(token=given, **{"Last-Event-ID": before.id})]
     add(workspace, name="boss")
-    assert stream.revisions(1) == ["1"]
+    again.append(guarded.open(token=given, **{"Last-Event-ID": before.id}))
+    assert {each.id for each in again} == {before.id}
+    assert [each.next() for each in again] == [("missed", {})] * 2
 
 
-def test_more_than_is_kept_is_missed(workspace, monkeypatch):
-    monkeypatch.setattr(past, "KEPT", 3)
+def test_who_comes_back_and_says_what_it_has_seen_of_all_has_missed_nothing_else(server, workspace):
     begun(workspace)
-    with running(workspace, Settings(rate=0)) as server:
-        first, stream = server.open(), server.open()
-        for number in range(5):
-            add(workspace, f"Number {number}.")
-        ids = [stream.next().id for _ in range(5)]
-        assert server.open(**{"Last-Event-ID": first.id}).next().kind == "missed"
-        assert server.open(**{"Last-Event-ID": ids[0]}).next().kind == "missed"
-        assert server.open(**{"Last-Event-ID": ids[1]}).revisions(3) == ["5", "6", "7"]
-        again = server.open(**{"Last-Event-ID": ids[4]})
-        add(workspace, "The last.")
-        assert again.revisions(1) == ["8"]
+    back = {"Last-Event-ID": server.open().id}
+    assert server.open("?entity_id=neo/user@1", **back).next().kind == "revision"
+    some = server.open("?entity_id=neo/user@1,boss/user", **back)
+    assert [some.next().kind, some.next().kind] == ["missed", "revision"]
 
 
 def test_who_says_what_it_has_seen_is_told_how_it_stands(server, workspace):
@@ -419,14 +326,12 @@ def test_an_agent_that_says_what_it_has_seen_is_told_no_more_than_it_may(guarded
 # --- limits, and the end -------------------------------------------------------------------------------------------
 
 
-def limited(**limits):
-    return lambda app: setattr(app.state, "live", Live(app, **limits))
-
-
-def test_one_caller_has_so_many_streams(workspace, tokens):
+def test_one_caller_has_so_many_streams(workspace, tokens, monkeypatch):
+    monkeypatch.setattr(sse, "EACH", 2)
+    monkeypatch.setattr(sse, "MOST", 3)
     names = ["boss", "neo"]
     given = {name: token(workspace, tokens, name) for name in names}
-    with running(workspace, Settings(rate=0, tokens=tokens), limited(each=2, most=3)) as server:
+    with running(workspace, Settings(rate=0, tokens=tokens)) as server:
         streams = [server.open(token=given["boss"]) for _ in range(2)]
         refused = server.open(token=given["boss"])
         assert (refused.status, refused.said()["code"]) == (429, "too_many_streams")
@@ -439,11 +344,10 @@ def test_one_caller_has_so_many_streams(workspace, tokens):
         assert server.open(token=given["boss"]).status == 200
 
 
-def test_two_hundred_readers_are_told_by_one_watch_and_one_that_does_not_read_is_left(workspace, tokens):
+def test_two_hundred_readers_are_told_and_one_that_does_not_read_is_left(workspace, tokens):
     given = [token(workspace, tokens, name, person=True) for name in ("a", "b", "c", "d")]
-    with running(workspace, Settings(rate=0, patience=0.2, tokens=tokens), limited(most=300)) as server:
+    with running(workspace, Settings(rate=0, patience=0.2, tokens=tokens)) as server:
         streams = [server.open(token=each) for each in given for _ in range(50)]
-        assert len([thread for thread in threading.enumerate() if thread.name == "catmem-watch"]) == 1
         readers = server.app.state.live._readers
         others = server.on_loop(lambda: set(readers))
         with socket.socket() as stuck:
@@ -454,32 +358,54 @@ def test_two_hundred_readers_are_told_by_one_watch_and_one_that_does_not_read_is
             while not (joined := server.on_loop(lambda: readers - others)):
                 pass
             (slow,) = joined
-            many = [Event(1, News("trouble", None, error=StoreError("x" * 4096)))] * 200
+            many = [(News("trouble", None), {"message": "x" * 4096})] * 200
             while server.on_loop(lambda: slow in readers or len(readers) > len(others)):
                 server.on_loop(lambda: slow.give(many))
             add(workspace, name="boss")
             assert {stream.next().data["revision"] for stream in streams} == {"1"}
 
 
-def test_what_waits_for_a_reader_is_bounded(server):
-    news = News("revision", "neo/user", "1")
+def test_what_waits_for_a_reader_is_bounded(server, monkeypatch):
+    monkeypatch.setattr(sse, "WAITING", 3)
+    news = News("revision", "neo/user", "1"), {}
 
     def play():
-        reader = Reader(None, frozenset({"neo/user"}), most=3)
-        reader.give([Event(1, News("revision", "boss/user", "1"))] * 10)  # it does not want these
-        reader.give([Event(1, news)] * 3)
-        assert not reader.over.done()
-        reader.give([Event(1, news)])
-        assert reader.over.done()
-        return len(reader._waiting)
+        reader = Reader(None, frozenset({"neo/user"}))
+        reader.give([(News("revision", "boss/user", "1"), {})] * 10)  # it does not want these
+        reader.give([news] * 3)
+        assert not reader.is_late.is_set()
+        reader.give([news])
+        return reader.is_late.is_set()
 
-    assert server.on_loop(play) == 0
+    assert server.on_loop(play)
 
 
-def test_the_watch_begins_with_the_first_reader(server):
-    assert not hasattr(server.app.state, "live")
-    server.open()
-    assert server.app.state.live.watch.is_running
+def test_nobody_looks_where_nobody_listens(server, workspace):
+    stream = server.open()
+    live = server.app.state.live
+    assert server.on_loop(lambda: live._looking) is not None
+    stream.close()
+    while server.on_loop(lambda: live._looking) is not None:
+        pass
+    add(workspace, name="boss")  # it is told to nobody, now or later
+    again = server.open()
+    add(workspace, name="boss", text="Another.")
+    assert again.revisions(1) == ["2"]
+
+
+def test_a_look_that_fails_ends_no_stream(server, workspace, monkeypatch):
+    stream = server.open()
+    failed = threading.Event()
+
+    def fail(watch):
+        failed.set()
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("catmem.service.watching.watch.Watch.look", fail)
+        assert failed.wait(SECONDS)
+    add(workspace, name="boss")
+    assert stream.revisions(1) == ["1"]
 
 
 def test_streams_end_at_once_when_the_server_does(workspace):
@@ -490,7 +416,6 @@ def test_streams_end_at_once_when_the_server_does(workspace):
         with pytest.raises(EOFError):
             stream.next()
         stream.close()
-    assert not [thread for thread in threading.enumerate() if thread.name == "catmem-watch"]
 
 
 def test_a_stream_is_not_cut_by_the_time_limit_of_requests(workspace):
@@ -504,12 +429,12 @@ def test_a_stream_is_not_cut_by_the_time_limit_of_requests(workspace):
 def test_a_stream_that_waits_for_the_first_look_when_the_server_ends_is_refused(workspace, monkeypatch):
     looking, ended = threading.Event(), threading.Event()
 
-    def look(self, store, entities):
+    def look(watch):
         looking.set()
         assert ended.wait(SECONDS)
         return []
 
-    monkeypatch.setattr("catmem.service.watching.looking.Knowledge.look", look)
+    monkeypatch.setattr("catmem.service.watching.watch.Watch.look", look)
     found = []
     with running(workspace, Settings(rate=0)) as server:
         waiting = threading.Thread(target=lambda: found.append(server.open()))
@@ -519,23 +444,6 @@ def test_a_stream_that_waits_for_the_first_look_when_the_server_ends_is_refused(
         ended.set()
         waiting.join(SECONDS)
         assert (found[0].status, found[0].said()["code"]) == (503, "stopping")
-
-
-def test_a_first_look_that_takes_long_is_waited_for_again(workspace, monkeypatch):
-    monkeypatch.setattr(live, "_PATIENCE", 0.05)
-    going = threading.Event()
-
-    def look(self, store, entities):
-        assert going.wait(SECONDS)
-        return []
-
-    monkeypatch.setattr("catmem.service.watching.looking.Knowledge.look", look)
-    with running(workspace, Settings(rate=0)) as server:
-        refused = server.open()
-        assert (refused.status, refused.said()["code"]) == (503, "overloaded")
-        going.set()
-        while server.open().status != 200:
-            pass
 
 
 def test_head_asks_for_the_headers_alone(server):

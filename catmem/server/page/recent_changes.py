@@ -1,0 +1,299 @@
+"""What revisions did, in words; and what was just done, with the way back.
+
+An address names the revision alone: all else is as the store tells it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.errors import CatmemError
+from catmem.model.pairing import pair_entries
+from catmem.policy.access import visible_categories
+from catmem.policy.staleness import DATED_BY, read_date
+from catmem.server.page.shown import beginning, category, day
+from catmem.service.clock import today
+from catmem.service.history import entity_of
+from catmem.service.reviewing.operations import is_expired
+from catmem.service.showing import findings_in
+from catmem.text import unmerged_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from catmem.model.document import Document, Entry
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Revision
+
+# --- a revision ----------------------------------------------------------------------------------------------------
+
+
+def did(revision: Revision) -> str:
+    """What a revision did, in words."""
+    note = revision.note
+    said = {
+        "adopt": "Taken over from outside",
+        "restore": f"Revision {note.get('restored', '?')} restored",
+        "seed": f"Seeded from {note.get('source', 'another profile')}",
+        "late": "A late change from outside taken in",
+    }.get(revision.op)
+    for name, word in (("merged", "Merged"), ("dropped", "Dropped")):
+        if name in note:
+            said = f"{word} {', '.join(map(str, note[name]))}"
+    if said is None:
+        said = _actions(note.get("actions", ())) or _WORDS.get(revision.op, revision.op.capitalize())
+    return said
+
+
+def can_be_undone(revision: Revision) -> bool:
+    """Whether going back to what was there before takes back all that a revision did.
+
+    A merge also closed a branch, and a seed is on record elsewhere: a text that is put back undoes neither.
+    """
+    if revision.is_branch or len(revision.parents) > 1 or closed(revision):
+        return False
+    return revision.op == "restore" or "actions" in revision.note
+
+
+def closed(revision: Revision) -> tuple[str, ...]:
+    """The branches that a revision merged or dropped."""
+    return tuple(str(each) for name in ("merged", "dropped") for each in revision.note.get(name, ()))
+
+
+def before(revision: Revision) -> str:
+    """The revision that it was made on."""
+    return revision.parents[0] if revision.parents else "0"
+
+
+_WORDS = {"put": "Written", "verify": "Verified", "merge": "Merged", "lint": "Mended by lint", "fmt": "Formatted"}
+_MOST = 3
+_DONE = {
+    "add": "added to",
+    "replace": "changed in",
+    "remove": "removed from",
+    "move": "moved to",
+    "verify": "verified in",
+}
+
+
+def _actions(actions: Sequence[Mapping[str, Any]]) -> str:
+    """The operations of a write: ``added to talk, removed from rules``."""
+    told = [f"{_DONE.get(str(each.get('action')), str(each.get('action')))} {_where(each)}" for each in actions]
+    distinct = list(dict.fromkeys(told))
+    text = ", ".join(distinct[:_MOST]) + (f" and {len(distinct) - _MOST} more" if len(distinct) > _MOST else "")
+    return text[:1].upper() + text[1:]
+
+
+def _where(action: Mapping[str, Any]) -> str:
+    return category(str(action.get("category")))
+
+
+# --- what was just done --------------------------------------------------------------------------------------------
+
+
+class Lately(NamedTuple):
+    """A revision, and what it did in words. ``record`` is ``None`` where nothing had to be done.
+
+    ``before`` is the revision that Undo goes back to, ``None`` where it cannot: something came after it, or it is no
+    change that can be taken back whole. ``about`` is the beginning of the entry that it was on, empty where there are
+    several; ``remarks`` are what to know of that entry. ``closed`` are the branches that it closed. ``others`` were
+    written by the same form.
+    """
+
+    record: Revision | None
+    did: str = ""
+    before: str | None = None
+    about: str = ""
+    remarks: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
+    others: tuple[Lately, ...] = ()
+
+    @property
+    def is_seed(self) -> bool:
+        """Whether a seed wrote it."""
+        return self.record is not None and self.record.op == "seed"
+
+
+NOTHING_TO_DO = "nothing"
+"""What ``did`` says in a query where all was as it should be already."""
+
+MOST = 20
+"""Revisions that one form is told to have written."""
+
+
+def done_lately(workspace: Workspace, named: str | None) -> Lately | None:
+    """What ``ENTITY@REVISION`` did, or several with blanks between; ``None`` for what is no revision that there is."""
+    if named is None:
+        return None
+    if named == NOTHING_TO_DO:
+        return Lately(None)
+    found = [told for each in named.split(" ")[:MOST] if (told := _told(workspace, each)) is not None]
+    return found[0]._replace(others=tuple(found[1:])) if found else None
+
+
+def _told(workspace: Workspace, named: str) -> Lately | None:
+    entity, _, revision = named.partition("@")
+    try:
+        entity = entity_of(workspace, entity)
+        head = workspace.store.head(entity)
+        record = record_of(workspace, entity, revision)
+        unmerged = unmerged_warnings(entity, workspace.store.peek(entity).decode(errors="replace"))
+    except CatmemError:
+        return None  # the page itself tells what cannot be read
+    if record is None:
+        return None
+    is_head = head is not None and head.revision == revision
+    said, about, noted = _about(workspace, record)
+    return Lately(
+        record,
+        said,
+        before(record) if is_head and can_be_undone(record) else None,
+        about,
+        (*noted, *(f"{warning}." for warning in unmerged)),
+        closed(record),
+    )
+
+
+def record_of(workspace: Workspace, entity: str, revision: str) -> Revision | None:
+    """What the store recorded of a revision; ``None`` for one that is not there."""
+    return next((each for each in workspace.store.log(entity) if each.revision == revision), None)
+
+
+def _about(workspace: Workspace, record: Revision) -> tuple[str, str, tuple[str, ...]]:
+    """What a revision did in words, the beginning of the one entry that it was on, and what to know of that."""
+    said = did(record)
+    try:
+        one = _became(workspace, record)
+        if one is None:
+            return said, "", ()
+        return _verb(one, record) or said, beginning(one.body), tuple(_remarks(workspace, record.entity, one))
+    except CatmemError:
+        return said, "", ()  # bytes that no tool can read any more
+
+
+# --- the one entry that it was on ------------------------------------------------------------------------------------
+
+_STEPS = 2
+"""Operations that a form makes on one entry: it is moved, and reworded."""
+
+
+class Became(NamedTuple):
+    """An entry before and after a revision; ``None`` for one that was not there. ``document`` is the text after it."""
+
+    was: Entry | None
+    entry: Entry | None
+    document: Document
+
+    @property
+    def body(self) -> str:
+        """Its words: the new ones, or those of a removed one."""
+        found = self.entry or self.was
+        return "" if found is None else found.body
+
+
+def _became(workspace: Workspace, record: Revision) -> Became | None:
+    """What became of the one entry that a revision was on; ``None`` where it was on several, or on none.
+
+    Raises what reading the store raises.
+    """
+    last = _only_action(record)
+    if last is None:
+        return None
+    first: Mapping[str, Any] = record.note["actions"][0]
+    store = workspace.store
+    after = workspace.parse(store.read(record.entity, record.revision).data)
+    old = workspace.parse(store.read(record.entity, before(record)).data)
+    if last.get("action") == "remove":
+        return Became(_found(old, last), None, after)
+    entry = _found(after, last)
+    if entry is None:
+        return None
+    is_new = first.get("action") == "add"
+    return Became(None if is_new else _found(old, first) or _partner(old, after, entry), entry, after)
+
+
+def words_of(workspace: Workspace, records: Sequence[Revision], most: int) -> dict[str, str]:
+    """The words of the one entry that each revision was on, by its name; of ``most`` bytes of texts, the first ones.
+
+    What cannot be read any more has no words here: its own page says why.
+    """
+    found: dict[str, str] = {}
+    documents: dict[str, Document] = {}
+    for record in records:
+        action = _only_action(record)
+        if action is None:
+            continue
+        # What was removed stands in the text before it.
+        text = before(record) if action.get("action") == "remove" else record.revision
+        if text not in documents:
+            most -= record.size
+            if most < 0:
+                break
+            try:
+                documents[text] = workspace.parse(workspace.store.read(record.entity, text).data)
+            except CatmemError:
+                continue
+        entry = _found(documents[text], action)
+        if entry is not None:
+            found[record.revision] = entry.body
+    return found
+
+
+def _only_action(record: Revision) -> Mapping[str, Any] | None:
+    """The last operation of a revision that was on one entry."""
+    actions: Sequence[Mapping[str, Any]] = record.note.get("actions", ())
+    if not 0 < len(actions) <= _STEPS or (len(actions) > 1 and actions[0].get("action") != "move"):
+        return None
+    return actions[-1]
+
+
+def _verb(one: Became, record: Revision) -> str | None:
+    """What happened to it, where its tags tell more than the operation does."""
+    was, entry = one.was, one.entry
+    if was is None or entry is None or (was.body, was.category) != (entry.body, entry.category):
+        return None
+    if was.tags.get("verified_date") != entry.tags.get("verified_date") and "verified_date" in entry.tags:
+        return f"Verified in {category(entry.category)}"
+    changed = was.tags.get("expires") != entry.tags.get("expires")
+    if changed and is_expired(entry.tags, today()) and len(record.note["actions"]) == 1:
+        return f"Expired in {category(entry.category)}"
+    return None
+
+
+def _remarks(workspace: Workspace, entity: str, one: Became) -> Iterator[str]:
+    """What a person should know of it now: dates that were put right or have gone by, and who does not see it."""
+    entry = one.entry
+    if entry is None:
+        return
+    owner, _, target = entity.partition("/")
+    profile, config = workspace.profile(owner), workspace.config
+    was = {} if one.was is None else one.was.tags
+    if "expires" in was and "expires" not in entry.tags:
+        date = read_date(was.get("expires"))
+        yield f"Its expires ({day(date) if date else was['expires']}) was dropped."
+    for key in DATED_BY:
+        date, now = read_date(was.get(key)), read_date(entry.tags.get(key))
+        if date is not None and now is not None and now < date and date > today():
+            yield f"Its {key} was {day(date)}, in the future, and is {day(now)} now."
+    if not visible_categories(one.document, [entry.category], target, profile, config.taxonomy):
+        yield f"{owner} does not read {category(entry.category)}, so its prompt does not show this."
+    elif is_expired(entry.tags, today()):
+        shows = "do not show it" if profile.prompt.expired == "drop" else "call it expired"
+        expired = day(read_date(entry.tags.get("expires")))
+        yield f"It expired on {expired}: prompts {shows}, and it stays in Review until it is verified or removed."
+    rules = sorted({each.rule for each in findings_in([entry.body])})
+    if rules:
+        yield f"Prompts withhold it: {', '.join(rules)}."
+
+
+def _found(document: Document, action: Mapping[str, Any]) -> Entry | None:
+    same = [each for each in document.entries if each.id == action.get("id")]
+    return next((each for each in same if each.category == action.get("category")), same[0] if same else None)
+
+
+def _partner(old: Document, after: Document, entry: Entry) -> Entry | None:
+    """The entry that was reworded to this one."""
+    place = next(index for index, each in enumerate(after.entries) if each is entry)
+    pairs = {new: index for index, new in pair_entries(old.entries, after.entries).items()}
+    return old.entries[pairs[place]] if place in pairs else None

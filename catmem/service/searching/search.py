@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from catmem.model.document import Document, Entry
+    from catmem.model.document import Entry
     from catmem.policy.profile import Profile
     from catmem.policy.search import Query
     from catmem.policy.staleness import Freshness, State
@@ -73,19 +73,11 @@ class Hit(NamedTuple):
     freshness: Freshness
 
 
-class SearchedFile(NamedTuple):
-    """A file that was searched, as it was then. ``path`` is that of the file itself, links followed."""
-
-    path: Path
-    document: Document
-
-
 class Hits(NamedTuple):
-    """What a search has to show an agent, how many entries it found in all, and where it looked, by target."""
+    """What a search has to show an agent, and how many entries it found in all."""
 
     hits: list[Hit]
     total: int
-    files: Mapping[str, SearchedFile]
 
 
 class Narrowing(TypedDict, total=False):
@@ -142,7 +134,7 @@ def hits(
     """
     _refuse_negative(offset=offset, limit=narrowing.get("limit"))
     looked, found = _found(workspace, profile, query, narrowing, to_agent=True)
-    return Hits(looked.hits(found, offset, narrowing.get("limit"), fit), len(found), looked.files())
+    return Hits(looked.hits(found, offset, narrowing.get("limit"), fit), len(found))
 
 
 def _refuse_negative(**counts: int | None) -> None:
@@ -310,14 +302,6 @@ class _Search:
         shown = [row.match for row in rows[: fit(self.entry(row.match) for row in rows)]]
         ages = self.freshness(shown)
         return [Hit(self.targets[match.source], self.entry(match), ages[match]) for match in shown]
-
-    def files(self) -> dict[str, SearchedFile]:
-        """What was searched, by target."""
-        paths = [path.resolve() if self.owner.allow_outside else path for path in self.paths]
-        return {
-            target: SearchedFile(path, source.index.document)
-            for target, path, source in zip(self.targets, paths, self.sources, strict=True)
-        }
 
     def _ranked(self, found: Sequence[tuple[Match, int]], offset: int, limit: int | None) -> list[Ranked]:
         """The best from ``offset`` on, at most ``limit``, after all were ranked."""

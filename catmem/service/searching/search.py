@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
-from catmem.errors import QueryError
+from catmem.errors import CatmemError, QueryError
 from catmem.policy.access import visible_categories
 from catmem.policy.prompt import TARGETS
 from catmem.policy.search import parse_query
-from catmem.policy.search_index import Index
 from catmem.policy.search_rank import Match, Ranked, Source, matches, ranked
 from catmem.policy.search_snippet import Snippet, snippet
 from catmem.service.ages.known import freshness_of
@@ -31,11 +30,9 @@ if TYPE_CHECKING:
     from catmem.model.document import Entry
     from catmem.policy.profile import Profile
     from catmem.policy.search import Query
+    from catmem.policy.search_index import Index
     from catmem.policy.staleness import Freshness, State
     from catmem.service.workspace import Workspace
-
-_REMEMBERED = 4
-"""Indexes that a workspace keeps at hand."""
 
 LIMIT = 20
 """Entries that a search shows where nobody says how many."""
@@ -176,18 +173,12 @@ def _found(
 
 
 def _index_of(workspace: Workspace, owner: Profile, target: str, path: Path) -> Index:
-    """The index of a profile's whole document as it is now; who searches it keeps to the categories in sight.
-
-    It is made anew where the bytes are no longer those that it was made of.
-    """
-    data = workspace.bytes_of(owner, target, path)
-    known = workspace._indexes  # noqa: SLF001 - the workspace keeps them for this module
-    index = next((index for made_of, index in known if made_of == data), None)
-    if index is None:
-        index = Index(workspace._parsed(data, path))  # noqa: SLF001
-    others = [each for each in known if each[1] is not index]
-    object.__setattr__(workspace, "_indexes", ((data, index), *others[: _REMEMBERED - 1]))
-    return index
+    """The index of a profile's whole document as it is now; who searches it keeps to the categories in sight."""
+    try:
+        return workspace._index(workspace.bytes_of(owner, target, path))  # noqa: SLF001
+    except CatmemError as error:
+        error.path = error.path or str(path)
+        raise
 
 
 class _Search:

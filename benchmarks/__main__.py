@@ -26,7 +26,6 @@ NAMES = (
     "hermes_store",
     "sql",
     "sql_lists",
-    "shards",
     "server",
 )
 LONG = ("server_soak",)

@@ -142,13 +142,11 @@ def _say_nothing_found(
 
 
 def _print_json(workspace: Workspace, profile: str, query: str, found: Searched) -> None:
-    from catmem.service.searching.usage import Usage, read_usage, usage_key
+    from catmem.service.searching.usage import read_usage, usage_key
 
-    usage: dict[str, Usage] = {}
-    for target in dict.fromkeys(each.target for each in found.found):
-        usage[target] = read_usage(workspace, f"{profile}/{target}")
-        if usage[target].note is not None:
-            say(printable(f"warning: {usage[target].note}"))
+    usage = {each.target: read_usage(workspace, f"{profile}/{each.target}") for each in found.found}
+    for note in {use.note for use in usage.values() if use.note is not None}:
+        say(printable(f"warning: {note}"))
     entries = []
     for each in found.found:
         use = usage[each.target].uses.get(usage_key(each.entry))

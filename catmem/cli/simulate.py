@@ -1,4 +1,4 @@
-"""``catmem simulate``: agents that race on shared memory, with and without guards."""
+"""``catmem simulate``: agents that race on shared memory, once without guards and once with them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from catmem.cli.options import format_option
 from catmem.cli.output import columns, counted, emit, emit_json, printable, say
 
 if TYPE_CHECKING:
-    from catmem.service.simulating.race import Outcome
+    from catmem.service.simulation.race import Outcome
     from catmem.store.contract import OnStale
 
-_FINDINGS = 1
-_MOST_BY_DEFAULT = 16
 _MILLI = 1_000
 
 
@@ -22,19 +20,32 @@ _MILLI = 1_000
     epilog="Examples: catmem simulate --agents 8 --writes 1000   catmem simulate --store sqlite:///race.db "
     "--on-stale branch   catmem simulate --store postgresql://localhost/scratch --agents 16"
 )
-@click.option("--agents", type=int, default=8, show_default=True, help="How many agents write.")
-@click.option("--writes", type=int, default=1_000, show_default=True, help="How many writes they make together.")
+@click.option(
+    "--agents", type=click.IntRange(1, 1_000), default=8, show_default=True, metavar="N", help="How many agents write."
+)
+@click.option(
+    "--writes",
+    type=click.IntRange(1, 1_000_000),
+    default=1_000,
+    show_default=True,
+    metavar="N",
+    help="How many writes they make together.",
+)
 @click.option(
     "--store",
-    "stores",
-    multiple=True,
-    default=["files"],
+    default="files",
     show_default=True,
     metavar="STORE",
-    help="files, sqlite:///PATH or postgresql://HOST/DATABASE. Given several times, each is a shard: an entity is in "
-    "one of them.",
+    help="files, sqlite:///PATH or postgresql://HOST/DATABASE.",
 )
-@click.option("--entities", type=int, default=4, show_default=True, help="How many memory files they share.")
+@click.option(
+    "--entities",
+    type=click.IntRange(1, 10_000),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="How many memory files they share.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="The same plan for the same number.")
 @click.option(
     "--on-stale",
@@ -49,7 +60,7 @@ _MILLI = 1_000
 )
 @click.option(
     "--processes",
-    type=int,
+    type=click.IntRange(1, 64),
     metavar="N",
     help="In how many processes the agents run, each agent in a thread. By default a process each, 16 at most.",
 )
@@ -58,7 +69,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     *,
     agents: int,
     writes: int,
-    stores: tuple[str, ...],
+    store: str,
     entities: int,
     seed: int,
     on_stale: OnStale,
@@ -69,30 +80,26 @@ def command(  # noqa: PLR0913 - one parameter an option
     """Let agents read, think and write facts into memory files that they share, at once, and count what is lost.
 
     The same plan is raced twice: without guards, where an agent writes its copy of the file back whole, and with them.
-    All happens in a root, and databases, that are made for it and removed: a SQLite database must not exist, and a
+    All happens in a root, and a database, that are made for it and removed: a SQLite database must not exist, and a
     PostgreSQL database must hold no entities. Exit status 1 if the guards let anything be lost, else 0.
     """
-    from catmem.service.simulating.plan import Trial
-    from catmem.service.simulating.simulate import simulate
+    from catmem.service.simulation.race import Trial, race
+    from catmem.service.store_names import shown_store
 
-    together = min(agents, _MOST_BY_DEFAULT) if processes is None else processes
-    trial = Trial(agents, writes, entities, seed, think / _MILLI, together)
-    done = simulate(trial, stores, on_stale)
-    lost = done.guarded.silent_overwrites + done.guarded.unrecorded
+    if not 0 <= think <= _MILLI:
+        raise click.BadParameter("it is from 0 to 1,000.", param_hint="--think")
+    trial = Trial(agents, writes, entities, seed, think / _MILLI, min(agents, 16) if processes is None else processes)
+    unguarded, guarded = race(trial, "none", store), race(trial, on_stale, store)
     if as_json:
-        emit_json(done.to_dict())
+        said = {**trial._asdict(), "stores": [shown_store(store)], "on_stale": on_stale}
+        emit_json({**said, "unguarded": unguarded._asdict(), "guarded": guarded._asdict()})
     else:
-        raced = counted(agents, "agent"), counted(writes, "write"), counted(entities, "file")
-        say(printable(f"{', '.join(raced)}, in {', '.join(done.stores)}"))
-        emit(_table(done.unguarded, done.guarded))
-    raise SystemExit(_FINDINGS if lost or not done.guarded.rebuilt else 0)
-
-
-def _table(unguarded: Outcome, guarded: Outcome) -> str:
-    left, right = _column(unguarded), _column(guarded)
-    rows: list[tuple[str, ...]] = [("", "without guards", f"with guards ({guarded.guard})")]
-    rows += [(name, left[name].rjust(len("without guards")), right[name]) for name in left]
-    return columns(rows)
+        raced = ", ".join((counted(agents, "agent"), counted(writes, "write"), counted(entities, "file")))
+        say(printable(f"{raced}, in {shown_store(store)}"))
+        rows = zip(_column(unguarded).items(), _column(guarded).values(), strict=True)
+        head = ("", "without guards", f"with guards ({on_stale})")
+        emit(columns([head, *((name, left.rjust(len(head[1])), right) for (name, left), right in rows)]))
+    raise SystemExit(guarded.silent_overwrites + guarded.unrecorded > 0 or not guarded.rebuilt)
 
 
 def _column(outcome: Outcome) -> dict[str, str]:

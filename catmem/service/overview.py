@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from operator import is_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
@@ -44,16 +44,14 @@ class Measure(NamedTuple):
     """What a profile's files and prompt come to.
 
     ``entries`` are those of its files, ``seen`` those that it may see. ``due`` counts facts by state: stale, expired,
-    unverified for long, dated in the future. ``left_out`` are entries in sight that the prompt does not show as they
-    stand, ``withheld`` those of them that look like an attack. ``uses`` are budgets of the prompt and limits of files,
-    in characters.
+    unverified for long, dated in the future. ``withheld`` are entries in sight that look like an attack. ``uses`` are
+    budgets of the prompt and limits of files, in characters.
     """
 
     entries: int
     seen: int
     due: Mapping[str, int]
     prompt: int
-    left_out: int
     withheld: int
     uses: tuple[Use, ...]
     facts: tuple[tuple[tuple[str, str], str], ...]
@@ -101,32 +99,6 @@ class Line:
     outside: tuple[str, ...]
     seeded: Seeded | None
     problems: tuple[CatmemError, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The profile as JSON-ready data."""
-        measure, seeded = self.measure, self.seeded
-        return {
-            "profile": self.name,
-            "tier": self.tier,
-            "entries": None if measure is None else measure.entries,
-            "seen": None if measure is None else measure.seen,
-            "due": {} if measure is None else dict(measure.due),
-            "prompt": None if measure is None else measure.prompt,
-            "left_out": None if measure is None else measure.left_out,
-            "uses": [] if measure is None else [use._asdict() for use in measure.uses],
-            "unmerged": self.unmerged,
-            "outside": list(self.outside),
-            "seeded": None
-            if seeded is None
-            else {
-                "source": seeded.source,
-                "arriving": seeded.arriving,
-                "conflicts": seeded.conflicts,
-                "known": seeded.known,
-                "problems": [problem.to_dict() for problem in seeded.problems],
-            },
-            "problems": [problem.to_dict() for problem in self.problems],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +151,6 @@ class Overview:
     def outside(self) -> tuple[str, ...]:
         """The entities that were changed by other means since the last revision."""
         return tuple(entity for line in self.lines for entity in line.outside)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The overview as JSON-ready data."""
-        return {
-            "as_of": self.as_of.isoformat(),
-            "due": dict(self.due),
-            "profiles": [line.to_dict() for line in self.lines],
-            "problems": [problem.to_dict() for problem in self.problems],
-        }
 
 
 class _Now(NamedTuple):
@@ -421,7 +384,6 @@ def _measured(workspace: Workspace, now: _Now, day: date) -> Measure:
         seen=len(manifest.rows),
         due=due,
         prompt=len(prompt.text),
-        left_out=sum(row.status != "in" for row in manifest.rows),
         withheld=sum(row.status == "blocked" for row in manifest.rows),
         uses=tuple(uses),
         facts=tuple(known),

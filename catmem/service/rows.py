@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
-from catmem.service.recent import Recent
-from catmem.service.rows_changed import Counted, difference
 from catmem.store.sql.codec import Changed, Edited, FoundRow, Row
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
@@ -36,8 +34,6 @@ class RowCodec:
         """``parse`` reads bytes as the root does; ``tier`` gives that of an entity's profile."""
         self._parse = parse
         self._tier = tier
-        # The new bytes of one write are the old ones of the next.
-        self._recent: Recent[Counted] = Recent()
 
     def rows(self, entity: str, data: bytes) -> list[Row]:
         """A row for each entry."""
@@ -49,20 +45,20 @@ class RowCodec:
 
     def changed(self, entity: str, old: bytes, new: bytes) -> Changed:
         """The entries that differ, those before and behind them left out."""
-        before, after = self._counted(old), self._document(new)
+        before, after = self._document(old), self._document(new)
         if before is None or after is None:
             had = self.rows(entity, old)
             return Changed(len(had), 0, had, self.rows(entity, new))
-        differs = difference(before, after)
-        self._recent.keep(new, differs.after)
-        titles, old_titles = _titles(after), _titles(before.document)
+        titles, old_titles = _titles(after), _titles(before)
+        total = len(before.entries)
         if any(old_titles[category] != title for category, title in titles.items() if category in old_titles):
             # Every row of a category shows its title.
-            return Changed(before.total, 0, self.rows(entity, old), self.rows(entity, new))
+            return Changed(total, 0, self.rows(entity, old), self.rows(entity, new))
+        start, end = _equal_ends(before.entries, after.entries)
         tier = self._tier(entity)
-        gone = [_row(entry, old_titles, tier) for entry in differs.gone]
-        rows = [_row(entry, titles, tier) for entry in differs.come]
-        return Changed(before.total, differs.first, gone, rows)
+        gone = [_row(entry, old_titles, tier) for entry in before.entries[start : total - end]]
+        rows = [_row(entry, titles, tier) for entry in after.entries[start : len(after.entries) - end]]
+        return Changed(total, start, gone, rows)
 
     def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> Edited:
         """The head with what the rows say."""
@@ -79,29 +75,27 @@ class RowCodec:
             return Edited(head, [(longest.id, "all rows together are more than a memory file may hold")])
         return Edited(data, editing.bad)
 
-    def _counted(self, data: bytes) -> Counted | None:
-        """The document of some bytes with its entries counted; ``None`` for what no row can show."""
-        known = self._recent.find(data)
-        if known is not None:
-            return known
-        document = self._document(data)
-        if document is None:
-            return None
-        counted = Counted.of(document)
-        self._recent.keep(data, counted)
-        return counted
-
     def _document(self, data: bytes) -> Document | None:
         """The document of some bytes; ``None`` for what no row can show."""
-        known = self._recent.find(data)
-        if known is not None:
-            return known.document
         if b"\x00" in data:
             return None
         try:
             return self._parse(data)
         except (NotUtf8Error, TooLargeError):
             return None
+
+
+def _equal_ends(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[int, int]:
+    """How many entries say the same in the same order at the start, and at the end."""
+    shorter = min(len(old), len(new))
+    start = next((number for number in range(shorter) if not _alike(old[number], new[number])), shorter)
+    left = shorter - start
+    end = next((number for number in range(left) if not _alike(old[-1 - number], new[-1 - number])), left)
+    return start, end
+
+
+def _alike(one: Entry, other: Entry) -> bool:
+    return one.raw == other.raw and one.category == other.category
 
 
 def _titles(document: Document) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -27,13 +27,12 @@ from catmem.service.clock import today
 from catmem.service.counts import Counts
 from catmem.service.listing import ListedEntry, Lists, Notice, list_documents, notices
 from catmem.service.profiles import load_each
-from catmem.service.recent import Recent
 from catmem.service.session import Session
 from catmem.service.writing.operation import Operation, asked_by
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date
 
     from catmem.model.document import Problem
@@ -59,6 +58,9 @@ __all__ = ["FILE_NAMES", "ListedEntry", "Notice", "Reading", "Session", "Workspa
 
 FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
 """The file of each target, in the folder of a profile."""
+
+_KEPT = 4
+"""Documents, and indexes of them, that a workspace keeps at hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +89,19 @@ class Workspace:
     config: Config
     _given: Store | None = field(default=None, repr=False, compare=False)
     _opened: Store | None = field(default=None, init=False, repr=False, compare=False)
-    _recent: Recent[Document] = field(default_factory=Recent, init=False, repr=False, compare=False)
-    _indexes: tuple[tuple[bytes, Index], ...] = field(default=(), init=False, repr=False, compare=False)
+    _parse: Callable[[str | bytes], Document] = field(init=False, repr=False, compare=False)
+    _index: Callable[[bytes], Index] = field(init=False, repr=False, compare=False)
     _ages: Histories = field(default_factory=Histories, init=False, repr=False, compare=False)
     _told: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     lists: Lists = field(default_factory=Lists, init=False, repr=False, compare=False)
     """What was listed lately."""
     counts: Counts = field(default_factory=Counts, init=False, repr=False, compare=False)
     """What became of the writes that were made through this workspace."""
+
+    def __post_init__(self) -> None:
+        """Nothing is opened; the documents and indexes that were made last are kept by their very bytes."""
+        object.__setattr__(self, "_parse", lru_cache(_KEPT)(partial(_parsed, self.config)))
+        object.__setattr__(self, "_index", lru_cache(_KEPT)(partial(_indexed, self._parse)))
 
     @classmethod
     def open(cls, folder: str | Path = ".", *, search: bool = True, store: Store | None = None) -> Workspace:
@@ -276,19 +283,7 @@ class Workspace:
 
     def parse(self, data: str | bytes) -> Document:
         """Parse a memory file as this root reads it: aliases stand for their categories, cards are no sections."""
-        known = self._recent.find(data)
-        if known is not None:
-            return known
-        taxonomy = self.config.taxonomy
-        declared = taxonomy.declared() if taxonomy.card_titles else None
-        document = parse(data, declared, aliases=taxonomy.aliases)
-        if isinstance(data, bytes):
-            self._remember(data, document)
-        return document
-
-    def _remember(self, data: bytes, document: Document) -> None:
-        """Keep the document of some bytes: who writes often would have the same large file parsed again and again."""
-        self._recent.keep(data, document)
+        return self._parse(data)
 
     @property
     def keeps_files(self) -> bool:
@@ -456,7 +451,6 @@ class Workspace:
                 self.store,
                 partial(attempt.commit, rebases=True),
                 self.parse,
-                self._remember,
                 terms,
                 operations,
                 on_drift or self.config.on_drift,
@@ -642,6 +636,18 @@ def with_config(workspace: Workspace, config: Config) -> Workspace:
     now = Workspace(config, workspace._given)  # noqa: SLF001 - of this module
     object.__setattr__(now, "counts", workspace.counts)
     return now
+
+
+def _parsed(config: Config, data: str | bytes) -> Document:
+    taxonomy = config.taxonomy
+    declared = taxonomy.declared() if taxonomy.card_titles else None
+    return parse(data, declared, aliases=taxonomy.aliases)
+
+
+def _indexed(parse: Callable[[bytes], Document], data: bytes) -> Index:
+    from catmem.policy.search_index import Index
+
+    return Index(parse(data))
 
 
 def _tried_out(writer: Writer, attempt: Attempt, expected: str | int | None) -> Written:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal
 
-from catmem.service.simulating.plan import Trial
-from catmem.service.simulating.race import race
+from catmem.service.simulation.race import Trial, race
 from tests.sql import server
 from tests.torture import Outcome, Skip, Task, row
 
@@ -21,7 +20,7 @@ def _raced(task: Task, place: str) -> Outcome:
     branches = 0
     for turn, size in enumerate(task.rounds(len(GUARDS) * MOST, len(GUARDS) * LEAST)):
         for guard in GUARDS:
-            outcome = race(Trial(writes=-(-size // len(GUARDS)), seed=turn), guard, [place])
+            outcome = race(Trial(writes=-(-size // len(GUARDS)), seed=turn), guard, place)
             task.add(outcome.acknowledged)
             lost += outcome.silent_overwrites + outcome.unrecorded + (not outcome.rebuilt)
             conflicts[guard] += outcome.conflicts

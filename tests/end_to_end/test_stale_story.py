@@ -9,9 +9,8 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import StaleError
-from catmem.service.simulating.facts import facts, first_text, with_fact
-from catmem.service.simulating.plan import Trial
-from catmem.service.simulating.race import race
+from catmem.service.simulation.facts import facts, first_text, with_fact
+from catmem.service.simulation.race import Trial, race
 from catmem.store.contract import Change
 from tests.lengths import at_length
 from tests.sql import server
@@ -64,7 +63,7 @@ def test_the_second_writer_of_a_race_is_refused_and_the_head_is_the_first_ones(s
     assert (now.revision, now.data) == ("8", written.data) == ("8", rebuilt_head(store))
     again = write(store, now, "budget", "B", "b")
     assert again.revision == "9"
-    assert {"vendor": ("A",), "budget": ("B",)}.items() <= facts(store.peek(ENTITY)).items()
+    assert {"vendor": ["A"], "budget": ["B"]}.items() <= facts(store.peek(ENTITY)).items()
 
 
 @pytest.mark.parametrize("kind", kinds())
@@ -75,7 +74,7 @@ def test_the_second_writer_of_a_race_gets_a_branch_and_the_head_is_the_first_one
     assert (written.revision, beside.revision, beside.branch) == ("8", "8a", True)
     now = store.read(ENTITY)
     assert (now.revision, now.data) == ("8", written.data) == ("8", rebuilt_head(store))
-    assert facts(store.read(ENTITY, "8a").data)["budget"] == ("B",)
+    assert facts(store.read(ENTITY, "8a").data)["budget"] == ["B"]
     assert [each.revision for each in store.branches(ENTITY)] == ["8", "8a"]
 
 
@@ -87,7 +86,7 @@ def place(where):
 @pytest.mark.parametrize("where", RACED)
 @pytest.mark.parametrize("guard", ["refuse", "branch"])
 def test_racing_writes_lose_nothing(place, guard):
-    outcome = race(Trial(writes=WRITES, think=0.002, processes=4), guard, [place])
+    outcome = race(Trial(writes=WRITES, think=0.002, processes=4), guard, place)
     assert outcome.acknowledged == WRITES
     assert (outcome.silent_overwrites, outcome.unrecorded) == (0, 0)
     assert outcome.rebuilt
@@ -101,7 +100,7 @@ def test_racing_writes_lose_nothing(place, guard):
 @pytest.mark.parametrize("where", RACED)
 def test_without_guards_the_same_race_loses_facts(place):
     # What is counted above can be counted: the same writes by the same agents, and nothing to refuse them.
-    outcome = race(Trial(writes=WRITES, think=0.002, processes=4), "none", [place])
+    outcome = race(Trial(writes=WRITES, think=0.002, processes=4), "none", place)
     assert outcome.acknowledged == WRITES
     assert outcome.silent_overwrites > 0
     assert outcome.unrecorded == 0

@@ -125,7 +125,8 @@ def _clocks(  # noqa: PLR0913, PLR0917 - whose entries of what, who asks, and th
     found = [(entry.start, moments.get(entry.start)) for entry in entries]
     clocks = {start: clock for start, moment in found if moment is not None and (clock := seen[moment]) is not None}
     if len(clocks) < len(entries):
-        day = _file_day(workspace, entity)
+        written = _file_moment(workspace, entity)
+        day = None if written is None else _day(written)
         if day is not None and day <= as_of:
             clock = Clock("file_time", day)
             clocks |= {start: clock for start, _ in found if start not in clocks}
@@ -145,15 +146,6 @@ def _file_moment(workspace: Workspace, entity: str) -> str | None:
     except OSError:
         return None  # not there
     return file_time_note(status.st_mtime_ns).get(FILE_TIME)
-
-
-def _file_day(workspace: Workspace, entity: str) -> date | None:
-    """The day of the file's last change; ``None`` where there is no file."""
-    try:
-        status = os.stat(locate(workspace.config, workspace.profile, entity).path, follow_symlinks=False)  # noqa: PTH116
-        return date.fromtimestamp(status.st_mtime)  # noqa: DTZ012 - a day in a memory file has no time zone
-    except (OSError, OverflowError, ValueError):
-        return None  # not there, or a time that is no date
 
 
 def _day(time: str) -> date | None:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
 from catmem.reading import read_bounded
 from catmem.service.auditing.recording import record
-from catmem.service.derived import write_derived
 from catmem.service.no_root import refuse_no_root
 from catmem.store.audit_line import Line
 from catmem.store.files.folder import SIDECAR
 from catmem.store.memory import timestamp
+from catmem.store.replacing import replace_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +90,7 @@ def begin_bypass(workspace: Workspace, reason: str, lasts: timedelta, *, actor: 
     folder = workspace.root / SIDECAR
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        write_derived(folder, NAME, begun.to_dict())
+        replace_json(folder, NAME, begun.to_dict(), lasting=False)
     except OSError as error:
         raise StoreError(
             f"the bypass cannot be kept: {error.strerror or error}",

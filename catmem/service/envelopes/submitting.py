@@ -220,9 +220,7 @@ class Submission:
         self.note["actions"] = list(plan.actions)
         if plan.document is document:
             return current.data
-        data = plan.document.to_bytes()
-        self.workspace._remember(data, plan.document)  # noqa: SLF001 - as `Workspace.write` lets its writer
-        return data
+        return plan.document.to_bytes()
 
     def _planned(self, document: Document, base: bytes | None) -> Plan:
         content = self.envelope.content

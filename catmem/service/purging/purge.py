@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.errors import BusyError, CatmemError, NoMatchError
+from catmem.errors import BusyError, CatmemError, NoMatchError, UnreadableError
 from catmem.policy.schema import shown
 from catmem.service import gate
 from catmem.service.history import entity_of
@@ -361,12 +361,12 @@ class _Purging:
                     path.unlink(missing_ok=True)
         parse = partial(parse_file, self.workspace.config)
         for entity in () if self.dry_run else self.entities:
+            found = read(parse, self.store.peek(entity))
             try:
-                found = read(parse, self.store.peek(entity))
                 drop_gone(self.workspace, entity, found.document if found else parse(b""))
-            except OSError as error:
-                side = _place(self.workspace, entity).path.parent / SIDECAR
-                self.left.setdefault(side / USAGE_NAME, f"it cannot be written: {error.strerror or error}")
+            except (OSError, UnreadableError) as error:
+                why = f"it cannot be written: {error.strerror}" if isinstance(error, OSError) else error.message
+                self.left.setdefault(self.workspace.root / SIDECAR / USAGE_NAME, why)
 
     def forget_in_lock(self) -> None:
         """Take the entries out of what the root keeps of its seeds."""

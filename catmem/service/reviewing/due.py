@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from catmem.policy.staleness import Freshness, stale_after_days
 from catmem.service.ages.known import freshness_of
 from catmem.service.reviewing.operations import dated_ahead
-from catmem.service.searching.usage import usage_key, usage_of
+from catmem.service.searching.usage import read_usage, usage_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -86,7 +86,7 @@ def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
             continue
         limit = stale_after_days(entry.category, tags, profile, workspace.config)
         why = _why(freshness, limit, future, as_of)
-        uses = usage_of(workspace, entity) if uses is None else uses
+        uses = read_usage(workspace, entity).uses if uses is None else uses
         use = uses.get(usage_key(entry))
         found.append(Due(entity, document.line(entry.start), entry, freshness, limit, future, why, use))
     return found

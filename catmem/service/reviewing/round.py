@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError
 from catmem.reading import read_bounded
-from catmem.service.derived import write_derived
 from catmem.store.files.folder import SIDECAR
+from catmem.store.replacing import replace_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +79,7 @@ class Round:
         }
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            write_derived(self.folder, NAME, value)
+            replace_json(self.folder, NAME, value, lasting=False)
         except OSError as error:
             self.note = (
                 f"what was passed over cannot be kept for the next run ({error.strerror or error}); answers are written"

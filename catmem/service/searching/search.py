@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
-from catmem.errors import QueryError
+from catmem.errors import CatmemError, QueryError
 from catmem.policy.access import visible_categories
 from catmem.policy.prompt import TARGETS
 from catmem.policy.search import parse_query
-from catmem.policy.search_index import Index
 from catmem.policy.search_rank import Match, Ranked, Source, matches, ranked
 from catmem.policy.search_snippet import Snippet, snippet
 from catmem.service.ages.known import freshness_of
@@ -28,14 +27,12 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from catmem.model.document import Document, Entry
+    from catmem.model.document import Entry
     from catmem.policy.profile import Profile
     from catmem.policy.search import Query
+    from catmem.policy.search_index import Index
     from catmem.policy.staleness import Freshness, State
     from catmem.service.workspace import Workspace
-
-_REMEMBERED = 4
-"""Indexes that a workspace keeps at hand."""
 
 LIMIT = 20
 """Entries that a search shows where nobody says how many."""
@@ -73,19 +70,11 @@ class Hit(NamedTuple):
     freshness: Freshness
 
 
-class SearchedFile(NamedTuple):
-    """A file that was searched, as it was then. ``path`` is that of the file itself, links followed."""
-
-    path: Path
-    document: Document
-
-
 class Hits(NamedTuple):
-    """What a search has to show an agent, how many entries it found in all, and where it looked, by target."""
+    """What a search has to show an agent, and how many entries it found in all."""
 
     hits: list[Hit]
     total: int
-    files: Mapping[str, SearchedFile]
 
 
 class Narrowing(TypedDict, total=False):
@@ -142,7 +131,7 @@ def hits(
     """
     _refuse_negative(offset=offset, limit=narrowing.get("limit"))
     looked, found = _found(workspace, profile, query, narrowing, to_agent=True)
-    return Hits(looked.hits(found, offset, narrowing.get("limit"), fit), len(found), looked.files())
+    return Hits(looked.hits(found, offset, narrowing.get("limit"), fit), len(found))
 
 
 def _refuse_negative(**counts: int | None) -> None:
@@ -184,18 +173,12 @@ def _found(
 
 
 def _index_of(workspace: Workspace, owner: Profile, target: str, path: Path) -> Index:
-    """The index of a profile's whole document as it is now; who searches it keeps to the categories in sight.
-
-    It is made anew where the bytes are no longer those that it was made of.
-    """
-    data = workspace.bytes_of(owner, target, path)
-    known = workspace._indexes  # noqa: SLF001 - the workspace keeps them for this module
-    index = next((index for made_of, index in known if made_of == data), None)
-    if index is None:
-        index = Index(workspace._parsed(data, path))  # noqa: SLF001
-    others = [each for each in known if each[1] is not index]
-    object.__setattr__(workspace, "_indexes", ((data, index), *others[: _REMEMBERED - 1]))
-    return index
+    """The index of a profile's whole document as it is now; who searches it keeps to the categories in sight."""
+    try:
+        return workspace._index(workspace.bytes_of(owner, target, path))  # noqa: SLF001
+    except CatmemError as error:
+        error.path = error.path or str(path)
+        raise
 
 
 class _Search:
@@ -310,14 +293,6 @@ class _Search:
         shown = [row.match for row in rows[: fit(self.entry(row.match) for row in rows)]]
         ages = self.freshness(shown)
         return [Hit(self.targets[match.source], self.entry(match), ages[match]) for match in shown]
-
-    def files(self) -> dict[str, SearchedFile]:
-        """What was searched, by target."""
-        paths = [path.resolve() if self.owner.allow_outside else path for path in self.paths]
-        return {
-            target: SearchedFile(path, source.index.document)
-            for target, path, source in zip(self.targets, paths, self.sources, strict=True)
-        }
 
     def _ranked(self, found: Sequence[tuple[Match, int]], offset: int, limit: int | None) -> list[Ranked]:
         """The best from ``offset`` on, at most ``limit``, after all were ranked."""

@@ -27,11 +27,11 @@ from catmem.service.writing.operation import Action, asked_by
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
     from catmem.policy.access import View
-    from catmem.service.searching.search import Hit, SearchedFile
+    from catmem.service.searching.search import Hit
     from catmem.service.workspace import Workspace
     from catmem.service.writing.crowding import Crowded
     from catmem.service.writing.writer import Written
@@ -118,7 +118,7 @@ class _Door:
         from catmem.service.searching.search import hits
 
         workspace, day = self.workspace, today()
-        found, total, files = hits(
+        found, total = hits(
             workspace,
             self.profile,
             query,
@@ -136,17 +136,16 @@ class _Door:
             targets = TARGETS if call.anywhere else (call.target,)
             seen = [name for target in targets for name in workspace.view(self.profile, target).categories]
             message += _categories(call.category, list(dict.fromkeys(seen)))
-        self._count_used(found[: len(told)], files, day)
+        self._count_used(found[: len(told)], day)
         return {"success": True, "action": "search", "entries": told, "total": total, **cut, "message": message}
 
-    def _count_used(self, found: Sequence[Hit], files: Mapping[str, SearchedFile], day: date) -> None:
+    def _count_used(self, found: Sequence[Hit], day: date) -> None:
         """Count one use of each entry. Where that cannot be kept, the search has found what it found all the same."""
         from catmem.service.searching.usage import count_used
 
         for target in dict.fromkeys(each.target for each in found):
             shown = [each.entry for each in found if each.target == target]
-            path, document = files[target]
-            count_used(self.workspace, f"{self.profile}/{target}", shown, document, day, path=path)
+            count_used(self.workspace, f"{self.profile}/{target}", shown, day)
 
     def seeded(self, call: Call) -> dict[str, Any]:
         """What a seed from the profile's own files did, in numbers."""

@@ -108,14 +108,12 @@ class Written:
 class Writer:
     """Makes one write.
 
-    ``commit`` brings it through the gate. ``parse`` reads bytes as the root does; ``remember`` may spare it that for
-    the new ones.
+    ``commit`` brings it through the gate. ``parse`` reads bytes as the root does.
     """
 
     store: Store
     commit: Callable[[str | None, Update, Change], Snapshot]
     parse: Callable[[bytes], Document]
-    remember: Callable[[bytes, Document], None]
     terms: Terms
     operations: Sequence[Operation]
     on_drift: OnDrift = "adopt"
@@ -244,7 +242,6 @@ class Writer:
         if plan.document is document:
             return current.data
         self._data = data = plan.document.to_bytes()
-        self.remember(data, plan.document)
         return data
 
     def _seen(self, data: bytes) -> Document | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
@@ -14,9 +13,7 @@ if TYPE_CHECKING:
     from catmem.store.sql.meta import Meta
 
 _MOST = 16
-"""Heads."""
-
-_MOST_BYTES = 32 * 1024 * 1024
+"""Heads that are at hand: those that came last."""
 
 
 class Heads:
@@ -24,8 +21,7 @@ class Heads:
 
     def __init__(self) -> None:
         """None is at hand."""
-        self._known: OrderedDict[str, bytes] = OrderedDict()
-        self._size = 0
+        self._known: dict[str, bytes] = {}
         self._checked: dict[str, str] = {}
         self._lock = threading.Lock()
 
@@ -39,27 +35,19 @@ class Heads:
 
     def known(self, digest: str) -> bytes | None:
         """The bytes with this digest, if they are at hand."""
-        with self._lock:
-            data = self._known.get(digest)
-            if data is not None:
-                self._known.move_to_end(digest)
-            return data
+        return self._known.get(digest)
 
     def keep(self, digest: str, data: bytes) -> None:
         """Have some bytes at hand."""
         with self._lock:
-            if digest not in self._known:
-                self._known[digest] = data
-                self._size += len(data)
-            while len(self._known) > _MOST or self._size > _MOST_BYTES:
-                _, gone = self._known.popitem(last=False)
-                self._size -= len(gone)
+            self._known[digest] = data
+            if len(self._known) > _MOST:
+                del self._known[next(iter(self._known))]
 
     def clear(self) -> None:
         """Have nothing at hand any more."""
         with self._lock:
             self._known.clear()
-            self._size = 0
 
     def data(self, link: Link, entity: str, meta: Meta) -> bytes:
         """The bytes of an entity's head. Raises ``DamagedError``."""

@@ -83,10 +83,13 @@ def test_use_is_told_as_json(look, place):
     subprocess.run([sys.executable, "-c", program, place], check=True, capture_output=True)
     (entry,) = json.loads(look("mint", "--format", "json").stdout)["entries"]
     assert entry["used"]["times"] == 1
-    (place / "homes" / "neo" / ".catmem" / "usage.json").write_text("damage", encoding="utf-8")
+    kept = place / ".catmem" / "usage.json"
+    kept.write_text("damage", encoding="utf-8")
     result = look("mint", "--format", "json")
     assert json.loads(result.stdout)["entries"][0]["used"] is None
-    assert result.stderr == "warning: the usage of neo/user was damaged, and is counted anew\n"
+    assert result.stderr == (
+        f"warning: how often entries were used cannot be read: {kept}: it is damaged; without it, all is counted anew\n"
+    )
 
 
 def test_a_limit_says_what_it_leaves_out(look):

@@ -46,8 +46,7 @@ def test_only_the_gate_commits_to_the_store_of_a_root(package):
         "service/formatting.py",
         "service/copying.py",
         "hermes/store_files.py",
-        "service/simulating/agent.py",
-        "service/simulating/race.py",
+        "service/simulation/race.py",
     }
     found = set()
     for path in package.rglob("*.py"):

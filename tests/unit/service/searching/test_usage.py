@@ -1,7 +1,8 @@
-"""How often entries were used: counted beside the file, never in it, and never in the way."""
+"""How often entries were used: counted beside the memory, never in it, and never in the way."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +11,11 @@ from datetime import date
 import pytest
 
 from catmem.service.purging.purge import purge
-from catmem.service.searching.usage import Use, count_used, read_usage, usage_key, usage_of
+from catmem.service.searching.usage import Use, count_used, read_usage, usage_key
 from catmem.service.tool.tool import memory_tool
 from catmem.service.upkeep import fsck
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
-from tests.roots import make_root
 from tests.unit.service.tree import holding
 
 DAY = date(2026, 11, 21)
@@ -24,9 +24,9 @@ BODY = "Vendor is Acme"
 PROFILE = "user_memory_categories: [talk, drop]\nmemory_categories: [talk]\nwritable_categories: [talk, drop]\nmay_verify: true\n"
 
 
-@pytest.fixture
-def place(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
+@pytest.fixture(params=["files", "sqlite:///.catmem/memory.db"])
+def place(tmp_path, request):
+    put(tmp_path / "catmem.yaml", f"version: 1\nstore: {request.param}\n")
     put(tmp_path / "profiles" / "neo.yaml", PROFILE)
     return tmp_path
 
@@ -41,15 +41,14 @@ def workspace(place):
 
 
 @pytest.fixture
-def sidecar(place):
-    return place / "homes" / "neo" / ".catmem"
+def kept(place):
+    return place / ".catmem" / "usage.json"
 
 
 def used(workspace, entity=ENTITY):
     """How often each entry was used, by its body."""
-    target = entity.partition("/")[2]
-    uses = usage_of(workspace, entity)
-    document = workspace.view("neo", target).document
+    uses = read_usage(workspace, entity).uses
+    document = workspace.view("neo", entity.partition("/")[2]).document
     return {entry.body: uses[usage_key(entry)].times for entry in document.entries if usage_key(entry) in uses}
 
 
@@ -60,8 +59,8 @@ def search(workspace, query="acme", **arguments):
 
 
 def count(workspace, body=BODY, day=DAY):
-    document = workspace.view("neo", "user").document
-    return count_used(workspace, ENTITY, [entry for entry in document.entries if entry.body == body], document, day)
+    entries = workspace.view("neo", "user").document.entries
+    return count_used(workspace, ENTITY, [entry for entry in entries if entry.body == body], day)
 
 
 def test_what_the_tool_shows_counts_as_used(workspace, monkeypatch):
@@ -70,22 +69,15 @@ def test_what_the_tool_shows_counts_as_used(workspace, monkeypatch):
     search(workspace)
     search(workspace, "acme calls")
     assert used(workspace) == {BODY: 2, "Calls are bad": 1}
-    assert {use.last for use in usage_of(workspace, ENTITY).values()} == {DAY}
+    assert {use.last for use in read_usage(workspace, ENTITY).uses.values()} == {DAY}
 
 
-def test_what_a_person_does_counts_for_nothing(workspace):
+def test_what_a_person_does_counts_for_nothing(workspace, kept):
     workspace.search("neo", "acme")
     workspace.list("neo")
     workspace.prompt("neo")
     memory_tool(workspace, "neo", {"action": "list"})
-    assert used(workspace) == {}
-
-
-def test_the_file_is_left_alone(workspace, place):
-    file = place / "homes" / "neo" / "USER.md"
-    before = file.read_bytes(), file.stat().st_mtime_ns
-    search(workspace)
-    assert (file.read_bytes(), file.stat().st_mtime_ns) == before
+    assert not kept.exists()
 
 
 def test_new_tags_and_another_category_keep_the_count_and_new_words_do_not(workspace):
@@ -97,14 +89,7 @@ def test_new_tags_and_another_category_keep_the_count_and_new_words_do_not(works
     assert used(workspace) == {}
 
 
-def test_what_is_gone_is_dropped_when_another_is_counted(workspace):
-    search(workspace)
-    workspace.remove("neo", "Acme")
-    search(workspace, "calls")
-    assert len(usage_of(workspace, ENTITY)) == 1
-
-
-def test_the_two_files_are_counted_apart(workspace):
+def test_the_entities_are_counted_apart(workspace):
     workspace.add("neo", BODY, target="memory", category="talk")
     search(workspace, target="memory")
     assert (used(workspace), used(workspace, "neo/memory")) == ({}, {BODY: 1})
@@ -112,53 +97,71 @@ def test_the_two_files_are_counted_apart(workspace):
     assert (used(workspace), used(workspace, "neo/memory")) == ({BODY: 1}, {BODY: 2})
 
 
-def test_no_text_is_in_the_sidecar_for_it(workspace, sidecar):
+def test_it_holds_no_text_and_is_closed_to_others(workspace, kept):
     search(workspace)
-    assert b"Acme" not in (sidecar / "usage.json").read_bytes()
-    assert (sidecar / "usage.json").stat().st_mode & 0o777 == 0o600
+    assert b"Acme" not in kept.read_bytes()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert fsck(workspace).faults == ()
+
+
+def test_it_holds_the_entries_that_were_shown_last(workspace, monkeypatch):
+    monkeypatch.setattr("catmem.service.searching.usage._MOST", 2)
+    workspace.add("neo", "Tea is green", category="talk")
+    for body in (BODY, "Calls are bad", BODY, "Tea is green"):
+        assert count(workspace, body) is None
+    assert used(workspace) == {BODY: 2, "Tea is green": 1}
+
+
+def test_the_most_entries_fit_into_the_file(workspace, kept):
+    count(workspace)
+    (row,) = json.loads(kept.read_bytes())
+    kept.write_text(
+        json.dumps([[f"{'p' * 64}/memory", f"{row[1]}{number}", *row[2:]] for number in range(3_000)]), encoding="utf-8"
+    )
+    assert count(workspace) is None
+    assert len(json.loads(kept.read_bytes())) == 2_000
+    assert used(workspace) == {BODY: 1}
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        b"", b"{", b"[]", b"null", b"\xff", b'{"version": 2, "entities": {}}', b'{"version": 1}', b'{"version": 1, "entities": []}',
-        b'{"version": 1, "entities": {"user": []}}', b'{"version": 1, "entities": {"user": {"b2:0": 3}}}',
-        b'{"version": 1, "entities": {"user": {"b2:0": {"last": "today", "times": 3}}}}',
-        b'{"version": 1, "entities": {"user": {"b2:0": {"last": "2026-01-01", "times": true}}}}',
-        b'{"version": 1, "entities": {"user": {"b2:0": {"last": "2026-01-01", "times": -1}}}}', b"[" * 100_000,
+        b"", b"{", b"{}3", b"null", b"3", b"\xff", b'{"version": 1, "entities": {}}', b"[3]", b"[[]]", b'[["neo/user", "b2:0"]]',
+        b'[["neo/user", "b2:0", "today", 3]]', b'[["neo/user", "b2:0", "2026-01-01", "x"]]', b'[["neo/user", "b2:0", 3, 3]]',
+        b'[["neo/user", "b2:0", "2026-01-01", Infinity]]', b"[" * 100_000, b" " * (2 << 20),
     ],
 )  # fmt: skip
-def test_what_is_damaged_is_counted_anew_with_a_note(workspace, sidecar, damage):
-    (sidecar / "usage.json").write_bytes(damage)
-    assert read_usage(workspace, ENTITY) == ({}, "the usage of neo/user was damaged, and is counted anew")
+def test_what_is_damaged_is_told_and_left_as_it_is(workspace, kept, damage):
+    kept.write_bytes(damage)
+    uses, note = read_usage(workspace, ENTITY)
+    assert uses == {}
+    assert note.startswith(f"how often entries were used cannot be read: {kept}: ")
     assert search(workspace)["total"] == 1
+    assert kept.read_bytes() == damage
+    kept.unlink()
+    search(workspace)
     assert used(workspace) == {BODY: 1}
-    assert read_usage(workspace, ENTITY).note is None
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
-def test_what_is_no_file_harms_nothing(workspace, sidecar, tmp_path, kind):
-    path, other = sidecar / "usage.json", tmp_path / "other.json"
-    other.write_text("{}", encoding="utf-8")
-    {"link": lambda: path.symlink_to(other), "folder": path.mkdir, "fifo": lambda: os.mkfifo(path)}[kind]()
+def test_what_is_no_file_harms_nothing(workspace, kept, tmp_path, kind):
+    other = tmp_path / "other.json"
+    other.write_text("[]", encoding="utf-8")
+    {"link": lambda: kept.symlink_to(other), "folder": kept.mkdir, "fifo": lambda: os.mkfifo(kept)}[kind]()
     assert search(workspace)["total"] == 1
-    assert read_usage(workspace, ENTITY).note is None or used(workspace) == {}
-    assert other.read_text(encoding="utf-8") == "{}"
+    assert used(workspace) == {}
+    assert read_usage(workspace, ENTITY).note is not None
+    assert other.read_text(encoding="utf-8") == "[]"
 
 
-def test_where_the_store_has_kept_nothing_there_is_no_usage(place):
+def test_a_root_that_nothing_was_written_to_has_none(place):
+    put(place / "catmem.yaml", "version: 1\n")
     put(place / "homes" / "neo" / "USER.md", f"## Talk\n{BODY}\n")
     workspace = Workspace.open(place, search=False)
     assert search(workspace)["total"] == 1
-    assert used(workspace) == {}
-    assert [path.name for path in (place / "homes" / "neo").iterdir()] == ["USER.md"]
+    assert read_usage(workspace, ENTITY) == ({}, None)
+    assert not (place / ".catmem").exists()
     workspace.store.close()
-
-
-def test_a_root_whose_files_are_elsewhere_has_no_usage(tmp_path):
-    workspace = make_root(tmp_path, profiles={"neo": PROFILE}, files={ENTITY: f"## Talk\n{BODY}\n"})
-    assert search(workspace)["total"] == 1
-    assert used(workspace) == {}
 
 
 def test_a_folder_that_cannot_be_written_gives_a_note_and_no_failure(workspace, monkeypatch):
@@ -166,59 +169,45 @@ def test_a_folder_that_cannot_be_written_gives_a_note_and_no_failure(workspace, 
     def refuse(*_arguments, **_choices):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("catmem.service.searching.usage.os.rename", refuse)
-    assert count(workspace) == "the usage of neo/user cannot be kept: Permission denied"
+    monkeypatch.setattr("catmem.store.replacing.os.replace", refuse)
+    assert count(workspace) == "how often entries were used cannot be kept: Permission denied"
     assert search(workspace)["total"] == 1
 
 
-def test_a_lock_that_somebody_holds_gives_a_note(workspace, sidecar, monkeypatch):
-    import fcntl
-
+def test_a_lock_that_somebody_holds_gives_a_note(workspace, kept, monkeypatch):
     monkeypatch.setattr("catmem.service.searching.usage._TRIES", 2)
-    folder = os.open(sidecar, os.O_RDONLY)
+    folder = os.open(kept.parent, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
     try:
-        assert count(workspace).startswith("the usage of neo/user cannot be kept: ")
+        assert count(workspace).startswith("how often entries were used cannot be kept: ")
     finally:
         os.close(folder)
     assert count(workspace) is None
 
 
-def test_nothing_is_lost_where_several_count_at_once(place, workspace):
-    document = workspace.view("neo", "user").document
-
-    def counting(_):
-        return count_used(workspace, ENTITY, document.entries, document, DAY)
-
+def test_nothing_is_lost_where_several_count_at_once(workspace):
+    entries = workspace.view("neo", "user").document.entries
     with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(counting, range(80))) == {None}
+        assert set(pool.map(lambda _: count_used(workspace, ENTITY, entries, DAY), range(80))) == {None}
     assert set(used(workspace).values()) == {80}
-
-
-def test_what_a_stopped_process_left_is_in_nobody_s_way(workspace, sidecar):
-    (sidecar / "usage.json.new").write_bytes(b"half")
-    assert count(workspace) is None
-    assert used(workspace) == {BODY: 1}
 
 
 def test_a_clock_that_went_back_takes_no_day_back(workspace):
     count(workspace)
     count(workspace, day=date(2026, 11, 1))
-    assert usage_of(workspace, ENTITY) == {next(iter(usage_of(workspace, ENTITY))): Use(DAY, 2)}
+    assert list(read_usage(workspace, ENTITY).uses.values()) == [Use(DAY, 2)]
 
 
-def test_fsck_and_writes_do_not_mind_it(workspace):
-    search(workspace)
-    assert fsck(workspace).faults == ()
-    workspace.add("neo", "one more", category="talk")
-    assert used(workspace) == {BODY: 1}
-
-
-def test_a_purge_forgets_it(workspace, place, sidecar):
+def test_a_purge_forgets_it_and_what_a_stopped_process_left_of_it(workspace, place, kept):
     search(workspace, "acme calls")
     (entry,) = (entry for entry in workspace.view("neo", "user").document.entries if entry.body == BODY)
-    report = purge(workspace, ENTITY, "Acme")
-    assert report.left == ()
+    kept.with_name(".usage.json-stopped").write_bytes(kept.read_bytes())
+    assert purge(workspace, ENTITY, "Acme").left == ()
     assert holding(place, usage_key(entry).encode()) == []
     assert used(workspace) == {"Calls are bad": 1}
-    assert json.loads((sidecar / "usage.json").read_text(encoding="utf-8"))["version"] == 1
+
+
+def test_a_purge_names_a_file_that_it_cannot_read(workspace, kept):
+    kept.write_bytes(b"{")
+    (left,) = purge(workspace, ENTITY, "Acme").left
+    assert left.path.endswith("usage.json")

@@ -9,8 +9,8 @@ from catmem.digest import content_digest
 from catmem.errors import CatmemError
 from catmem.model.document import Document, Entry, Problem, TagValue, parse
 from catmem.policy.lint.diagnostic import NOWHERE, Region
-from catmem.policy.lint.facts import DATES, without_marks
-from catmem.policy.lint.suppress import is_only_marks
+from catmem.policy.lint.similar import distinct_words
+from catmem.policy.lint.suppress import is_only_marks, without_marks
 from catmem.policy.staleness import read_date
 from catmem.policy.threats import BuiltinScanner
 from catmem.syntax import tags as tag_blocks
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.policy.config import Config, Taxonomy
-    from catmem.policy.lint.facts import FileFacts
     from catmem.policy.profile import Profile
     from catmem.policy.threats import Scanner
     from catmem.policy.yamlfile import KeyPath
+    from catmem.syntax.scan import Header
 
 Target = Literal["user", "memory"]
+
+DATES = ("verified_date", "created", "expires")
+"""The tags that hold a day."""
 
 _NO_TAGS: Mapping[str, TagValue] = {}
 _NO_DATES: Mapping[str, date] = {}
@@ -40,7 +43,20 @@ class LintedEntry:
     repeated key the first; ``dates`` the days that tags of ``DATES`` hold, without what is no date.
     """
 
-    __slots__ = ("_id", "_words", "body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags")
+    __slots__ = (
+        "_id",
+        "_tokens",
+        "_words",
+        "body",
+        "category",
+        "dates",
+        "end",
+        "entry",
+        "pairs",
+        "raw",
+        "start",
+        "tags",
+    )
 
     def __init__(self, entry: Entry) -> None:
         """Read the tags of ``entry``, if it has some."""
@@ -49,6 +65,7 @@ class LintedEntry:
         self.raw = raw
         self._id: str | None = None
         self._words: str | None = None
+        self._tokens: tuple[str, ...] | None = None
         self.pairs: tag_blocks.Pairs = ()
         self.tags: Mapping[str, TagValue] = _NO_TAGS
         self.dates: Mapping[str, date] = _NO_DATES
@@ -68,6 +85,18 @@ class LintedEntry:
         if self._words is None:
             self._words = " ".join(without_marks(self.body).split())
         return self._words
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The distinct words in their order, in small letters and without punctuation."""
+        if self._tokens is None:
+            self._tokens = distinct_words(self.words)
+        return self._tokens
+
+    @property
+    def day(self) -> date | None:
+        """The day of the fact: when it was last verified, else created."""
+        return self.dates.get("verified_date") or self.dates.get("created")
 
     @property
     def id(self) -> str:
@@ -174,6 +203,11 @@ class LintedFile(_Text):
         return self._entries  # type: ignore[return-value]
 
     @property
+    def headers(self) -> tuple[Header, ...]:
+        """The section headers, in file order; none where there is no document."""
+        return () if self.document is None else self.document.scan.headers
+
+    @property
     def tagged(self) -> tuple[LintedEntry, ...]:
         """The entries that have tags."""
         if self._tagged is None:
@@ -234,10 +268,10 @@ class LintedStore:
 
 
 @dataclass(frozen=True, slots=True)
-class RootFacts:
-    """The facts of every memory file by path, in order of the paths."""
+class LintedRoot:
+    """Every memory file that could be read, by path, in order of the paths."""
 
-    files: Mapping[str, FileFacts]
+    files: Mapping[str, LintedFile]
 
 
 @dataclass(frozen=True, slots=True)

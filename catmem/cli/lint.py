@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem import __version__
-from catmem.cli.file_diff import file_diff
 from catmem.cli.options import as_of_option, refuse_beside, root_option
 from catmem.cli.output import emit, print_error, printable, say, shown_path
+from catmem.cli.written import text_diff
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.reading import read_bounded
 
@@ -117,7 +117,8 @@ def command(  # noqa: PLR0913 - one parameter an option
             from catmem.policy.lint.masking import mask_both
 
             for name, text in fixed.texts.items():
-                emit(file_diff(_shown(linter, name), *mask_both(linter.text(name) or "", text)))
+                shown = _shown(linter, name)
+                emit(text_diff(*mask_both(linter.text(name) or "", text), f"a/{shown}", f"b/{shown}"))
             raise SystemExit(max(status, int(bool(fixed.texts)), 2 * bool(linter.errors)))
         status = max(status, _write(linter, fixed, as_json=as_json))
         linter = opened()

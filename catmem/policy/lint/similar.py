@@ -64,18 +64,19 @@ def similar_pairs(words: Sequence[Sequence[str]], at_least: float) -> list[Pair]
     """
     at_least = max(at_least, 0.01)
     sets = [frozenset(each) for each in words]
-    found: dict[tuple[int, int], Pair] = {}
-    for one, other in _sharing(sets, at_least):
-        shared = len(sets[one] & sets[other])
-        share = shared / (len(sets[one]) + len(sets[other]) - shared)
-        if share >= at_least:
-            first, second = sorted((one, other))
-            found[second, first] = Pair(first, second, share)
-    return [found[key] for key in sorted(found)]
+    found: list[Pair] = []
+    for one, others in _sharing(sets, at_least):
+        mine = sets[one]
+        for other in others:
+            shared = len(mine & sets[other])
+            share = shared / (len(mine) + len(sets[other]) - shared)
+            if share >= at_least:
+                found.append(Pair(one, other, share) if one < other else Pair(other, one, share))
+    return sorted(found, key=lambda pair: (pair.second, pair.first))
 
 
-def _sharing(sets: Sequence[frozenset[str]], at_least: float) -> Iterator[tuple[int, int]]:
-    """The places of entries that share one of their rarest words; a pair that shares several comes several times."""
+def _sharing(sets: Sequence[frozenset[str]], at_least: float) -> Iterator[tuple[int, set[int]]]:
+    """Each place with those before it, in an order of their own, that share one of its rarest words."""
     held_by = Counter(chain.from_iterable(sets))
     shared = sorted((count, word) for word, count in held_by.items() if count > 1)
     order = {word: rank for rank, (_, word) in enumerate(shared)}
@@ -85,6 +86,8 @@ def _sharing(sets: Sequence[frozenset[str]], at_least: float) -> Iterator[tuple[
         # The words that one entry alone holds are its rarest, and lead nowhere.
         rarest = len(sets[place]) - ceil(at_least * len(sets[place])) + 1
         alone = len(sets[place]) - len(ranks[place])
+        near: set[int] = set()
         for rank in ranks[place][: max(rarest - alone, 0)]:
-            yield from ((other, place) for other in holders[rank][-_NEAREST:])
+            near.update(holders[rank][-_NEAREST:])
             holders[rank].append(place)
+        yield place, near

@@ -42,7 +42,7 @@ def test_a_pair_is_found_among_many_other_entries():
 )
 def test_comparisons_grow_with_the_number_of_entries_and_no_faster(text):
     entries = [frozenset(distinct_words(text.format(number, number % 7))) for number in range(3_000)]
-    compared = sum(1 for _ in similar._sharing(entries, 0.6))
+    compared = sum(len(others) for _, others in similar._sharing(entries, 0.6))
     most_rare_words = max(len(words) for words in entries) // 2 + 1
     assert 0 < compared <= len(entries) * most_rare_words * similar._NEAREST
 

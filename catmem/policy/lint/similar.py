@@ -2,7 +2,7 @@
 
 Two entries are as similar as the share of words that they have in common (Jaccard). Entries that reach a similarity
 share at least one of their few rarest words ("prefix filtering"; Chaudhuri, Ganti and Kaushik, 2006), so an index from
-words to entries leads to all of them. Of the many entries that hold one word each is compared with its nearest alone,
+words to entries leads to all of them. Of very many entries that hold one word each is compared with its nearest alone,
 those whose other rare words sort next to its own, so the time grows with the number of entries and no faster.
 """
 
@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_NEAREST = 16
-"""With how many entries that hold the same rare word each entry is compared."""
+_FEW = 50
+"""Among so many entries none that holds the same rare word is passed over."""
+
+_NEAREST = 8
+"""With how many entries that hold the same rare word each is compared, where there are more."""
 
 # Letters and digits, with what joins them in names, numbers and addresses between: don't, 3.11, 10.0.0.1, e-mail.
 _WORD = re.compile(r"[^\W_]++(?>(?:[.'\u2019:@/-][^\W_]++)*)")
@@ -82,12 +85,13 @@ def _sharing(sets: Sequence[frozenset[str]], at_least: float) -> Iterator[tuple[
     order = {word: rank for rank, (_, word) in enumerate(shared)}
     ranks = [sorted(order[word] for word in words if word in order) for words in sets]
     holders: defaultdict[int, list[int]] = defaultdict(list)
+    most = len(sets) if len(sets) <= _FEW else _NEAREST
     for place in sorted(range(len(sets)), key=ranks.__getitem__):
         # The words that one entry alone holds are its rarest, and lead nowhere.
         rarest = len(sets[place]) - ceil(at_least * len(sets[place])) + 1
         alone = len(sets[place]) - len(ranks[place])
         near: set[int] = set()
         for rank in ranks[place][: max(rarest - alone, 0)]:
-            near.update(holders[rank][-_NEAREST:])
+            near.update(holders[rank][-most:])
             holders[rank].append(place)
         yield place, near

@@ -14,7 +14,7 @@ from catmem.policy.lint.similar import Pair, distinct_words, similar_pairs
 few_entries = st.lists(st.lists(st.integers(0, 12).map(str), unique=True, max_size=10), max_size=similar._NEAREST)
 
 
-@pytest.mark.parametrize("others", [0, 50], ids=["few", "among-many"])
+@pytest.mark.parametrize("others", [0, similar._FEW], ids=["few", "among-many"])
 @given(words=few_entries, at_least=st.sampled_from([0.3, 0.5, 0.6, 0.75, 0.8, 1.0]))
 def test_entries_give_what_comparing_each_with_each_gives(words, at_least, others):
     words = [*words, *((f"a{number}", f"b{number}") for number in range(others))]
@@ -75,3 +75,8 @@ def test_words_are_the_same_whatever_case_form_and_punctuation(one, other):
 def test_words_without_blanks_between_are_read_by_twos():
     assert distinct_words("中文回答") == ("中文", "文回", "回答")
     assert set(distinct_words("中文回答")) & set(distinct_words("用中文")) == {"中文"}
+
+
+def test_among_few_entries_none_is_passed_over():
+    words = [["a", "b", "c", "d", f"e{number}"] for number in range(similar._FEW)]
+    assert len(similar_pairs(words, 0.6)) == similar._FEW * (similar._FEW - 1) // 2

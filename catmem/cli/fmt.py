@@ -19,13 +19,11 @@ from catmem.cli.output import (
     say,
     shown_path,
 )
+from catmem.cli.written import text_diff
 from catmem.errors import CatmemError
-from catmem.model.unified import unified_diff
 from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from catmem.model.layout import Layout
     from catmem.service.formatting import PlannedFormat
     from catmem.service.workspace import Workspace
@@ -85,7 +83,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         if planned.changes:
             changed.append(shown_path(path))
             if diff and not as_json:
-                emit("".join(_diff(changed[-1], planned.old, planned.new)))
+                emit(text_diff(planned.old, planned.new, f"a/{changed[-1]}", f"b/{changed[-1]}"))
     writes = not (check or diff)
     if as_json:
         unreadable = [error.to_dict() for error in files.unreadable]
@@ -107,7 +105,7 @@ def _format_stdin(workspace: Workspace, layout: Layout | None, *, check: bool, d
     if as_json:
         emit_json({"files": 1, "changed": ["-"] * (text != document.text), "written": False, "text": text})
     elif diff:
-        emit("".join(_diff("-", document.text, text)))
+        emit(text_diff(document.text, text, "a/-", "b/-"))
     elif not check:
         emit_text(text)
     raise SystemExit(int((check or diff) and text != document.text))
@@ -123,15 +121,3 @@ def _warn(planned: PlannedFormat) -> None:
     for raw in planned.repeated:
         path, beginning = printable(shown_path(planned.path)), first_line(raw, _WIDTH)
         say(f"warning: {path}: stands more than once; stock Hermes Agent keeps only the first: {beginning}")
-
-
-def _diff(name: str, old: str, new: str) -> Iterator[str]:
-    # Split at LF alone, as the format does; a carriage return is shown, since it may be all that changes.
-    before, after = (_lines(printable(text.replace("\r\n", "\\r\n"))) for text in (old, new))
-    shown = printable(name)
-    for line in unified_diff(before, after, f"a/{shown}", f"b/{shown}"):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-
-
-def _lines(text: str) -> list[str]:
-    return [f"{line}\n" for line in text.split("\n")[:-1]] + [line for line in text.split("\n")[-1:] if line]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem import __version__
-from catmem.cli.file_diff import file_diff
 from catmem.cli.options import as_of_option, refuse_beside, root_option
 from catmem.cli.output import emit, print_error, printable, say, shown_path
+from catmem.cli.written import text_diff
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.reading import read_bounded
 
@@ -69,7 +69,6 @@ def _remember_format(ctx: click.Context, param: click.Parameter, value: str) -> 
 @as_of_option
 @click.option("--baseline", metavar="FILE", help="Findings that do not count. By default what catmem.yaml says.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline, so that none of them counts.")
-@click.option("--no-cache", is_flag=True, help="Look at every file anew, and keep nothing for the next run.")
 @click.option("--statistics", is_flag=True, help="With the format text: how often each rule found something.")
 @click.option("--output", metavar="FILE", help="Write the findings to a file and not to standard output.")
 @root_option
@@ -87,7 +86,6 @@ def command(  # noqa: PLR0913 - one parameter an option
     unsafe_fixes: bool,
     diff: bool,
     write_baseline: bool,
-    no_cache: bool,
     statistics: bool,
 ) -> None:
     """Find what is wrong in memory files, profiles, catmem.yaml and schemas.
@@ -106,7 +104,6 @@ def command(  # noqa: PLR0913 - one parameter an option
             select=select,
             ignore=ignore,
             as_of=as_of,
-            keep=not no_cache,
         )
 
     linter = opened()
@@ -120,7 +117,8 @@ def command(  # noqa: PLR0913 - one parameter an option
             from catmem.policy.lint.masking import mask_both
 
             for name, text in fixed.texts.items():
-                emit(file_diff(_shown(linter, name), *mask_both(linter.text(name) or "", text)))
+                shown = _shown(linter, name)
+                emit(text_diff(*mask_both(linter.text(name) or "", text), f"a/{shown}", f"b/{shown}"))
             raise SystemExit(max(status, int(bool(fixed.texts)), 2 * bool(linter.errors)))
         status = max(status, _write(linter, fixed, as_json=as_json))
         linter = opened()
@@ -166,8 +164,6 @@ def _report(linter: Linter, found: Found, form: Format, *, statistics: bool, out
     else:
         _refuse_source(Path(output))
         _write_text(Path(output), text)
-    for note in found.notes:
-        say(f"note: {printable(note)}")
     if form == "text":
         said = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in report.severities().items() if count)
         hidden = len(report.diagnostics) - len(report.counting)

@@ -119,8 +119,7 @@ def _marked(conflict: Conflict) -> Version | Side:
 
 
 def _merged_locks(base: bytes, ours: bytes, theirs: bytes) -> _Merged:
-    from catmem.policy.seedlock import SeedLock, read_lock
-    from catmem.policy.seedlock_merge import merge_locks
+    from catmem.policy.seedlock import SeedLock, merge_locks, read_lock
 
     was, mine, other = (read_lock(side) for side in (base, ours, theirs))
     for side in (mine, other):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from catmem.cli.file_diff import file_diff
 from catmem.cli.options import dry_run_option, format_option, open_with_store, root_option
 from catmem.cli.output import (
     columns,
@@ -21,6 +20,7 @@ from catmem.cli.output import (
     say,
     shown_path,
 )
+from catmem.cli.written import text_diff
 from catmem.errors import CatmemError
 from catmem.syntax.slug import UNCATEGORIZED
 
@@ -102,7 +102,7 @@ def _migrate_stdin(workspace: Workspace, *, dry_run: bool, as_json: bool) -> NoR
 def _show(planned: PlannedMigration, done: Migrated, *, dry_run: bool) -> None:
     name, migration = shown_path(planned.path), planned.migration
     if dry_run:
-        emit(file_diff(name, migration.old, migration.new))
+        emit(text_diff(migration.old, migration.new, f"a/{name}", f"b/{name}"))
         emit(columns(list(_rows(migration))))
     for warning in planned.warnings:
         say(printable(f"warning: {warning}"))

@@ -162,19 +162,11 @@ def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str,
 
 
 def find_profile(config: Config, name: str) -> Profile:
-    """The profile of that name in the root's folder of profiles; the same one again while its files say the same.
+    """The profile of that name in the root's folder of profiles.
 
     Raises ``UnknownNameError``, for a name that none can have (``../x``) before any path is made of it.
     """
-    file = _found_file(config, name)
-    layers = _layers(file, file.parent, {})
-    known = _FOUND.get(file)
-    # A file with the same bytes gives the very same layer.
-    if known is None or known.config is not config or list(map(id, known.layers)) != list(map(id, layers)):
-        if len(_FOUND) >= _MOST_FOUND:
-            _FOUND.clear()
-        known = _FOUND[file] = _Found(config, layers, _profile(layers, config, {}))
-    return known.profile
+    return load_profile(_found_file(config, name), config=config)
 
 
 def _found_file(config: Config, name: str) -> Path:
@@ -386,18 +378,6 @@ def _layer(file: Path, raw: bytes) -> _Layer:
             if wrong:
                 raise layer.fault((key, index), "selector", *wrong)
     return layer
-
-
-class _Found(NamedTuple):
-    """A profile that was found, with what it was made of."""
-
-    config: Config
-    layers: list[_Layer]
-    profile: Profile
-
-
-_FOUND: dict[Path, _Found] = {}
-_MOST_FOUND = 1024
 
 
 # --- merging -------------------------------------------------------------------------------------------------------

@@ -103,12 +103,18 @@ def tag_faults(
     """``(tag, message)`` for each value that does not fit ``schemas/tags.schema.json`` or the schema that
     ``extra_schema`` gives for its tag, in the order of the tags. An undeclared tag fits with any value.
     """  # noqa: D205 - one sentence
-    if _plainly_fit(tags):
+    if not tags:
         return []
-    faults = _faults(_tag_validator(json.dumps(extra_schema or {}, sort_keys=True)), dict(tags))
-    order = {tag: place for place, tag in enumerate(tags)}
-    unique = dict.fromkeys((str(key[0]), message) for key, message, _ in faults)
-    return sorted(unique, key=lambda fault: order[fault[0]])
+    extra = json.dumps(extra_schema or {}, sort_keys=True)
+    return [(tag, message) for tag in tags for message in _faults_of_tag(extra, json.dumps({tag: tags[tag]}))]
+
+
+# The entries of a root share most of their dates and domains.
+@lru_cache(maxsize=4096)
+def _faults_of_tag(extra_json: str, tag_json: str) -> tuple[str, ...]:
+    """What is wrong with one tag: the schema says of each what its value may be, and nothing of several."""
+    faults = _faults(_tag_validator(extra_json), json.loads(tag_json))
+    return tuple(dict.fromkeys(message for _, message, _ in faults))
 
 
 def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]:  # noqa: ANN401 - any JSON value
@@ -246,22 +252,6 @@ def is_date(text: str) -> bool:
 def is_slug(text: str) -> bool:
     """Whether ``text`` is the slug of some title, which is then its own slug."""
     return bool(text) and (text == UNCATEGORIZED or slugify(text) == text)
-
-
-def _plainly_fit(tags: Mapping[str, Any]) -> bool:
-    """Whether all tags are known ones with a single value that fits: nearly all entries, without loading jsonschema."""
-    return all(
-        isinstance(value, str) and tag in _PLAINLY_FIT and _PLAINLY_FIT[tag](value) for tag, value in tags.items()
-    )
-
-
-_PLAINLY_FIT: dict[str, Callable[[str], bool]] = {
-    "verified_date": is_date,
-    "created": is_date,
-    "expires": is_date,
-    "domain": lambda value: len(value) <= _COMPARED and is_slug(value),
-    "source": lambda _: True,
-}
 
 
 # --- what is wrong, in plain words ----------------------------------------------------------------------------------

@@ -236,3 +236,30 @@ class _Reading:
             where = ", ".join(list(dict.fromkeys(self.lost))[:5])
             notes.append(f"names {len(self.lost)} {entries} of which it has no text ({where})")
         return notes
+
+
+# --- merging --------------------------------------------------------------------------------------------------------
+
+
+def merge_locks(base: SeedLock, ours: SeedLock, theirs: SeedLock) -> SeedLock:
+    """The lock that both sides stand behind; which of them is called ours makes no difference.
+
+    A record that only one side changed is taken from that side. Of one that both changed, only the entries count that
+    both hold.
+    """
+    keys = {**ours.records, **theirs.records}
+    merged = (_merged(base.records.get(key), ours.records.get(key), theirs.records.get(key)) for key in keys)
+    return SeedLock().put(record for record in merged if record is not None)
+
+
+def _merged(base: Record | None, ours: Record | None, theirs: Record | None) -> Record | None:
+    if theirs in (ours, base):
+        return ours
+    if ours == base:
+        return theirs
+    if ours is None or theirs is None:
+        return None  # one side dropped what the other changed
+    # The newer one names the revision; of two of one day the digest decides, so that both directions agree.
+    newer, older = sorted((ours, theirs), key=lambda record: (record.date, record.digest), reverse=True)
+    known = {entry.key for entry in older.entries}
+    return replace(newer, entries=tuple(entry for entry in newer.entries if entry.key in known))

@@ -196,7 +196,7 @@ def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None =
     finally:
         linter.close()
     errors = [each.to_dict() for each in found.errors]
-    return {**json.loads(text), "errors": errors, "notes": list(found.notes)}
+    return {**json.loads(text), "errors": errors}
 
 
 # --- what was told before ------------------------------------------------------------------------------------------

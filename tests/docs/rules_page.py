@@ -10,8 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.policy.config import Config
-from catmem.policy.lint.facts import facts_of
-from catmem.policy.lint.linted import Context, LintedFile, RootFacts
+from catmem.policy.lint.linted import Context, LintedFile, LintedRoot
 from catmem.policy.lint.rule import FAMILIES, all_rules
 from tests.docs.pages import ROOT
 
@@ -57,16 +56,16 @@ def counts() -> tuple[int, Mapping[str, Count]]:
     config = Config(SAMPLES)
     context = Context(config, AS_OF, rule_options={code: rule.options for code, rule in rules.items()})
     files = [LintedFile.of(path.name, path.read_bytes(), config) for path in sorted(SAMPLES.glob("sample-*.md"))]
-    facts = RootFacts({file.path: facts_of(file) for file in files if file.document})
+    root = LintedRoot({file.path: file for file in files if file.document})
     found: dict[str, Count] = {}
     for code, rule in rules.items():
         if rule.scope == "file":
             each = [len(list(rule.check(file, context))) for file in files]
             found[code] = Count(sum(1 for number in each if number), sum(each))
         elif rule.scope == "root":
-            paths = [finding.path for finding in rule.check(facts, context)]
+            paths = [finding.path for finding in rule.check(root, context)]
             # What is wrong with the root around the files is no finding in one of them.
-            paths = [path for path in paths if path in facts.files]
+            paths = [path for path in paths if path in root.files]
             found[code] = Count(len(set(paths)), len(paths))
     return len(files), found
 

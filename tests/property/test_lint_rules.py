@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from catmem.model.document import parse
 from catmem.model.edit import apply_edits
 from catmem.policy.config import Category, Config, Taxonomy
-from catmem.policy.lint.facts import facts_of
-from catmem.policy.lint.linted import Context, LintedFile, RootFacts
+from catmem.policy.lint.linted import Context, LintedFile, LintedRoot
 from catmem.policy.lint.rule import all_rules
 from tests.property.strategies import texts
 
@@ -39,10 +38,10 @@ def said(text):
 @given(texts())
 def test_findings_lie_in_the_file_and_their_fixes_do_too(text):
     file = linted(text)
-    facts = RootFacts({file.path: facts_of(file)})
+    root = LintedRoot({file.path: file})
     for rule in RULES.values():
         if rule.scope in {"file", "root"}:
-            for finding in rule.check(file if rule.scope == "file" else facts, CONTEXT):
+            for finding in rule.check(file if rule.scope == "file" else root, CONTEXT):
                 assert 0 <= finding.start <= finding.end <= len(text)
                 done = 0
                 for edit in finding.fix.edits if finding.fix else ():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from catmem.policy.config import NO_ROOT
 from catmem.policy.lint.engine import finished, lint_file, lint_root
-from catmem.policy.lint.linted import Context, LintedFile, LintedYaml, RootFacts
+from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedYaml
 from catmem.policy.lint.rule import all_rules
 from catmem.policy.lint.settings import read_settings
 
@@ -32,6 +32,5 @@ def lint(document: Document, *, config: Config | None = None, as_of: date | None
     context = Context(config, as_of or date.min, rule_options=settings.options)
     file = LintedFile("", document.to_bytes(), document=document)
     result = lint_file(file, context, settings)
-    facts = RootFacts({} if result.facts is None else {"": result.facts})
-    across = lint_root(facts, context, settings, lambda path: LintedYaml(path) if path else file)
+    across = lint_root(LintedRoot({"": file}), context, settings, lambda path: LintedYaml(path) if path else file)
     return finished({"": result}, [each for each in across if not each.path], settings)

@@ -2,19 +2,18 @@
 
 ::
 
-    file ── lint_file ──> FileResult ─┐ (kept by content)
-    facts of all ── lint_root ────────┴── finished ──> diagnostics, in order
+    file ── lint_file ──> FileResult ─┐
+    all files ── lint_root ───────────┴── finished ──> diagnostics, in order
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from catmem.digest import content_digest
 from catmem.policy.lint.diagnostic import NOWHERE, Diagnostic, Region
-from catmem.policy.lint.facts import FileFacts, facts_of
 from catmem.policy.lint.linted import LintedFile, LintedYaml
 from catmem.policy.lint.rule import all_rules
 from catmem.policy.lint.suppress import Mark, covering, marks
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from catmem.policy.lint.diagnostic import Finding
-    from catmem.policy.lint.linted import Context, LintedStore, RootFacts
+    from catmem.policy.lint.linted import Context, LintedRoot, LintedStore
     from catmem.policy.lint.rule import Rule
     from catmem.policy.lint.settings import Settings
 
@@ -35,32 +34,16 @@ _DIGESTED = 4096
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What one file comes to by itself: its findings, its marks, and what rules across files need of it."""
+    """What one file comes to by itself: its findings and its marks."""
 
     diagnostics: tuple[Diagnostic, ...] = ()
     marks: tuple[Mark, ...] = ()
-    facts: FileFacts | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form, but the facts."""
-        return {
-            "diagnostics": [diagnostic.to_dict() for diagnostic in self.diagnostics],
-            "marks": [mark.to_dict() for mark in self.marks],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], facts: FileFacts | None) -> FileResult:
-        """The result that ``to_dict`` gave this form of. Raises ``KeyError`` or ``TypeError`` for another."""
-        diagnostics = tuple(Diagnostic.from_dict(each) for each in data["diagnostics"])
-        return cls(diagnostics, tuple(Mark.from_dict(each) for each in data["marks"]), facts)
 
 
 def lint_file(file: LintedFile, context: Context, settings: Settings) -> FileResult:
     """Run the rules of scope ``file`` on a memory file. Marks are read here and counted by ``finished``."""
     found = _run(file, "file", context, settings)
-    if file.document is None:
-        return FileResult(tuple(found))
-    return FileResult(tuple(found), marks(file.document), facts_of(file))
+    return FileResult(tuple(found), () if file.document is None else marks(file.document))
 
 
 def lint_yaml(file: LintedYaml, context: Context, settings: Settings) -> FileResult:
@@ -70,7 +53,7 @@ def lint_yaml(file: LintedYaml, context: Context, settings: Settings) -> FileRes
 
 
 def lint_root(
-    facts: RootFacts, context: Context, settings: Settings, source: Callable[[str], LintedFile | LintedYaml]
+    root: LintedRoot, context: Context, settings: Settings, source: Callable[[str], LintedFile | LintedYaml]
 ) -> list[Diagnostic]:
     """Run the rules that look across files; ``source`` gives a file that one of them found something in."""
     found: list[Diagnostic] = []
@@ -78,7 +61,7 @@ def lint_root(
         if rule.scope == "root":
             found += [
                 _diagnostic(source(finding.path), rule, finding, settings, source)
-                for finding in rule.check(facts, context)
+                for finding in rule.check(root, context)
                 if rule in settings.rules(finding.path)
             ]
     return found

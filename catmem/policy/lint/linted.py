@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
 from catmem.model.document import Document, Entry, Problem, TagValue, parse
 from catmem.policy.lint.diagnostic import NOWHERE, Region
-from catmem.policy.lint.facts import DATES, without_marks
-from catmem.policy.lint.suppress import is_only_marks
+from catmem.policy.lint.similar import distinct_words
+from catmem.policy.lint.suppress import is_only_marks, without_marks
 from catmem.policy.staleness import read_date
 from catmem.policy.threats import BuiltinScanner
 from catmem.syntax import tags as tag_blocks
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.policy.config import Config, Taxonomy
-    from catmem.policy.lint.facts import FileFacts
     from catmem.policy.profile import Profile
     from catmem.policy.threats import Scanner
     from catmem.policy.yamlfile import KeyPath
+    from catmem.syntax.scan import Header
 
 Target = Literal["user", "memory"]
+
+DATES = ("verified_date", "created", "expires")
+"""The tags that hold a day."""
 
 _NO_TAGS: Mapping[str, TagValue] = {}
 _NO_DATES: Mapping[str, date] = {}
@@ -40,7 +44,20 @@ class LintedEntry:
     repeated key the first; ``dates`` the days that tags of ``DATES`` hold, without what is no date.
     """
 
-    __slots__ = ("_id", "_words", "body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags")
+    __slots__ = (
+        "_id",
+        "_tokens",
+        "_words",
+        "body",
+        "category",
+        "dates",
+        "end",
+        "entry",
+        "pairs",
+        "raw",
+        "start",
+        "tags",
+    )
 
     def __init__(self, entry: Entry) -> None:
         """Read the tags of ``entry``, if it has some."""
@@ -49,6 +66,7 @@ class LintedEntry:
         self.raw = raw
         self._id: str | None = None
         self._words: str | None = None
+        self._tokens: tuple[str, ...] | None = None
         self.pairs: tag_blocks.Pairs = ()
         self.tags: Mapping[str, TagValue] = _NO_TAGS
         self.dates: Mapping[str, date] = _NO_DATES
@@ -70,6 +88,18 @@ class LintedEntry:
         return self._words
 
     @property
+    def tokens(self) -> tuple[str, ...]:
+        """The distinct words in their order, in small letters and without punctuation."""
+        if self._tokens is None:
+            self._tokens = distinct_words(self.words)
+        return self._tokens
+
+    @property
+    def day(self) -> date | None:
+        """The day of the fact: when it was last verified, else created."""
+        return self.dates.get("verified_date") or self.dates.get("created")
+
+    @property
     def id(self) -> str:
         """The digest of body and tags, as ``Entry.id``."""
         if self._id is None:
@@ -84,7 +114,7 @@ def _first_of_each(pairs: tag_blocks.Pairs) -> dict[str, TagValue]:
     return tags
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Text:
     """A file with a path from the root (with ``/``), the text that was read, and offsets as lines and columns."""
 
@@ -92,22 +122,16 @@ class _Text:
     data: bytes = field(default=b"", repr=False)
     error: CatmemError | None = None
     """Why the file could not be read or understood. A file that could not be opened has no ``data``."""
-    _text: str | None = field(default=None, init=False, repr=False, compare=False)
-    _lines: LineIndex | None = field(default=None, init=False, repr=False, compare=False)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The text; U+FFFD stands for bytes that are not UTF-8."""
-        if self._text is None:
-            object.__setattr__(self, "_text", self.data.decode("utf-8", "replace"))
-        return self._text  # type: ignore[return-value]
+        return self.data.decode("utf-8", "replace")
 
-    @property
+    @cached_property
     def line_index(self) -> LineIndex:
         """Offsets to lines and columns."""
-        if self._lines is None:
-            object.__setattr__(self, "_lines", LineIndex(self.text))
-        return self._lines  # type: ignore[return-value]
+        return LineIndex(self.text)
 
     def line(self, offset: int) -> int:
         """The line, from 1, of the character at ``offset``."""
@@ -132,7 +156,7 @@ class _Text:
         return min(start + max((column or 1) - 1, 0), end), end
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LintedFile(_Text):
     """A memory file. ``document`` is ``None`` for one that is not UTF-8, too large, or could not be read (``error``).
 
@@ -142,9 +166,6 @@ class LintedFile(_Text):
     document: Document | None = field(default=None, repr=False)
     owner: str | None = None
     target: Target | None = None
-    _entries: tuple[LintedEntry, ...] | None = field(default=None, init=False, repr=False, compare=False)
-    _tagged: tuple[LintedEntry, ...] | None = field(default=None, init=False, repr=False, compare=False)
-    _problems: tuple[Problem, ...] | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -159,41 +180,39 @@ class LintedFile(_Text):
             return cls(path, data, error, None, owner, target)
         return cls(path, data, None, document, owner, target)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The text; U+FFFD stands for bytes that are not UTF-8."""
-        return super(LintedFile, self).text if self.document is None else self.document.text
+        return super().text if self.document is None else self.document.text
 
-    @property
+    @cached_property
     def entries(self) -> tuple[LintedEntry, ...]:
         """The entries, in file order, but those that hold only marks of lint; none where there is no document."""
-        if self._entries is None:
-            entries = () if self.document is None else self.document.entries
-            found = tuple(LintedEntry(entry) for entry in entries if not is_only_marks(entry))
-            object.__setattr__(self, "_entries", found)
-        return self._entries  # type: ignore[return-value]
+        entries = () if self.document is None else self.document.entries
+        return tuple(LintedEntry(entry) for entry in entries if not is_only_marks(entry))
 
     @property
+    def headers(self) -> tuple[Header, ...]:
+        """The section headers, in file order; none where there is no document."""
+        return () if self.document is None else self.document.scan.headers
+
+    @cached_property
     def tagged(self) -> tuple[LintedEntry, ...]:
         """The entries that have tags."""
-        if self._tagged is None:
-            object.__setattr__(self, "_tagged", tuple(entry for entry in self.entries if entry.tags))
-        return self._tagged  # type: ignore[return-value]
+        return tuple(entry for entry in self.entries if entry.tags)
 
-    @property
+    @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """What reading the document found to look wrong; nothing where there is no document."""
-        if self._problems is None:
-            object.__setattr__(self, "_problems", () if self.document is None else self.document.problems)
-        return self._problems  # type: ignore[return-value]
+        return () if self.document is None else self.document.problems
 
-    @property
+    @cached_property
     def line_index(self) -> LineIndex:
         """Offsets to lines and columns."""
-        return super(LintedFile, self).line_index if self.document is None else self.document.line_index
+        return super().line_index if self.document is None else self.document.line_index
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LintedYaml(_Text):
     """A YAML file of the root: its ``catmem.yaml`` (``config``), a ``profile`` or a ``schema`` of entries.
 
@@ -234,10 +253,10 @@ class LintedStore:
 
 
 @dataclass(frozen=True, slots=True)
-class RootFacts:
-    """The facts of every memory file by path, in order of the paths."""
+class LintedRoot:
+    """Every memory file that could be read, by path, in order of the paths."""
 
-    files: Mapping[str, FileFacts]
+    files: Mapping[str, LintedFile]
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,11 +67,6 @@ class Settings:
         named = max((code for code in self.severity if rule.code.startswith(code)), key=len, default=None)
         return rule.severity if named is None else self.severity[named]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything that decides what is found, as JSON-ready data: part of the key of kept results."""
-        names = ("select", "ignore", "severity", "options", "per_file")
-        return {name: getattr(self, name) for name in names}
-
 
 def read_settings(
     said: Mapping[str, Any],

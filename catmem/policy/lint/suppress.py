@@ -8,17 +8,18 @@ it would make the tags text.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.policy.lint.diagnostic import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from catmem.model.document import Document, Entry
 
 _MARK = re.compile(r"<!--[ \t]{0,8}catmem:[ \t]{0,8}ignore((?:[ \t,]{1,4}[A-Z]{2}[0-9]{3}){1,20})[ \t]{0,8}-->")
 _ATTEMPT = re.compile(r"<!--[ \t]{0,8}catmem[ \t]{0,8}:", re.IGNORECASE)
+_LINE = re.compile(r"(?:\A|(?<=\n))[ \t]{0,8}<!--[ \t]{0,8}catmem:[^\n>]{0,256}-->[ \t]{0,8}(?=\n|\Z)")
 _SIGN = "<!--"
 _WORD = re.compile(r"catmem", re.IGNORECASE)
 
@@ -35,15 +36,10 @@ class Mark(NamedTuple):
     covers: tuple[int, int]
     codes: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {name: getattr(self, name) for name in self._fields}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Mark:
-        """The mark that ``to_dict`` gave this form of."""
-        start, end = data["covers"]
-        return cls(data["start"], data["end"], Region(*data["region"]), (start, end), tuple(data["codes"]))
+def without_marks(body: str) -> str:
+    """A body without its marks: they are not part of what it says."""
+    return _LINE.sub("", body).strip() if _SIGN in body else body
 
 
 def is_only_marks(entry: Entry) -> bool:

@@ -6,6 +6,8 @@ place whole.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry, TagValue
     from catmem.service.writing.terms import Terms
 
+_WORD = re.compile(r"\w+")
 _PASSED_OVER = frozenset({"bad-tag"})
 """Problems that were looked at with the tags, entry by entry."""
 
@@ -89,17 +92,25 @@ def plan_document(
     return _plan(document, new, changes, terms, [warning] if warning else [])
 
 
-def part_bodies(content: str | dict[str, Any], document: Document, terms: Terms) -> tuple[list[str], list[str]]:
-    """The bodies that a content is about, as they are and as they are to be: for a look at how alike they are.
+def overlap(content: str | dict[str, Any], document: Document, terms: Terms) -> float:
+    """How alike the bodies are that a content is about, as they are and as they are to be: the Jaccard overlap of their
+    words, without regard to case and form; 1 where there are none yet.
 
     Of those that are there only what the writer sees: or it could guess at the words of the others.
-    """
-    seen = terms.rights.in_sight(document)
+    """  # noqa: D205 - one sentence
+    now: Sequence[Entry] = terms.rights.in_sight(document)
     if isinstance(content, str):
-        return [entry.body for entry in seen], [content]
-    names = {terms.category(name) for name in content["categories"]} if content.get("partial") else None
-    now = [entry.body for entry in seen if names is None or entry.category in names]
-    return now, [entry["body"] for entries in content["categories"].values() for entry in entries]
+        new = [content]
+    else:
+        names = {terms.category(name) for name in content["categories"]} if content.get("partial") else None
+        now = [entry for entry in now if names is None or entry.category in names]
+        new = [entry["body"] for entries in content["categories"].values() for entry in entries]
+    old_words, new_words = _words([entry.body for entry in now]), _words(new)
+    return len(old_words & new_words) / len(old_words | new_words) if old_words else 1.0
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold())}
 
 
 # --- what is asked -------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from catmem.digest import canonical_json
 from catmem.errors import EnvelopeError
 from catmem.policy.schema import shown, validate
 from catmem.policy.yamlfile import key_text
-from catmem.service.envelopes.plainly import fits_plainly
 from catmem.store.contract import revision_number
 from catmem.store.envelope import content_hash, from_fields
 
@@ -44,7 +43,7 @@ def read_envelope(given: Mapping[str, Any] | str | bytes) -> Envelope:
 
 def envelope_of(fields: Mapping[str, Any]) -> Envelope:
     """The envelope of fields that ``fields_of`` gave. Raises ``EnvelopeError`` (``schema``, ``bad_hash``)."""
-    faults = [] if fits_plainly(fields) else validate(fields, "envelope")
+    faults = validate(fields, "envelope")
     if faults:
         # What is wrong with prev_rev is wrong with parents, too, which repeat it.
         fault, more = min(faults, key=lambda each: each.key[:1] == ("parents",)), len(faults) - 1

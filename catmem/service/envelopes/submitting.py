@@ -29,9 +29,8 @@ from catmem.errors import (
     UnknownRevisionError,
 )
 from catmem.service import gate
-from catmem.service.envelopes.alike import ALIKE, overlap
 from catmem.service.envelopes.contents import operations_of, refuse_out_of_scope
-from catmem.service.envelopes.documents import part_bodies, plan_document
+from catmem.service.envelopes.documents import overlap, plan_document
 from catmem.service.envelopes.reading import envelope_of, fields_in, fields_of
 from catmem.service.envelopes.writers import (
     Sender,
@@ -153,6 +152,10 @@ def _named(fields: Mapping[str, Any]) -> tuple[str, str, str | None]:
 # --- what is there -------------------------------------------------------------------------------------------------
 
 
+ALIKE = 0.6
+"""The share of common words below which a new text has little in common with the old one."""
+
+
 @dataclass(slots=True)
 class Submission:
     """An envelope whose writer is known, on its way to the store."""
@@ -256,7 +259,7 @@ class Submission:
         content = self.envelope.content
         if not self.envelope.alert or self.confirm or self.alerted or isinstance(content, list):
             return
-        alike = overlap(*part_bodies(content, document, self.terms))
+        alike = overlap(content, document, self.terms)
         if alike < ALIKE:
             self.alerted = True
             refusal = RefusedError(

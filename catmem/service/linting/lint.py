@@ -1,4 +1,4 @@
-"""Lint of a root on disk: read the files, run the rules, keep what was found, write fixes.
+"""Lint of a root on disk: read the files, run the rules, write fixes.
 
 A file that cannot be read is a finding, and all others are looked at all the same. What is wrong in the configuration
 is among ``errors``; lint then works on what is left of it.
@@ -6,41 +6,35 @@ is among ``errors``; lint then works on what is left of it.
 
 from __future__ import annotations
 
-import gc
 import os
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from catmem.digest import bytes_digest, content_digest
+from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.policy.config import Config, find_root, read_config
 from catmem.policy.lint.baseline import read_baseline, without_old
-from catmem.policy.lint.diagnostic import Diagnostic
 from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store, lint_yaml
-from catmem.policy.lint.facts import FileFacts, facts_of
 from catmem.policy.lint.fixing import Fixed, fix_all
-from catmem.policy.lint.linted import Context, LintedFile, LintedStore, LintedYaml, RootFacts
-from catmem.policy.lint.rule import all_rules
+from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedStore
 from catmem.policy.lint.settings import Settings, read_settings
 from catmem.reading import read_bounded
 from catmem.service import gate
 from catmem.service.clock import today
-from catmem.service.linting.cache import LintCache, tool_digest
 from catmem.service.linting.sources import Root, Source
 from catmem.service.linting.stores import faults
 from catmem.service.stores import open_store, parse_file
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
-from catmem.store.files.folder import SIDECAR
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
     from catmem.model.document import Document
+    from catmem.policy.lint.diagnostic import Diagnostic
     from catmem.store.contract import Store
 
 _BASELINE_LIMIT = 1 << 26
@@ -53,12 +47,11 @@ _BY_CONFIGURATION = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a run found. ``errors`` are what was wrong in the configuration; ``notes`` are for people."""
+    """What a run found. ``errors`` are what was wrong in the configuration."""
 
     diagnostics: tuple[Diagnostic, ...]
     files: int
     errors: tuple[CatmemError, ...] = ()
-    notes: tuple[str, ...] = ()
 
     @property
     def exit_status(self) -> int:
@@ -66,14 +59,6 @@ class Found:
         if self.errors:
             return 2
         return int(any(each.severity != "hint" and not each.suppressed for each in self.diagnostics))
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A memory file as it was read."""
-
-    data: bytes
-    error: CatmemError | None
 
 
 @dataclass(slots=True)
@@ -84,10 +69,10 @@ class Linter:
     settings: Settings
     as_of: date
     paths: tuple[str | Path, ...] = ()
-    keep: bool = True
     errors: list[CatmemError] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     _sources: dict[str, Source] = field(default_factory=dict)
+    _looked: dict[str, tuple[LintedFile, FileResult]] = field(default_factory=dict)
+    """What each memory file came to: the rounds of ``fix`` look at changed files alone."""
     _wanted: frozenset[str] = frozenset()
     _store: list[Diagnostic] | None = None
     _opened: Store | None = None
@@ -102,15 +87,13 @@ class Linter:
         select: Sequence[str] = (),
         ignore: Sequence[str] = (),
         as_of: date | None = None,
-        keep: bool = True,
     ) -> Linter:
         """Lint of the root that ``folder`` lies in; with ``search=False`` ``folder`` itself is the root.
 
         ``paths`` are the files and folders to report on, by default the whole root; rules across files look at the
-        whole root in any case. ``keep`` is whether results are kept for the next run. Raises ``ConfigError`` for a code
-        in ``select`` or ``ignore`` that no rule has, and ``UnreadableError`` for a path that is not there.
-        Where ``catmem.yaml`` is wrong the rules see what is right in it; where nothing of it can be read, those that
-        judge by it are off.
+        whole root in any case. Raises ``ConfigError`` for a code in ``select`` or ``ignore`` that no rule has, and
+        ``UnreadableError`` for a path that is not there. Where ``catmem.yaml`` is wrong the rules see what is right in
+        it; where nothing of it can be read, those that judge by it are off.
         """
         where = (find_root(folder) if search else None) or folder
         failed: tuple[CatmemError, ...]
@@ -129,7 +112,7 @@ class Linter:
         except CatmemError as error:
             errors.append(error)
             root.blame(error)
-        linter = cls(root, said.narrowed(select, ignore), as_of or today(), tuple(paths), keep, errors)
+        linter = cls(root, said.narrowed(select, ignore), as_of or today(), tuple(paths), errors)
         linter.errors += [file.error for file in root.yaml.values() if file.error and file.error not in errors]
         linter._find()
         return linter
@@ -145,10 +128,6 @@ class Linter:
 
     def run(self, overlay: Mapping[str, str] | None = None) -> Found:
         """Everything that the rules find, in order. Files in ``overlay`` are taken to have the text in it."""
-        with _collector_at_rest():
-            return self._run(overlay or {})
-
-    def _run(self, overlay: Mapping[str, str]) -> Found:
         context = Context(
             self.root.config,
             self.as_of,
@@ -157,23 +136,31 @@ class Linter:
             schemas=self.root.schemas,
         )
         results: dict[str, FileResult] = {}
-        work = _Work(self, context, overlay, LintCache(self._cache_folder(), self._key()))
+        files: dict[str, LintedFile] = {}
         for name, source in self._sources.items():
-            results[name] = work.yaml(name) if source.kind != "memory" else work.memory(source)
-        others = [*work.across(), *self._store_diagnostics(context)]
-        if not overlay:
-            work.cache.write()
-            self.notes = [work.cache.note] if work.cache.note else []
-        found = [each for each in finished(results, others, self.settings) if self._is_wanted(each)]
-        return Found(tuple(found), len(self._wanted), tuple(self.errors), tuple(self.notes))
+            if source.kind != "memory":
+                results[name] = lint_yaml(self.root.yaml[name], context, self.settings)
+                continue
+            file = self.linted(source, overlay)
+            known = self._looked.get(name)
+            if known is None or known[0] is not file:
+                known = self._looked[name] = file, lint_file(file, context, self.settings)
+            results[name] = known[1]
+            if file.data or file.error is None:
+                files[name] = file
+        across = lint_root(
+            LintedRoot(files), context, self.settings, lambda name: self.root.yaml.get(name) or files[name]
+        )
+        done = finished(results, [*across, *self._store_diagnostics(context)], self.settings)
+        return Found(tuple(each for each in done if self._is_wanted(each)), len(self._wanted), tuple(self.errors))
 
     def without_baseline(self, found: Found, path: Path) -> Found:
         """The same with the findings of a baseline suppressed; one that is not right is among the errors."""
         try:
             old = read_baseline(read_bounded(path, _BASELINE_LIMIT), path)
         except CatmemError as error:
-            return Found(found.diagnostics, found.files, (*found.errors, error), found.notes)
-        return Found(tuple(without_old(found.diagnostics, old)), found.files, found.errors, found.notes)
+            return Found(found.diagnostics, found.files, (*found.errors, error))
+        return Found(tuple(without_old(found.diagnostics, old)), found.files, found.errors)
 
     def text(self, name: str) -> str | None:
         """The text of a file of the last run as it is now; ``None`` if it cannot be read."""
@@ -188,22 +175,22 @@ class Linter:
         return self._sources[name]
 
     def linted(self, source: Source, overlay: Mapping[str, str] | None = None) -> LintedFile:
-        """A memory file, read and parsed."""
-        read = self.read(source, overlay or {})
-        if read.error is not None:
-            return LintedFile(source.name, b"", read.error, None, source.owner, source.target)
-        return LintedFile.of(source.name, read.data, self.root.config, owner=source.owner, target=source.target)
-
-    def read(self, source: Source, overlay: Mapping[str, str]) -> _Read:
-        """The bytes of a memory file, or why there are none."""
-        if source.name in overlay:
-            return _Read(overlay[source.name].encode(), None)
+        """A memory file, read and parsed; the file of the last run if it has the same bytes still."""
         try:
-            if source.entity is not None:
-                return _Read(self._database().peek(source.entity), None)
-            return _Read(read_bounded(source.path, DEFAULT_LIMITS.file_bytes, follow_symlink=source.may_be_link), None)
+            data = self._read(source, overlay or {})
         except CatmemError as error:
-            return _Read(b"", error)
+            return LintedFile(source.name, b"", error, None, source.owner, source.target)
+        known = self._looked.get(source.name)
+        if known is not None and known[0].error is None and known[0].data == data:
+            return known[0]
+        return LintedFile.of(source.name, data, self.root.config, owner=source.owner, target=source.target)
+
+    def _read(self, source: Source, overlay: Mapping[str, str]) -> bytes:
+        if source.name in overlay:
+            return overlay[source.name].encode()
+        if source.entity is not None:
+            return self._database().peek(source.entity)
+        return read_bounded(source.path, DEFAULT_LIMITS.file_bytes, follow_symlink=source.may_be_link)
 
     def _database(self) -> Store:
         """The store of a root that keeps its entities in a database."""
@@ -224,17 +211,6 @@ class Linter:
     def _is_below(self, path: str) -> bool:
         names = [self.root.name(given) for given in self.paths]
         return any(path.startswith(f"{name}/") for name in names)
-
-    def _cache_folder(self) -> Path | None:
-        config = self.root.config
-        return config.root / SIDECAR if self.keep and config.path is not None else None
-
-    def _key(self) -> str:
-        """A digest of all that decides what is found in a file, besides its bytes."""
-        rules = all_rules().values()
-        day = self.as_of.isoformat() if any(rule.dated for rule in rules) else ""
-        yaml = [[name, bytes_digest(file.data)] for name, file in self.root.yaml.items()]
-        return content_digest([tool_digest(), self.settings.to_dict(), yaml, day])
 
     def _store_diagnostics(self, context: Context) -> list[Diagnostic]:
         if self._store is None:
@@ -278,92 +254,3 @@ class Linter:
             commit_file(workspace, source.path, entity, (before, after), Change(op="lint"))
         else:
             rewrite_file(source.path, before, after)
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """Without searches for circles: a run makes very many small values and no circles of them."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-class _Work:
-    """One run: results by path, from what was kept where the bytes are the same."""
-
-    def __init__(self, linter: Linter, context: Context, overlay: Mapping[str, str], cache: LintCache) -> None:
-        self.linter, self.context, self.overlay, self.cache = linter, context, overlay, cache
-        self._digests: dict[str, str] = {}
-        self._facts: dict[str, FileFacts] = {}
-
-    def yaml(self, name: str) -> FileResult:
-        file = self.linter.root.yaml[name]
-        # The digests of all YAML files are part of the key, so what was kept is right whatever they mean to each other.
-        # What is wrong with one may lie outside of it: a home that became a link.
-        digest = content_digest([bytes_digest(file.data), str(file.error)])
-        kept = self.cache.get(name, digest) if not self.overlay and file.data else None
-        if kept is not None:
-            return _result(kept)
-        found = lint_yaml(file, self.context, self.linter.settings)
-        if file.data:
-            self.cache.put(name, digest, _kept(found))
-        return found
-
-    def memory(self, source: Source) -> FileResult:
-        read = self.linter.read(source, self.overlay)
-        if read.error is not None:
-            file = LintedFile(source.name, b"", read.error, None, source.owner, source.target)
-            return lint_file(file, self.context, self.linter.settings)
-        digest = bytes_digest(read.data)
-        self._digests[source.name] = digest
-        kept = self.cache.get(source.name, digest)
-        if kept is not None:
-            return _result(kept)
-        config = self.linter.root.config
-        file = LintedFile.of(source.name, read.data, config, owner=source.owner, target=source.target)
-        found = lint_file(file, self.context, self.linter.settings)
-        if found.facts is not None:
-            self._facts[source.name] = found.facts
-        self.cache.put(source.name, digest, _kept(found))
-        return found
-
-    def across(self) -> list[Diagnostic]:
-        """What the rules across files find: as it was, if no file has changed."""
-        state = content_digest(self._digests)
-        kept = self.cache.root
-        if kept is not None and kept[0] == state:
-            return [Diagnostic.from_dict(each) for each in kept[1]]
-        facts = {name: self._facts_of(name, digest) for name, digest in self._digests.items()}
-        diagnostics = lint_root(RootFacts(facts), self.context, self.linter.settings, self._source)
-        self.cache.root = [state, [each.to_dict() for each in diagnostics]]
-        return diagnostics
-
-    def _facts_of(self, name: str, digest: str) -> FileFacts:
-        source = self.linter.source(name)
-        facts = self._facts.get(name)
-        if facts is None:
-            said = self.cache.get_facts(name, digest)
-            if said is not None:
-                facts = FileFacts.from_json(said, path=name, owner=source.owner, target=source.target)
-            else:
-                facts = facts_of(self.linter.linted(source, self.overlay))
-        self.cache.put_facts(name, digest, facts.to_json())
-        return facts
-
-    def _source(self, name: str) -> LintedFile | LintedYaml:
-        yaml = self.linter.root.yaml.get(name)
-        return yaml if yaml is not None else self.linter.linted(self.linter.source(name), self.overlay)
-
-
-def _kept(found: FileResult) -> dict[str, Any] | None:
-    """The form in which a result is kept: ``None`` where there is nothing to say, as for most files."""
-    return found.to_dict() if found.diagnostics or found.marks else None
-
-
-def _result(kept: Sequence[Any]) -> FileResult:
-    (said,) = kept
-    return FileResult.from_dict(said, None) if said else FileResult()

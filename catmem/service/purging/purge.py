@@ -42,7 +42,6 @@ _ROUNDS = 5
 _STRAY = "catmem did not make it; see to it yourself"
 _BACK = "it was written again meanwhile; purge once more"
 _MEANWHILE = "another entry that holds the text was written meanwhile; look at it"
-_LINT_CACHE = ("lint.json", "lint-facts.json")
 
 
 class Left(NamedTuple):
@@ -106,7 +105,7 @@ def purge(workspace: Workspace, entity: str, old_text: str, *, dry_run: bool = F
     for other in others.names:
         purging.forget_if_held(other, unsure=True)
     purging.pass_over(others.unreadable)
-    purging.drop_caches()
+    purging.drop_usage()
     purging.forget_in_lock()
     purging.verify()
     return purging.report(entries)
@@ -351,14 +350,8 @@ class _Purging:
         # Half of a text, or one of nobody knows which file.
         return (own and self.redaction.holds_text(data)) or (each.kind == "left" and self.redaction.is_cut(data))
 
-    def drop_caches(self) -> None:
-        """Remove what lint keeps of the files, which is made again, and how often the entries were used."""
-        for name in _LINT_CACHE:
-            path = self.workspace.root / SIDECAR / name
-            if path.is_file():
-                self.removed[path] = None
-                if not self.dry_run:
-                    path.unlink(missing_ok=True)
+    def drop_usage(self) -> None:
+        """Remove how often the entries were used."""
         parse = partial(parse_file, self.workspace.config)
         for entity in () if self.dry_run else self.entities:
             found = read(parse, self.store.peek(entity))

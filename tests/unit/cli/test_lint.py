@@ -176,13 +176,6 @@ def test_ignore(place):
     assert lint("--ignore", "CM298,CM299").exit_code == 0
 
 
-def test_no_cache(place):
-    lint("--no-cache")
-    assert not (place / ".catmem").exists()
-    lint()
-    assert (place / ".catmem" / "lint.json").exists()
-
-
 # --- rule ------------------------------------------------------------------------------------------------------------
 
 

@@ -51,6 +51,17 @@ def test_near_changes_share_a_hunk():
     assert diff(before, after).count("@@ -") == 2
 
 
+@pytest.mark.parametrize(("old", "new"), [(0, 5_000), (5_000, 0), (1, 5_000), (3_000, 3_000)])
+def test_texts_that_differ_very_widely_differ_as_a_whole(old, new):
+    ends = [f"{number}\n" for number in range(10)]
+    before = [*ends, *("a\n" for _ in range(old)), *ends]
+    after = [*ends, *("b\n" for _ in range(new)), *ends]
+    said = diff(before, after)
+    assert patched("".join(before), said) == "".join(after)
+    assert lines_of(said)[2] == f"@@ -8,{old + 6} +8,{new + 6} @@\n"
+    assert len(lines_of(said)) == 3 + 6 + old + new
+
+
 @pytest.mark.parametrize("kinds", [1, 2, 50, 10_000])
 def test_the_work_on_a_large_text_grows_with_its_length(kinds):
     compared = []
@@ -73,9 +84,9 @@ def test_the_work_on_a_large_text_grows_with_its_length(kinds):
     assert len(compared) < 12_000 * 100
 
 
-def test_a_large_text_with_few_changes_has_a_short_diff():
+def test_a_small_change_of_a_large_text_has_a_short_diff():
     before = [f"{number}\n" for number in range(20_000)]
-    after = [part for number, line in enumerate(before) for part in (["\n", line] if number % 100 == 0 else [line])]
+    after = [*before[:9_000], "new\n", *before[9_001:9_800], *before[9_801:]]
     said = diff(before, after)
     assert patched("".join(before), said) == "".join(after)
-    assert len(lines_of(said)) < 200 * 12
+    assert len(lines_of(said)) == 2 + 9 + 8

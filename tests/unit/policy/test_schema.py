@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from catmem import resources
 from catmem.errors import ConfigError
 from catmem.model.document import parse
-from catmem.policy import schema as schemas
 from catmem.policy.schema import check, nearest, shown, suggestion, tag_faults, validate
 from catmem.policy.yamlfile import key_text, parse_yaml
 
@@ -276,23 +274,9 @@ TAGS = st.dictionaries(
 
 @settings(deadline=None)
 @given(TAGS)
-def test_the_short_cut_agrees_with_the_schema(tags):
-    plain, schemas._plainly_fit = schemas._plainly_fit, lambda _: False
-    try:
-        by_schema = tag_faults(tags)
-    finally:
-        schemas._plainly_fit = plain
-    assert tag_faults(tags) == by_schema
-    if schemas._plainly_fit(tags):
-        assert by_schema == []
-
-
-def test_plain_tags_do_not_load_jsonschema(monkeypatch):
-    monkeypatch.setitem(sys.modules, "jsonschema", None)  # importing it now raises
-    schemas._tag_validator.cache_clear()
-    assert tag_faults({"verified_date": "2026-05-01", "domain": "finance", "source": "a call"}) == []
-    with pytest.raises(ImportError):
-        tag_faults({"verified_date": "soon"})
+def test_tags_one_by_one_give_the_faults_of_all_at_once(tags):
+    expected = {(fault.key[0], fault.message) for fault in validate(tags, "tags")}
+    assert set(tag_faults(tags)) == expected
 
 
 # --- words ---

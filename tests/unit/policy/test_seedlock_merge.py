@@ -7,8 +7,7 @@ from itertools import product
 
 import pytest
 
-from catmem.policy.seedlock import Record, Seeded, SeedLock, read_lock
-from catmem.policy.seedlock_merge import merge_locks
+from catmem.policy.seedlock import Record, Seeded, SeedLock, merge_locks, read_lock
 
 DAY = date(2026, 5, 1)
 

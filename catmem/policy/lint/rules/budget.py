@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import TYPE_CHECKING
 
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
+from catmem.policy.lint.suppress import without_marks
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from catmem.policy.lint.facts import EntryFact, FileFacts
-    from catmem.policy.lint.linted import Context, LintedFile, RootFacts
+    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile, LintedRoot
     from catmem.policy.profile import Profile
 
 HERMES_LIMITS = {"user": 1375, "memory": 2200}
@@ -98,7 +97,7 @@ def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM503", "prompt-over-budget", scope="root", dated=True)
-def prompt_over_budget(root: RootFacts, context: Context) -> Iterator[Finding]:
+def prompt_over_budget(root: LintedRoot, context: Context) -> Iterator[Finding]:
     """Find profiles whose own files say more than the budget of their prompt holds.
 
     ## Why
@@ -117,20 +116,20 @@ def prompt_over_budget(root: RootFacts, context: Context) -> Iterator[Finding]:
     ## Fix
     Raise the budget, select fewer categories, or shorten entries. There is no fix.
     """
-    owned: dict[str, dict[str, FileFacts]] = {}
-    for facts in root.files.values():
-        if facts.owner is not None and facts.target is not None:
-            owned.setdefault(facts.owner, {})[facts.target] = facts
+    owned: dict[str, dict[str, LintedFile]] = {}
+    for file in root.files.values():
+        if file.owner is not None and file.target is not None:
+            owned.setdefault(file.owner, {})[file.target] = file
     for name, files in owned.items():
         profile = context.profiles.get(name)
         if profile is None or not profile.prompt.budget:
             continue
-        shown = {target: _shown(facts, target, profile, context) for target, facts in files.items()}
+        shown = {target: _shown(file, target, profile, context) for target, file in files.items()}
         for target, budget in profile.prompt.budget.items():
             among = [(files[each].path, entry) for each in sorted(shown, reverse=True) for entry in shown[each]]
             if target != "total":
                 among = [(files[target].path, entry) for entry in shown.get(target, ())]
-            size = sum(entry.size for _, entry in among)
+            size = sum(_size(entry) for _, entry in among)
             if size > budget:
                 path, first = _first_over([*among], budget)
                 message = (
@@ -141,31 +140,36 @@ def prompt_over_budget(root: RootFacts, context: Context) -> Iterator[Finding]:
                 yield Finding(first.start, first.end, message, hint, path=path)
 
 
-def _first_over(among: list[tuple[str, EntryFact]], budget: int) -> tuple[str, EntryFact]:
+def _size(entry: LintedEntry) -> int:
+    """Characters of the text, without marks of lint."""
+    return len(without_marks(entry.body))
+
+
+def _first_over(among: list[tuple[str, LintedEntry]], budget: int) -> tuple[str, LintedEntry]:
     """The first entry that no longer fits when they are taken in order."""
     size = 0
     for path, entry in among:
-        size += entry.size
+        size += _size(entry)
         if size > budget:
             return path, entry
     return among[-1]
 
 
-def _shown(facts: FileFacts, target: str, profile: Profile, context: Context) -> list[EntryFact]:
+def _shown(file: LintedFile, target: str, profile: Profile, context: Context) -> list[LintedEntry]:
     """What the profile selects of its own file, in the profile's order, but what has expired and is not shown then."""
     selectors = profile.selectors(target, context.taxonomy)
     uncategorized = profile.include_uncategorized
     if uncategorized is None:
-        uncategorized = not facts.sections
-    positions = {category: selectors.position(category) for category in {entry.category for entry in facts.entries}}
-    ranked: list[tuple[bool, int, int, EntryFact]] = []
-    for entry in facts.entries:
+        uncategorized = not file.headers
+    positions = {category: selectors.position(category) for category in {entry.category for entry in file.entries}}
+    ranked: list[tuple[bool, int, int, LintedEntry]] = []
+    for entry in file.entries:
         position = positions[entry.category]
         if position is None:
             if entry.category != UNCATEGORIZED or not uncategorized or selectors.takes_away(entry.category):
                 continue
             position = len(selectors.patterns)
-        last_day = entry.expires and date.fromisoformat(entry.expires)
+        last_day = entry.dates.get("expires")
         if last_day and context.as_of > last_day and profile.prompt.expired == "drop":
             continue
         ranked.append((entry.category == UNCATEGORIZED, position, entry.start, entry))

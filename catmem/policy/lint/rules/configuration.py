@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from catmem.errors import CatmemError
-    from catmem.policy.lint.linted import Context, LintedYaml, RootFacts
+    from catmem.policy.lint.linted import Context, LintedRoot, LintedYaml
     from catmem.policy.profile import Profile
     from catmem.policy.yamlfile import KeyPath
 
@@ -283,7 +283,7 @@ def invalid_category_schema(file: LintedYaml, context: Context) -> Iterator[Find
 
 
 @rule("CM409", "selector-without-match", scope="root")
-def selector_without_match(root: RootFacts, context: Context) -> Iterator[Finding]:
+def selector_without_match(root: LintedRoot, context: Context) -> Iterator[Finding]:
     """Find selectors of a profile that match no category, neither a declared one nor one that any file has.
 
     ## Why
@@ -319,7 +319,7 @@ def selector_without_match(root: RootFacts, context: Context) -> Iterator[Findin
 
 
 @rule("CM410", "nobody-reads", severity="hint", scope="root")
-def nobody_reads(root: RootFacts, context: Context) -> Iterator[Finding]:
+def nobody_reads(root: LintedRoot, context: Context) -> Iterator[Finding]:
     """Find sections of a profile's file whose category no profile reads.
 
     ## Why
@@ -337,12 +337,12 @@ def nobody_reads(root: RootFacts, context: Context) -> Iterator[Finding]:
         return
     known = {*context.taxonomy.declared(), UNCATEGORIZED}
     unread: dict[str, bool] = {}
-    for path, facts in root.files.items():
-        if facts.owner is None:
+    for path, file in root.files.items():
+        if file.owner is None:
             continue
         said: set[str] = set()
-        for section in facts.sections:
-            category = section.category
+        for header in file.headers:
+            category = header.category
             if category in known or category in said:
                 continue
             said.add(category)
@@ -351,11 +351,11 @@ def nobody_reads(root: RootFacts, context: Context) -> Iterator[Finding]:
             if unread[category]:
                 hint = suggestion(category, {*context.taxonomy.categories, *_named(context)}, "categories")
                 message = f"no profile reads the category {category}"
-                yield Finding(section.start, section.end, message, hint, path=path)
+                yield Finding(header.start, header.end, message, hint, path=path)
 
 
 @rule("CM411", "broken-seed-from", severity="error", scope="root")
-def broken_seed_from(root: RootFacts, context: Context) -> Iterator[Finding]:
+def broken_seed_from(root: LintedRoot, context: Context) -> Iterator[Finding]:
     """Find profiles that are seeded from each other in a circle, or from a profile that is not there.
 
     ## Why
@@ -453,9 +453,9 @@ def _reads(profile: Profile, category: str, context: Context) -> bool:
     return any(profile.selectors(target, context.taxonomy).matches(category) for target in _TARGETS.values())
 
 
-def _present(root: RootFacts) -> set[str]:
-    sections = {section.category for facts in root.files.values() for section in facts.sections}
-    return sections | {entry.category for facts in root.files.values() for entry in facts.entries}
+def _present(root: LintedRoot) -> set[str]:
+    sections = {header.category for file in root.files.values() for header in file.headers}
+    return sections | {entry.category for file in root.files.values() for entry in file.entries}
 
 
 def _named(context: Context) -> set[str]:

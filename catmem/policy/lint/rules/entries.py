@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from catmem.policy.lint.diagnostic import Finding, Fix
-from catmem.policy.lint.facts import without_marks
 from catmem.policy.lint.removal import removal
 from catmem.policy.lint.rule import rule
+from catmem.policy.lint.suppress import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, TypeAlias
 
 from catmem.policy.lint.diagnostic import Finding, Fix, Related
 from catmem.policy.lint.removal import removal
@@ -12,11 +13,13 @@ from catmem.policy.lint.similar import similar_pairs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from catmem.policy.lint.facts import EntryFact, FileFacts
-    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile, RootFacts
+    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile, LintedRoot
     from catmem.policy.profile import Profile
 
+    _Place: TypeAlias = tuple[LintedFile, LintedEntry]
+
 _FEW_OWNERS = 8
+_DIGIT = re.compile(r"\d")
 
 
 @rule("CM201", "duplicate-entry", fixes="safe")
@@ -68,7 +71,7 @@ def duplicate_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM202", "near-duplicate", severity="hint", scope="root", options={"similarity": 0.8, "words": 5})
-def near_duplicate(root: RootFacts, context: Context) -> Iterator[Finding]:
+def near_duplicate(root: LintedRoot, context: Context) -> Iterator[Finding]:
     """Find entries of one profile (or of one file that is nobody's) that say nearly the same.
 
     ## Why
@@ -102,23 +105,23 @@ def near_duplicate(root: RootFacts, context: Context) -> Iterator[Finding]:
     """
     options = context.options("CM202")
     for group in _groups(root).values():
-        long = [place for place in group if len(place[1].words) >= options["words"]]
+        long = [place for place in group if len(place[1].tokens) >= options["words"]]
         reported: set[int] = set()
-        for pair in similar_pairs([fact.words for _, fact in long], options["similarity"]):
-            (path, one), (other_path, other) = long[pair.first], long[pair.second]
-            if pair.second in reported or one.digest == other.digest or _contradict(one, other) or _records(one, other):
+        for pair in similar_pairs([entry.tokens for _, entry in long], options["similarity"]):
+            (file, one), (other_file, other) = long[pair.first], long[pair.second]
+            if pair.second in reported or one.words == other.words or _contradict(one, other) or _records(one, other):
                 continue
             reported.add(pair.second)
-            place = f"line {one.line}" if path == other_path else f"line {one.line} of {path}"
-            related = Related(path, one.start, one.end, "the other of the two")
+            place = _line_of(file, one, other_file)
             message = f"this says nearly the same as {place} ({pair.similarity:.0%} of the words)"
+            related = Related(file.path, one.start, one.end, "the other of the two")
             yield Finding(
-                other.start, other.end, message, "Join the two into one.", related=(related,), path=other_path
+                other.start, other.end, message, "Join the two into one.", related=(related,), path=other_file.path
             )
 
 
 @rule("CM205", "contradicting-entries", scope="root", options={"similarity": 0.6, "words": 4})
-def contradicting_entries(root: RootFacts, context: Context) -> Iterator[Finding]:
+def contradicting_entries(root: LintedRoot, context: Context) -> Iterator[Finding]:
     """Find entries that say nearly the same with another value, at different dates.
 
     ## Why
@@ -158,30 +161,29 @@ def contradicting_entries(root: RootFacts, context: Context) -> Iterator[Finding
     owned = [place for key, group in groups.items() if key[0] == "owner" for place in group]
     seen: set[tuple[str, int, str, int]] = set()
     for group in [*groups.values(), owned]:
-        dated = [place for place in group if place[1].day and len(place[1].words) >= options["words"]]
-        for pair in similar_pairs([fact.words for _, fact in dated], options["similarity"]):
-            older, newer = sorted((dated[pair.first], dated[pair.second]), key=lambda place: place[1].day or "")
-            key = older[0], older[1].start, newer[0], newer[1].start
-            if key in seen or not _contradict(older[1], newer[1]):
+        dated = [place for place in group if place[1].day and len(place[1].tokens) >= options["words"]]
+        for pair in similar_pairs([entry.tokens for _, entry in dated], options["similarity"]):
+            one, other = dated[pair.first], dated[pair.second]
+            if not _contradict(one[1], other[1]) or _seeded(one[0].owner, other[0].owner, context.profiles):
                 continue
-            if _seeded(_owner(root, older[0]), _owner(root, newer[0]), context.profiles):
-                continue
-            seen.add(key)
-            yield _contradiction(older, newer)
+            older, newer = sorted((one, other), key=lambda place: str(place[1].day))
+            key = older[0].path, older[1].start, newer[0].path, newer[1].start
+            if key not in seen:
+                seen.add(key)
+                yield _contradiction(older, newer)
 
 
 def _contradiction(older: _Place, newer: _Place) -> Finding:
-    (path, old), (newer_path, new) = older, newer
-    place = f"line {new.line}" if newer_path == path else f"line {new.line} of {newer_path}"
-    message = f"{place} says otherwise and is newer ({new.day} against {old.day})"
-    related = Related(newer_path, new.start, new.end, f"the newer of the two, of {new.day}")
+    (file, old), (newer_file, new) = older, newer
+    message = f"{_line_of(newer_file, new, file)} says otherwise and is newer ({new.day} against {old.day})"
+    related = Related(newer_file.path, new.start, new.end, f"the newer of the two, of {new.day}")
     return Finding(
-        old.start, old.end, message, "Find out which holds, and remove the other.", related=(related,), path=path
+        old.start, old.end, message, "Find out which holds, and remove the other.", related=(related,), path=file.path
     )
 
 
 @rule("CM206", "duplicate-elsewhere", severity="hint", scope="root")
-def duplicate_elsewhere(root: RootFacts, context: Context) -> Iterator[Finding]:
+def duplicate_elsewhere(root: LintedRoot, context: Context) -> Iterator[Finding]:
     """Find entries that stand in another file as well: the other one of the profile, or one of another profile.
 
     ## Why
@@ -199,43 +201,42 @@ def duplicate_elsewhere(root: RootFacts, context: Context) -> Iterator[Finding]:
     ## Fix
     Keep one. There is no fix, since the two files are written one by one.
     """
-    first: dict[str, list[tuple[str, FileFacts, EntryFact]]] = {}
-    for path, facts in root.files.items():
-        if facts.owner is None:
-            continue
-        for fact in facts.entries:
-            known = first.setdefault(fact.digest, [])
+    first: dict[str, list[_Place]] = {}
+    for path, file in root.files.items():
+        for entry in file.entries if file.owner is not None else ():
+            if not entry.words:
+                continue
+            known = first.setdefault(entry.words, [])
             same = (
-                each
-                for each in known
-                if each[0] != path and not _seeded(each[1].owner, facts.owner, context.profiles) and fact.size
+                place
+                for place in known
+                if place[0].path != path and not _seeded(place[0].owner, file.owner, context.profiles)
             )
             before = next(same, None)
             if before is not None:
-                other_path, _, other = before
-                message = f"this entry stands in {other_path} too, on line {other.line}"
-                related = Related(other_path, other.start, other.end, "the other of the two")
-                yield Finding(fact.start, fact.end, message, "Keep it in one place.", related=(related,), path=path)
-            if len(known) < _FEW_OWNERS and all(each[0] != path for each in known):
-                known.append((path, facts, fact))
+                other_file, other = before
+                message = f"this entry stands in {other_file.path} too, on line {other_file.line(other.start)}"
+                related = Related(other_file.path, other.start, other.end, "the other of the two")
+                yield Finding(entry.start, entry.end, message, "Keep it in one place.", related=(related,), path=path)
+            if len(known) < _FEW_OWNERS and all(place[0].path != path for place in known):
+                known.append((file, entry))
 
 
 # --- across entries ------------------------------------------------------------------------------------------------
 
-_Place = tuple[str, "EntryFact"]
 
-
-def _groups(root: RootFacts) -> dict[tuple[str, str], list[_Place]]:
-    """The entries of each owner, and of each file that is nobody's, with their paths."""
+def _groups(root: LintedRoot) -> dict[tuple[str, str], list[_Place]]:
+    """The entries of each owner, and of each file that is nobody's, with their files."""
     groups: dict[tuple[str, str], list[_Place]] = {}
-    for path, facts in root.files.items():
-        key = ("file", path) if facts.owner is None else ("owner", facts.owner)
-        groups.setdefault(key, []).extend((path, fact) for fact in facts.entries)
+    for path, file in root.files.items():
+        key = ("file", path) if file.owner is None else ("owner", file.owner)
+        groups.setdefault(key, []).extend((file, entry) for entry in file.entries)
     return groups
 
 
-def _owner(root: RootFacts, path: str) -> str | None:
-    return root.files[path].owner
+def _line_of(file: LintedFile, entry: LintedEntry, seen_from: LintedFile) -> str:
+    line = f"line {file.line(entry.start)}"
+    return line if file.path == seen_from.path else f"{line} of {file.path}"
 
 
 def _seeded(one: str | None, other: str | None, profiles: Mapping[str, Profile]) -> bool:
@@ -246,33 +247,33 @@ def _seeded(one: str | None, other: str | None, profiles: Mapping[str, Profile])
     return one == sources[1] or other == sources[0] or (sources[0] is not None and sources[0] == sources[1])
 
 
-def _contradict(one: EntryFact, other: EntryFact) -> bool:
+def _contradict(one: LintedEntry, other: LintedEntry) -> bool:
     """Whether two similar entries have different dates and differ in one place, each in words of its own."""
-    if not one.day or not other.day or one.day == other.day or one.digest == other.digest:
+    if not one.day or not other.day or one.day == other.day or one.words == other.words:
         return False
-    mine, theirs = _own_words(one.words, other.words), _own_words(other.words, one.words)
-    if not mine or not theirs or not (_side_by_side(mine, one.words) and _side_by_side(theirs, other.words)):
+    mine, theirs = _own_words(one.tokens, other.tokens), _own_words(other.tokens, one.tokens)
+    if not mine or not theirs or not (_side_by_side(mine, one.tokens) and _side_by_side(theirs, other.tokens)):
         return False
-    return not _numbered(one, other)
+    return not _numbered(one.tokens, other.tokens)
 
 
-def _side_by_side(some: Sequence[int], words: Sequence[int]) -> bool:
+def _side_by_side(some: Sequence[str], words: Sequence[str]) -> bool:
     """Whether some of the words stand together, with one other between them at most."""
     return words.index(some[-1]) - words.index(some[0]) <= len(some)
 
 
-def _records(one: EntryFact, other: EntryFact) -> bool:
+def _records(one: LintedEntry, other: LintedEntry) -> bool:
     """Whether two similar entries differ in a number: the second line of a list rather than the same fact again."""
-    return any(word & 1 for word in set(one.words) ^ set(other.words))
+    return any(map(_DIGIT.search, set(one.tokens) ^ set(other.tokens)))
 
 
-def _numbered(one: EntryFact, other: EntryFact) -> bool:
+def _numbered(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether all that two entries differ in are numbers, the first of them near the beginning: `Server 1 is …`."""
-    mine, theirs = _own_words(one.words, other.words), _own_words(other.words, one.words)
-    first = min(one.words.index(mine[0]), other.words.index(theirs[0]))
-    return all(word & 1 for word in (*mine, *theirs)) and 2 * first < min(len(one.words), len(other.words))
+    mine, theirs = _own_words(one, other), _own_words(other, one)
+    first = min(one.index(mine[0]), other.index(theirs[0]))
+    return all(map(_DIGIT.search, (*mine, *theirs))) and 2 * first < min(len(one), len(other))
 
 
-def _own_words(words: Sequence[int], others: Iterable[int]) -> list[int]:
+def _own_words(words: Sequence[str], others: Iterable[str]) -> list[str]:
     known = set(others)
     return [word for word in words if word not in known]

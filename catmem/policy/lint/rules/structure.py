@@ -1,4 +1,4 @@
-"""Rules on the lines of a memory file: its encoding, line ends, fences and delimiters."""
+"""Rules on the lines of a memory file (encoding, line ends, fences, delimiters), and on one that cannot be read."""
 
 from __future__ import annotations
 
@@ -246,3 +246,25 @@ def not_utf8(file: LintedFile, context: Context) -> Iterator[Finding]:
     if isinstance(error, NotUtf8Error):
         start = len(file.data[: error.offset].decode("utf-8", "replace"))
         yield Finding(start, start + 1, error.message, error.hint or "")
+
+
+@rule("CM192", "unreadable", severity="error")
+def unreadable(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find memory files that cannot be read: no permission, too large, no regular file, or gone in the meantime.
+
+    ## Why
+    A file that cannot be read is not an empty one. What it holds is in no prompt and was not looked at by any rule.
+    Bytes that are not UTF-8 have a rule of their own.
+
+    ## Example
+    Bad: `homes/neo/USER.md` is a folder, or a symbolic link to a file that is not there.
+
+    Good: it is a file that whoever runs catmem may read.
+
+    ## Fix
+    What to do depends on why it cannot be read, which the message says.
+    """
+    del context
+    error = file.error
+    if error is not None and not isinstance(error, NotUtf8Error):
+        yield Finding(0, 0, f"cannot be read: {error.message}", error.hint or "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from catmem.errors import EditError
 from catmem.model.edit import TextEdit
 from catmem.policy.lint.diagnostic import Finding, Fix
+from catmem.policy.lint.linted import DATES
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.spans import first_line, key_span, value_span
 from catmem.policy.schema import tag_faults
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from catmem.policy.lint.linted import Context, LintedEntry, LintedFile
-
-_DATES = ("verified_date", "created", "expires")
 
 _BRACKETS = re.compile(r"((?:[-*+] )?)\[([^\[\]\n]{1,400}+)\]")
 _LOOSE_PAIR = re.compile(r"\s*([^\W\d_][\w -]{0,40}?)\s*[:=]\s*(.{0,200}?)\s*", re.DOTALL)
@@ -186,7 +185,7 @@ def _better(key: str, value: str | list[str]) -> str | None:
         return None
     if key == "domain":
         return slugify(value) or None
-    day = _DAY.fullmatch(value) if key in _DATES else None
+    day = _DAY.fullmatch(value) if key in DATES else None
     if day is None:
         return None
     written = f"{day[1]}-{day[3]:>02}-{day[4]:>02}"

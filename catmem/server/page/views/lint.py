@@ -59,8 +59,7 @@ class LintedFile(NamedTuple):
 
 def lint(asked: Asked) -> Page:
     """Findings by file, those of copies with what they follow; the query may name a ``severity`` and a ``rule``."""
-    # What stands in the folder of the root counts, and nothing is kept for the next run: looking writes nothing.
-    linter = Linter.open(asked.workspace.root, search=False, keep=False)
+    linter = Linter.open(asked.workspace.root, search=False)
     try:
         found = linter.run()
         counted = [each for each in found.diagnostics if not each.suppressed]

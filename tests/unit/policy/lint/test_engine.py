@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import UnreadableError
-from catmem.policy.lint.diagnostic import Diagnostic, Finding, Related
-from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store, lint_yaml
-from catmem.policy.lint.linted import LintedFile, LintedStore, LintedYaml, RootFacts, StoreFault
+from catmem.policy.lint.diagnostic import Finding, Related
+from catmem.policy.lint.engine import finished, lint_file, lint_root, lint_store, lint_yaml
+from catmem.policy.lint.linted import LintedFile, LintedRoot, LintedStore, LintedYaml, StoreFault
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.settings import Settings
 from tests.unit.policy.lint.rules_for_tests import CONTEXT, lint, only, registered, word_rule
@@ -81,9 +81,7 @@ def test_rules_across_files_speak_of_a_place_in_each():
     files = {path: LintedFile.of(path, b"x\ny", CONTEXT.config) for path in ("a.md", "b.md")}
     with registered(making("CM298", "root", across)):
         settings = Settings(per_file=(("b.md", ("CM298",)),))
-        results = {path: lint_file(file, CONTEXT, settings) for path, file in files.items()}
-        facts = RootFacts({path: result.facts for path, result in results.items()})
-        found = lint_root(facts, CONTEXT, settings, files.__getitem__)
+        found = lint_root(LintedRoot(files), CONTEXT, settings, files.__getitem__)
     found = [each for each in found if each.code == "CM298"]
     assert [each.path for each in found] == ["a.md"]
     assert [(each.path, each.line, each.column) for each in found[0].related] == [("b.md", 2, 1)]
@@ -97,7 +95,7 @@ def test_a_mark_covers_what_is_found_across_files():
     with registered(making("CM298", "root", first_of_all)):
         settings = only("CM298", "CM190")
         results = {"a.md": lint_file(file, CONTEXT, settings)}
-        others = lint_root(RootFacts({"a.md": results["a.md"].facts}), CONTEXT, settings, lambda _: file)
+        others = lint_root(LintedRoot({"a.md": file}), CONTEXT, settings, lambda _: file)
         found = finished(results, others, settings)
     assert [(each.code, each.suppressed) for each in found] == [("CM298", "inline")]
 
@@ -125,11 +123,3 @@ def test_a_yaml_file_meets_the_rules_of_its_scope(kind, scope):
         (found,) = lint_yaml(yaml, CONTEXT, only("CM498", "CM499")).diagnostics
     assert found.code == {"config": "CM498", "profile": "CM499"}[scope]
     assert found.region == (2, 1, 2, 10)
-
-
-def test_the_json_form_comes_back():
-    with registered(word_rule("CM299", "todo", "done")):
-        text = "todo\n<!-- catmem: ignore CM299 -->"
-        result = lint_file(LintedFile.of("a.md", text.encode(), CONTEXT.config), CONTEXT, only("CM299"))
-    assert FileResult.from_dict(result.to_dict(), result.facts) == result
-    assert all(isinstance(each, Diagnostic) for each in result.diagnostics)

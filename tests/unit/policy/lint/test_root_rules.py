@@ -12,8 +12,7 @@ import pytest
 
 from catmem.errors import CatmemError
 from catmem.policy.config import Config, read_config
-from catmem.policy.lint.facts import facts_of
-from catmem.policy.lint.linted import Context, LintedFile, LintedStore, RootFacts, StoreFault
+from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedStore, StoreFault
 from catmem.policy.lint.rule import all_rules
 from catmem.service.linting.lint import Linter
 from catmem.service.linting.sources import Root
@@ -35,7 +34,7 @@ class Scene(NamedTuple):
     def find(self, code: str) -> list[Said]:
         rule = all_rules()[code]
         if rule.scope == "root":
-            return [Said(one.path, 0, one.message) for one in rule.check(self._facts(), self.context)]
+            return [Said(one.path, 0, one.message) for one in rule.check(self._memory(), self.context)]
         kinds = {"profile"} if rule.scope == "profile" else {"config", "schema"}
         return [
             Said(name, file.line(one.start), one.message)
@@ -44,13 +43,13 @@ class Scene(NamedTuple):
             for one in rule.check(file, self.context)
         ]
 
-    def _facts(self) -> RootFacts:
+    def _memory(self) -> LintedRoot:
         files = {}
         for name, source in self.root.sources().items():
             if source.kind == "memory":
                 data, config = source.path.read_bytes(), self.root.config
-                files[name] = facts_of(LintedFile.of(name, data, config, owner=source.owner, target=source.target))
-        return RootFacts(files)
+                files[name] = LintedFile.of(name, data, config, owner=source.owner, target=source.target)
+        return LintedRoot(files)
 
 
 def scene(folder: Path, config: str = "version: 1\n", /, **files: str) -> Scene:
@@ -395,7 +394,7 @@ def test_cm412_what_a_profile_does_not_see_of_its_own_file_because_that_has_sect
 
 def linted(folder):
     """What lint says of a root, as path, line and code."""
-    with closing(Linter.open(folder, search=False, keep=False, as_of=date(2026, 11, 21))) as linter:
+    with closing(Linter.open(folder, search=False, as_of=date(2026, 11, 21))) as linter:
         found = linter.run().diagnostics
     return [(each.path, each.line, each.code) for each in found]
 

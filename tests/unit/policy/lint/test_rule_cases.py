@@ -11,8 +11,7 @@ import yaml
 
 from catmem.model.edit import apply_edits
 from catmem.policy.config import load_config
-from catmem.policy.lint.facts import facts_of
-from catmem.policy.lint.linted import Context, LintedFile, RootFacts
+from catmem.policy.lint.linted import Context, LintedFile, LintedRoot
 from catmem.policy.lint.rule import all_rules
 from catmem.policy.profile import load_profiles
 
@@ -53,8 +52,8 @@ def findings(case, context, text=None):
         files = {
             path: linted(context, path, said.encode(), *owners.get(path, ())) for path, said in case["files"].items()
         }
-        facts = {path: facts_of(file) for path, file in sorted(files.items())}
-        found = [(files[finding.path], finding) for finding in rule.check(RootFacts(facts), context)]
+        root = LintedRoot(dict(sorted(files.items())))
+        found = [(files[finding.path], finding) for finding in rule.check(root, context)]
     else:
         data = bytes.fromhex(case["hex"]) if "hex" in case else (case["input"] if text is None else text).encode()
         file = linted(context, case.get("path", "USER.md"), data, case.get("owner"), case.get("target"))

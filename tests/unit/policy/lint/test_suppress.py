@@ -6,7 +6,7 @@ import pytest
 
 from catmem.model.document import parse
 from catmem.model.edit import apply_edits
-from catmem.policy.lint.suppress import is_only_marks, marks
+from catmem.policy.lint.suppress import is_only_marks, marks, without_marks
 from tests.unit.policy.lint.rules_for_tests import lint, only, registered, word_rule
 
 MARK = "<!-- catmem: ignore CM299 -->"
@@ -83,6 +83,13 @@ def test_what_only_begins_like_a_mark_names_no_code():
     assert [mark.codes for mark in marks(parse(text))] == [()]
 
 
-def test_the_json_form_comes_back():
-    (mark,) = marks(parse(f"{MARK}\ntodo"))
-    assert type(mark).from_dict(mark.to_dict()) == mark
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (f"Vendor is Acme.\n{MARK}", "Vendor is Acme."),
+        (f"  {MARK} \nVendor is Acme.", "Vendor is Acme."),
+        (f"See {MARK} there.", f"See {MARK} there."),
+    ],
+)
+def test_a_mark_is_no_part_of_what_a_body_says_unless_it_stands_within_a_line(body, said):
+    assert without_marks(body) == said

@@ -13,7 +13,6 @@ from catmem.errors import ConfigError, UnreadableError
 from catmem.model.edit import TextEdit
 from catmem.policy.lint import rule as registry
 from catmem.policy.lint.diagnostic import Finding, Fix
-from catmem.service.linting.cache import LintCache
 from catmem.service.linting.lint import Linter
 from catmem.service.workspace import Workspace
 from catmem.service.writing.rewrite import ChangedMeanwhileError
@@ -27,7 +26,7 @@ AS_OF = date(2026, 11, 21)
 
 @pytest.fixture(autouse=True)
 def looked_at():
-    """The texts that the rule for "todo" was run on, so that a test can tell what was kept."""
+    """The texts that the rule for "todo" was run on, so that a test can tell how often each was looked at."""
     seen = []
 
     def todo():
@@ -52,11 +51,11 @@ def looked_at():
             ## Why
             A test wants it.
             """
-            digests = {}
-            for path, facts in root.files.items():
-                for entry in facts.entries:
-                    if digests.setdefault(entry.digest, path) != path:
-                        yield Finding(entry.start, entry.end, f"stands in {digests[entry.digest]} too", path=path)
+            first = {}
+            for path, file in root.files.items():
+                for entry in file.entries:
+                    if first.setdefault(entry.words, path) != path:
+                        yield Finding(entry.start, entry.end, f"stands in {first[entry.words]} too", path=path)
 
         registry.rule("CM298", "no-twice", scope="root")(check)
 
@@ -129,7 +128,7 @@ def test_a_folder_that_is_no_root(tmp_path):
     put(tmp_path / "b" / "MEMORY.md", "todo too")
     assert found(tmp_path) == ["a/USER.md:1 CM299", "b/MEMORY.md:1 CM299"]
     assert found(tmp_path, tmp_path / "a") == ["a/USER.md:1 CM299"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]  # nothing is kept there
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]  # nothing is written
 
 
 def test_other_roots_and_hidden_folders_are_left_out(root):
@@ -225,98 +224,38 @@ def test_settings_per_file(root):
     assert found(root) == EVERYTHING[1:]
 
 
-# --- what is kept --------------------------------------------------------------------------------------------------
+# --- runs ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_second_run_looks_at_nothing_and_finds_the_same(root, looked_at):
-    first = open_lint(root).run()
-    count = len(looked_at)
-    assert count == 3
-    assert open_lint(root).run() == first
-    assert len(looked_at) == count
-
-
-def test_a_changed_file_is_looked_at_alone(root, looked_at):
+def test_a_run_writes_nothing(root):
+    before = sorted(root.rglob("*"))
     found(root)
-    looked_at.clear()
+    assert sorted(root.rglob("*")) == before
+
+
+def test_each_run_looks_at_the_files_as_they_are(root):
+    linter = open_lint(root)
+    assert places(linter.run()) == EVERYTHING
     put(root / "homes" / "other" / "USER.md", "else\n")
-    assert found(root) == EVERYTHING[:1]
-    assert looked_at == ["homes/other/USER.md"]
+    assert places(linter.run()) == EVERYTHING[:1]
     put(root / "homes" / "neo" / "MEMORY.md", "else\n")
-    assert found(root) == [*EVERYTHING[:1], EVERYTHING[1]]
+    assert places(linter.run()) == EVERYTHING
+    (root / "homes" / "neo" / "MEMORY.md").unlink()
+    assert places(linter.run()) == ["homes/neo/MEMORY.md:1 CM192", *EVERYTHING[:1]]
+    put(root / "homes" / "neo" / "MEMORY.md", "")
+    assert places(linter.run()) == EVERYTHING[:1]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("catmem.yaml", "version: 1\nlimits: {user: 9}\n"), ("profiles/neo.yaml", "tier: 1\n"), ("schemas/x.json", "{}")],
-)
-def test_other_configuration_means_another_look(root, looked_at, name, text):
-    found(root)
-    looked_at.clear()
-    put(root / name, text)
-    found(root)
-    assert len(looked_at) == 3
-
-
-def test_other_choices_mean_another_look(root, looked_at):
-    found(root)
-    looked_at.clear()
-    assert found(root, ignore=["CM298"]) == EVERYTHING[:1]
-    assert len(looked_at) == 3
-
-
-def test_a_file_that_takes_the_place_of_another_is_looked_at(root, looked_at):
-    found(root)
-    looked_at.clear()
+def test_a_file_that_takes_the_place_of_another_is_looked_at(root):
+    linter = open_lint(root)
+    linter.run()
     (root / "homes" / "neo" / "USER.md").replace(root / "homes" / "other" / "USER.md")
-    assert found(root) == ["homes/other/USER.md:2 CM299"]
-    assert looked_at == ["homes/other/USER.md"]
+    assert places(linter.run()) == ["homes/neo/USER.md:1 CM192", "homes/other/USER.md:2 CM299"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"key": "x", "files": {}}', "\x00" * 100])
-@pytest.mark.parametrize("name", ["lint.json", "lint-facts.json"])
-def test_what_is_kept_and_not_right_is_made_anew(root, name, text):
-    found(root)
-    put(root / ".catmem" / name, text)
-    put(root / "homes" / "neo" / "MEMORY.md", "else\n")
-    put(root / "homes" / "neo" / "USER.md", "fine todo\n")
-    assert found(root) == ["homes/neo/USER.md:1 CM299"]
-    put(root / "homes" / "neo" / "MEMORY.md", "fine\n")
-    assert found(root) == ["homes/neo/USER.md:1 CM299", EVERYTHING[1]]
-
-
-def test_nothing_is_kept_when_asked_not_to(root):
-    found(root, keep=False)
-    assert not (root / ".catmem").exists()
-
-
-def test_a_root_that_cannot_be_written_to_is_said(root):
-    put(root / ".catmem", "a file where the folder should be")
-    result = open_lint(root).run()
-    assert places(result) == EVERYTHING
-    assert len(result.notes) == 1
-    assert "could not be kept" in result.notes[0]
-
-
-def test_what_is_kept_holds_no_words_of_the_files(root):
-    put(root / "homes" / "neo" / "USER.md", "todo [source: x] Wednesday\n")
-    found(root)
-    for name in ("lint.json", "lint-facts.json"):
-        assert "Wednesday" not in (root / ".catmem" / name).read_text()
-
-
-def test_an_unchanged_run_writes_nothing(root):
-    found(root)
-    before = {path.name: path.stat().st_mtime_ns for path in (root / ".catmem").iterdir()}
-    found(root)
-    assert {path.name: path.stat().st_mtime_ns for path in (root / ".catmem").iterdir()} == before
-
-
-def test_a_cache_without_a_folder_keeps_nothing():
-    cache = LintCache(None, "key")
-    cache.put("a", "1", {})
-    cache.write()
-    assert cache.note is None
+def test_the_rounds_of_a_fix_look_at_changed_files_alone(root, looked_at):
+    open_lint(root).fix()
+    assert sorted(looked_at) == [f"homes/{name}.md" for name in ("neo/MEMORY", "neo/USER", "neo/USER", "other/USER")]
 
 
 # --- baseline and fixes ---------------------------------------------------------------------------------------------

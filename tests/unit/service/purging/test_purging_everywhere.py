@@ -199,12 +199,6 @@ def test_what_a_repair_moved_goes(workspace, home):
     assert "homes/neo/USER.moved.md" in report.files
 
 
-def test_what_lint_keeps_of_the_files_goes(workspace, home):
-    put(workspace.root / ".catmem" / "lint-facts.json", '"The card is 4711."')
-    assert ".catmem/lint-facts.json" in purge(workspace, "neo", "4711").removed
-    assert holding(workspace.root, b" 4711") == []
-
-
 # --- what is left, and named --------------------------------------------------------------------------------------
 
 

@@ -99,7 +99,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         rows = zip(_column(unguarded).items(), _column(guarded).values(), strict=True)
         head = ("", "without guards", f"with guards ({on_stale})")
         emit(columns([head, *((name, left.rjust(len(head[1])), right) for (name, left), right in rows)]))
-    raise SystemExit(guarded.silent_overwrites + guarded.unrecorded > 0 or not guarded.rebuilt)
+    raise SystemExit(1 if guarded.silent_overwrites or guarded.unrecorded or not guarded.rebuilt else 0)
 
 
 def _column(outcome: Outcome) -> dict[str, str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from catmem.model.edit import TextEdit
+
 if TYPE_CHECKING:
-    from catmem.model.edit import TextEdit
+    from collections.abc import Mapping
 
 Severity = Literal["error", "warning", "hint"]
 
@@ -32,6 +34,12 @@ class Fix:
         """The JSON form."""
         edits = [{"start": edit.start, "end": edit.end, "text": edit.text} for edit in self.edits]
         return {"message": self.message, "safe": self.safe, "edits": edits}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Fix:
+        """The fix that ``to_dict`` gave this form of."""
+        edits = tuple(TextEdit(edit["start"], edit["end"], edit["text"]) for edit in data["edits"])
+        return cls(edits, data["safe"], data["message"])
 
 
 class Region(NamedTuple):
@@ -125,7 +133,7 @@ class Diagnostic:
         return f"{self.path}:{self.line}:{self.column}: {self.code} {self.message}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
+        """The JSON form; ``from_dict`` reads it."""
         return {
             "path": self.path,
             "line": self.region.line,
@@ -144,3 +152,14 @@ class Diagnostic:
             "fingerprint": self.fingerprint,
             "suppressed": self.suppressed,
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Diagnostic:
+        """The diagnostic that ``to_dict`` gave this form of. Raises ``KeyError`` or ``TypeError`` for another."""
+        plain = ("path", "start", "end", "code", "name", "severity", "message", "hint", "fingerprint", "suppressed")
+        return cls(
+            region=Region(data["line"], data["column"], data["end_line"], data["end_column"]),
+            fix=None if data["fix"] is None else Fix.from_dict(data["fix"]),
+            related=tuple(Related(**other) for other in data["related"]),
+            **{name: data[name] for name in plain},
+        )

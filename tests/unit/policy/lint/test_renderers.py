@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from catmem.policy.lint.diagnostic import Diagnostic
 from catmem.policy.lint.renderers.excerpt import WIDTH, excerpt, printable
 from catmem.policy.lint.renderers.report import FORMATS, Report, render
 from tests.golden.lint_case import FOLDER, NAMES, SOURCES, golden_report, golden_rules
@@ -46,7 +47,7 @@ def test_statistics_name_the_most_frequent_first():
 def test_json_holds_whole_diagnostics_of_what_counts():
     report = golden_report()
     said = json.loads(render(report, "json"))
-    assert said["diagnostics"] == [each.to_dict() for each in report.counting]
+    assert [Diagnostic.from_dict(each) for each in said["diagnostics"]] == report.counting
     assert said["counts"] == {"error": 2, "warning": 5, "hint": 2, "suppressed": 2}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,15 +103,13 @@ def store_url(config: Config) -> str:
 
 def _tiers(profile: Callable[[str], Profile]) -> Callable[[str], int | None]:
     """The tier that the rows of an entity show. It is looked up once: rows show it, and nothing depends on it."""
-    known: dict[str, int | None] = {}
 
+    @cache
     def tier(entity: str) -> int | None:
-        if entity not in known:
-            try:
-                known[entity] = profile(entity.partition("/")[0]).tier
-            except CatmemError:
-                known[entity] = None  # a profile that is gone, or not right: its entries are there all the same
-        return known[entity]
+        try:
+            return profile(entity.partition("/")[0]).tier
+        except CatmemError:
+            return None  # a profile that is gone, or not right: its entries are there all the same
 
     return tier
 

@@ -10,6 +10,7 @@ and the others go on. The lock is written last: where a seed was stopped before 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import (
@@ -205,17 +206,14 @@ def refuse_bounded(workspace: Workspace, actor: str | None) -> Profile | None:
 
 def _remembered(workspace: Workspace, profiles: Mapping[str, Profile] | None) -> Callable[[str], Profile]:
     """The profiles of a root by name, each looked for and checked once; ``profiles`` are at hand."""
-    checked: dict[str, Profile] = {}
 
+    @cache
     def known(name: str) -> Profile:
-        if name not in checked:
-            found = profiles.get(name) if profiles else None
-            if found is None:
-                found = workspace.profile(name)
-            else:
-                check_profile(found, workspace.config)
-            checked[name] = found
-        return checked[name]
+        found = profiles.get(name) if profiles else None
+        if found is None:
+            return workspace.profile(name)
+        check_profile(found, workspace.config)
+        return found
 
     return known
 

@@ -19,12 +19,12 @@ from catmem.errors import CatmemError
 from catmem.server.api.endpoint import bad_parameter, read_values
 from catmem.server.api.endpoints import EVENTS
 from catmem.server.caller import caller_of
-from catmem.server.connections import places
 from catmem.server.errors import ServerError
 from catmem.server.headers import refuse_cross_site
 from catmem.server.openapi import EVENTS_PATH
 from catmem.server.past import Event, Past
 from catmem.server.running import in_thread, stopping
+from catmem.server.settings import CONNECTIONS
 from catmem.server.streaming import HEADERS, TYPE, EventStream, Joined, Reader, Source
 from catmem.server.telling import Teller
 from catmem.service.absent import discreet
@@ -59,7 +59,7 @@ class Live:
         """``each`` is how many streams one caller may have, ``most`` how many there are in all."""
         self._app = app
         self._each = each
-        self._most = places() // 2 if most is None else most
+        self._most = CONNECTIONS // 2 if most is None else most
         self._linger = linger
         self._counts: Counter[str] = Counter()
         self._readers: set[Reader] = set()
@@ -133,13 +133,6 @@ class Live:
         for reader in self._readers:
             reader.end()
 
-    def begin_anew(self) -> None:
-        """Watch the root by the configuration that it has now; what is known of it stays known."""
-        self.watch.workspace = self._app.state.workspace
-        if self.watch.is_running:
-            self.watch.stop()
-            self.watch.start()
-
     def close(self) -> None:
         """End the watch, and wait for that. For any thread, once the server is stopping."""
         self.watch.stop()
@@ -162,7 +155,6 @@ class Live:
 
     async def told(self, reader: Reader, events: Sequence[Event]) -> Sequence[tuple[Event, dict[str, Any]]]:
         """What a reader hears of some events, by the rights that it has now."""
-        await self._app.state.configuration.catch_up()
         workspace, profile = self._app.state.workspace, reader.caller.profile
         if profile is None:
             said = [(event, told(workspace, event.news, None)) for event in events]

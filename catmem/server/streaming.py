@@ -141,7 +141,7 @@ class EventStream(Response):
                 ended, _ = await asyncio.gather(sending, gone, return_exceptions=True)
             if isinstance(ended, Exception):
                 LOG.error("a stream of events failed", exc_info=ended)
-        # For a reader that is stuck this waits for the end of its patience (``connections``), and holds nothing of it.
+        # For a reader that is stuck this waits until the proxy, or the system, ends its connection; it holds nothing.
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_all(self, last: int, first: Sequence[Event], send: Send) -> None:

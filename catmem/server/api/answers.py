@@ -71,7 +71,7 @@ def prompt(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     told = answering.prompt_answer(
         workspace, asked.get("profile"), caller.profile, style=asked.get("style"), as_of=asked.get("as_of")
     )
-    return Answer(told.data, text=told.data["text"], profiles=told.profiles, warnings=told.data["warnings"])
+    return Answer(told, text=told["text"], warnings=told["warnings"])
 
 
 def lint(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
@@ -81,7 +81,7 @@ def lint(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
 
 def _based(told: Told) -> Answer:
     base = unrecorded(told.digest) if told.revision is None else told.revision
-    return Answer(told.data, base, profiles=told.profiles)
+    return Answer(told.data, base)
 
 
 # --- writing -------------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from catmem.policy.profile import Profile
     from catmem.server.api.tags import Match
     from catmem.server.caller import Caller
     from catmem.service.workspace import Workspace
@@ -58,14 +57,12 @@ class Answer:
     """What an endpoint gives: JSON-ready data, or a text that may be asked for in its place.
 
     ``base`` is what its ETag says beside a digest: the revision that it shows, or ``tags.unrecorded`` of its text.
-    ``profiles`` is as for ``answering.Told``.
     """
 
     data: Mapping[str, Any]
     base: str | None = None
     text: str | None = None
     status: int = 200
-    profiles: tuple[Profile, ...] | None = None
     warnings: Sequence[str] = ()
     """What a header says where the answer is a text, which has no field for it."""
 

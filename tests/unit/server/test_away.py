@@ -38,7 +38,7 @@ def refused(client, path):
 def test_a_database_that_is_away_is_told_and_is_there_again_when_it_is_back(served):
     root, neo, person = served.workspace.root, served.client("neo"), served.client()
     before = base(neo)
-    assert [neo.get(path).status_code for path in READS] == [200] * len(READS)  # answers that may be kept
+    assert [neo.get(path).status_code for path in READS] == [200] * len(READS)
     (root / ".catmem" / "memory.db").rename(root / "aside.db")
     assert [refused(neo, path) for path in (*READS, "/readyz")] == [(503, "database_gone")] * 5
     assert {each["code"] for each in person.get("/mem/branches").json()["unreadable"]} == {"database_gone"}

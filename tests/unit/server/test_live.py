@@ -37,7 +37,7 @@ def workspace(tmp_path):
 @pytest.fixture
 def server(workspace):
     """A server without tokens: whoever comes is a person."""
-    with running(workspace, Settings(rate=0)) as found:
+    with running(workspace, Settings()) as found:
         yield found
 
 
@@ -50,7 +50,7 @@ def tokens(tmp_path):
 def guarded(workspace, tokens):
     """A server where everybody has a token."""
     token(workspace, tokens, "boss")
-    with running(workspace, Settings(rate=0, tokens=tokens)) as found:
+    with running(workspace, Settings(tokens=tokens)) as found:
         yield found
 
 
@@ -216,7 +216,7 @@ def test_a_bounded_profile_misses_nothing_by_what_others_do(workspace, tokens, m
     """Whoever hears of all has missed more than is kept."""
     monkeypatch.setattr(past, "KEPT", 2)
     given = {name: token(workspace, tokens, name) for name in ("boss", "neo")}
-    with running(workspace, Settings(rate=0, tokens=tokens)) as server:
+    with running(workspace, Settings(tokens=tokens)) as server:
         neo, boss = server.open(token=given["neo"]), server.open(token=given["boss"])
         add(workspace)
         for number in range(4):
@@ -264,7 +264,7 @@ def test_what_others_do_puts_off_no_comment(guarded, workspace, tokens, monkeypa
 
 def test_all_streams_are_told_at_once_and_take_no_thread_from_requests(workspace, tokens):
     given = [token(workspace, tokens, name) for name in ("neo", "boss")]
-    with running(workspace, Settings(rate=0, tokens=tokens)) as server:
+    with running(workspace, Settings(tokens=tokens)) as server:
         streams = [server.open(token=each) for each in given for _ in range(40)]
         server.app.state.workers._most = 0  # no request is answered any more
         live = server.app.state.live
@@ -354,7 +354,7 @@ def test_who_comes_back_without_having_heard_anything_is_told_too(server, worksp
 
 def test_what_came_while_nobody_listened_is_told_from_the_history(workspace):
     begun(workspace)
-    with running(workspace, Settings(rate=0), lambda app: setattr(app.state, "live", Live(app, linger=0))) as server:
+    with running(workspace, Settings(), lambda app: setattr(app.state, "live", Live(app, linger=0))) as server:
         stream = server.open()
         stream.close()
         watch = server.app.state.live.watch
@@ -375,7 +375,7 @@ def test_who_comes_back_later_than_anybody_knows_is_told_to_read_anew(server, wo
 def test_more_than_is_kept_is_missed(workspace, monkeypatch):
     monkeypatch.setattr(past, "KEPT", 3)
     begun(workspace)
-    with running(workspace, Settings(rate=0)) as server:
+    with running(workspace, Settings()) as server:
         first, stream = server.open(), server.open()
         for number in range(5):
             add(workspace, f"Number {number}.")
@@ -426,7 +426,7 @@ def limited(**limits):
 def test_one_caller_has_so_many_streams(workspace, tokens):
     names = ["boss", "neo"]
     given = {name: token(workspace, tokens, name) for name in names}
-    with running(workspace, Settings(rate=0, tokens=tokens), limited(each=2, most=3)) as server:
+    with running(workspace, Settings(tokens=tokens), limited(each=2, most=3)) as server:
         streams = [server.open(token=given["boss"]) for _ in range(2)]
         refused = server.open(token=given["boss"])
         assert (refused.status, refused.said()["code"]) == (429, "too_many_streams")
@@ -441,7 +441,7 @@ def test_one_caller_has_so_many_streams(workspace, tokens):
 
 def test_two_hundred_readers_are_told_by_one_watch_and_one_that_does_not_read_is_left(workspace, tokens):
     given = [token(workspace, tokens, name, person=True) for name in ("a", "b", "c", "d")]
-    with running(workspace, Settings(rate=0, patience=0.2, tokens=tokens), limited(most=300)) as server:
+    with running(workspace, Settings(tokens=tokens), limited(most=300)) as server:
         streams = [server.open(token=each) for each in given for _ in range(50)]
         assert len([thread for thread in threading.enumerate() if thread.name == "catmem-watch"]) == 1
         readers = server.app.state.live._readers
@@ -483,7 +483,7 @@ def test_the_watch_begins_with_the_first_reader(server):
 
 
 def test_streams_end_at_once_when_the_server_does(workspace):
-    with running(workspace, Settings(rate=0)) as server:
+    with running(workspace, Settings()) as server:
         streams = [server.open() for _ in range(3)]
         server.streams.clear()  # nobody closes them from here
     for stream in streams:
@@ -494,7 +494,7 @@ def test_streams_end_at_once_when_the_server_does(workspace):
 
 
 def test_a_stream_is_not_cut_by_the_time_limit_of_requests(workspace):
-    with running(workspace, Settings(rate=0, timeout=2)) as server:
+    with running(workspace, Settings(timeout=2)) as server:
         stream = server.open()
         threading.Event().wait(2.5)
         add(workspace, name="boss")
@@ -511,7 +511,7 @@ def test_a_stream_that_waits_for_the_first_look_when_the_server_ends_is_refused(
 
     monkeypatch.setattr("catmem.service.watching.looking.Knowledge.look", look)
     found = []
-    with running(workspace, Settings(rate=0)) as server:
+    with running(workspace, Settings()) as server:
         waiting = threading.Thread(target=lambda: found.append(server.open()))
         waiting.start()
         assert looking.wait(SECONDS)
@@ -530,7 +530,7 @@ def test_a_first_look_that_takes_long_is_waited_for_again(workspace, monkeypatch
         return []
 
     monkeypatch.setattr("catmem.service.watching.looking.Knowledge.look", look)
-    with running(workspace, Settings(rate=0)) as server:
+    with running(workspace, Settings()) as server:
         refused = server.open()
         assert (refused.status, refused.said()["code"]) == (503, "overloaded")
         going.set()

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from catmem.errors import CatmemError, UnreadableError
 from catmem.policy.prompt import TARGETS
 from catmem.server.api.endpoint import refuse_query
+from catmem.server.api.serving import AnswerCache
 from catmem.server.caller import KEY, Caller, Callers, anyone
 from catmem.server.errors import ServerError, answer_of, unforeseen
 from catmem.server.headers import OwnRequests, SecurityHeaders
@@ -67,6 +68,7 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
     app.state.tokens = tokens
     app.state.identify = identify
     app.state.workers = Workers()
+    app.state.answers = AnswerCache()
     app.state.stopping = asyncio.Event()
     if settings.page:
         app.state.overviews = Overviews(workspace)

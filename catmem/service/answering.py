@@ -25,7 +25,7 @@ from catmem.store.contract import revision_number
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -37,14 +37,16 @@ if TYPE_CHECKING:
 
 
 class Told(NamedTuple):
-    """What a caller is told, and of which text: ``revision`` is ``None`` for one that no history has yet.
+    """What a caller is told: ``make`` makes it of ``made_of``, what was asked and the configuration, and nothing else.
 
-    ``digest`` is that of the whole text, and not for the caller.
+    ``revision`` is that of the text, ``None`` for one that no history has yet; ``digest`` is that of the whole text,
+    and not for the caller. Both are ``None`` where it is not of one text.
     """
 
-    data: dict[str, Any]
-    revision: str | None
-    digest: str
+    make: Callable[[], dict[str, Any]]
+    made_of: tuple[object, ...]
+    revision: str | None = None
+    digest: str | None = None
 
 
 def head_answer(workspace: Workspace, name: str, actor: str | None) -> Told:
@@ -65,7 +67,7 @@ def head_answer(workspace: Workspace, name: str, actor: str | None) -> Told:
     }
     if actor is None and head is not None:
         told |= {"agent_id": head.agent, "op": head.op, "timestamp": head.timestamp, "digest": head.digest}
-    return Told(told, now.revision, now.digest)
+    return Told(lambda: told, (), now.revision, now.digest)
 
 
 def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
@@ -91,17 +93,21 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
         refuse_bounded(workspace, actor, "read old revisions")
     target = entity.partition("/")[2]
     now = workspace.store.read(entity, revision)
-    document = _document(workspace, now.data, workspace.path_of(owner, target))
-    entries = Rights(asking, target, workspace.config.taxonomy).in_sight(document)
-    if category is not None:
-        slug = slugify(category)
-        wanted = workspace.config.taxonomy.aliases.get(slug, slug)
-        entries = tuple(entry for entry in entries if entry.category == wanted)
-    shown = entries[offset : None if limit is None else offset + limit]
-    whole = {} if actor is not None else {"digest": now.digest, "text": document.text}
-    rows = list(_entries(workspace, shown, asking or owner, as_of or today(), to_agent=actor is not None))
-    data = {"entity_id": entity, "revision": now.revision, **whole, "entries": rows, "total": len(entries)}
-    return Told(data, now.revision, now.digest)
+    measure, day = asking or owner, as_of or today()
+
+    def make() -> dict[str, Any]:
+        document = _document(workspace, now.data, workspace.path_of(owner, target))
+        entries = Rights(asking, target, workspace.config.taxonomy).in_sight(document)
+        if category is not None:
+            slug = slugify(category)
+            wanted = workspace.config.taxonomy.aliases.get(slug, slug)
+            entries = tuple(entry for entry in entries if entry.category == wanted)
+        shown = entries[offset : None if limit is None else offset + limit]
+        whole = {} if actor is not None else {"digest": now.digest, "text": document.text}
+        rows = list(_entries(workspace, shown, measure, day, to_agent=actor is not None))
+        return {"entity_id": entity, "revision": now.revision, **whole, "entries": rows, "total": len(entries)}
+
+    return Told(make, (measure, day, now.revision, now.data), now.revision, now.digest)
 
 
 def log_answer(workspace: Workspace, name: str, actor: str | None, limit: int) -> dict[str, Any]:
@@ -141,7 +147,7 @@ def branches_answer(workspace: Workspace, name: str | None, actor: str | None) -
 
 def prompt_answer(
     workspace: Workspace, name: str, actor: str | None, *, style: Style | None = None, as_of: date | None = None
-) -> dict[str, Any]:
+) -> Told:
     """A profile's prompt, and the role that its envelopes name; for a person also what the prompt is made of.
 
     A profile is given its own, one of tier 1 only its own as well: what others see is none of its business.
@@ -149,20 +155,23 @@ def prompt_answer(
     if actor is not None and name != actor:
         _rights(workspace, _asking(workspace, actor)).refuse_other_owner(name)
         raise ForbiddenError(f"{actor} is given its own prompt only", hint=f"Ask for {actor!r}.")
-    profile = workspace.profile(name)
+    profile, day = workspace.profile(name), as_of or today()
     paths = {target: workspace.path(profile.name, target) for target in TARGETS}
-    documents = {
-        target: _document(workspace, workspace.bytes_of(profile, target, path), path) for target, path in paths.items()
-    }
-    prompt = build_prompt(documents, profile, as_of=as_of or today(), config=workspace.config, style=style)
-    said = prompt.to_dict()
-    role = {"profile": profile.name, "role_id": profile.name, "role_hash": role_hash(profile)}
-    warnings: list[str] = []
-    for target, document in documents.items():
-        rights = Rights(None if actor is None else profile, target, workspace.config.taxonomy)
-        warnings += rights.unmerged(f"the {target} file", document.text, workspace.parse)
-    shown = {name: said[name] for name in ("text", "digest")} | role | {"warnings": warnings}
-    return shown if actor is not None else {**shown, "manifest": said["manifest"]}
+    files = {target: workspace.bytes_of(profile, target, path) for target, path in paths.items()}
+
+    def make() -> dict[str, Any]:
+        documents = {target: _document(workspace, data, paths[target]) for target, data in files.items()}
+        prompt = build_prompt(documents, profile, as_of=day, config=workspace.config, style=style)
+        said = prompt.to_dict()
+        role = {"profile": profile.name, "role_id": profile.name, "role_hash": role_hash(profile)}
+        warnings: list[str] = []
+        for target, document in documents.items():
+            rights = Rights(None if actor is None else profile, target, workspace.config.taxonomy)
+            warnings += rights.unmerged(f"the {target} file", document.text, workspace.parse)
+        shown = {name: said[name] for name in ("text", "digest")} | role | {"warnings": warnings}
+        return shown if actor is not None else {**shown, "manifest": said["manifest"]}
+
+    return Told(make, (profile, day, *files.values()))
 
 
 def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:

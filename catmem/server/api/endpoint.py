@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.policy.schema import is_date, nearest, shown
 from catmem.server.errors import ServerError
@@ -67,6 +67,13 @@ class Answer:
     """What a header says where the answer is a text, which has no field for it."""
 
 
+class Deferred(NamedTuple):
+    """An answer that is not made yet: ``make`` makes it of ``made_of`` and of what was asked, and of nothing else."""
+
+    make: Callable[[], Answer]
+    made_of: tuple[object, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """One path and method. ``answer`` is a synchronous call, made in a worker thread.
@@ -80,7 +87,7 @@ class Endpoint:
     name: str
     summary: str
     said: str
-    answer: Callable[[Workspace, Caller, Asked], Answer]
+    answer: Callable[[Workspace, Caller, Asked], Answer | Deferred]
     gives: str
     parameters: Sequence[Parameter] = ()
     body: str | None = None

@@ -1,0 +1,271 @@
+"""An answer is not made again as long as all that it is made of is the same, and never given longer than that."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+from starlette.testclient import TestClient
+
+from catmem.server.app import create_app
+from catmem.server.settings import Settings
+from catmem.server.tokens import new_token, remove_tokens
+from catmem.service import answering
+from catmem.service.workspace import Workspace
+from catmem.store.contract import Change
+from tests.envelopes import PROFILES, TEXT, make_files
+from tests.http_root import ADDRESS, AGENTS, plain
+from tests.unit.store.sql.clients import Client
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+READ = "/mem/read?entity_id=neo/user"
+HEAD = "/mem/head?entity_id=neo/user"
+PROMPT = "/prompt/neo"
+PATHS = (READ, HEAD, PROMPT)
+
+
+class Root:
+    """A root that is served; ``path`` is its folder."""
+
+    def __init__(self, folder: Path, store: str) -> None:
+        self.path = folder / "root"
+        self.tokens = folder / "tokens" / "tokens.json"
+        make_files(self.path, f"version: 1\nstore: {store}\n{AGENTS}")
+        self.workspace = Workspace.open(self.path, search=False)
+        self.put(TEXT)
+        self.app = create_app(self.workspace, Settings(tokens=self.tokens))
+
+    def put(self, text: str) -> None:
+        """Write the whole file of neo through a workspace of its own."""
+        other = Workspace.open(self.path, search=False)
+        with closing(other.store):
+            other.store.commit("neo/user", None, lambda _: text.encode(), Change())
+
+    def client(self, agent: str | None) -> TestClient:
+        name = agent or "somebody"
+        _, token = new_token(self.workspace.config, self.tokens, name, person=agent is None)
+        return TestClient(self.app, base_url=ADDRESS, headers={"Authorization": f"Bearer {token}"})
+
+    @property
+    def file(self) -> Path | None:
+        """The file of neo, if it is one."""
+        return self.path / "homes" / "neo" / "USER.md" if self.workspace.config.store == "files" else None
+
+    def direct(self, statement: str) -> None:
+        client = Client(f"sqlite:///{self.path}/memory.db")
+        client.run(statement)
+        client.close()
+
+
+@pytest.fixture(params=["files", "sqlite:///memory.db"])
+def root(request, tmp_path):
+    made = Root(tmp_path, request.param)
+    yield made
+    made.workspace.store.close()
+
+
+@pytest.fixture(params=["neo", "boss", None], ids=["agent", "tier 1", "person"])
+def agent(request):
+    return request.param
+
+
+@pytest.fixture
+def client(root, agent):
+    return root.client(agent)
+
+
+def asked(client) -> list[tuple[int, bytes]]:
+    """The answers to all that may be kept; a prompt is not for every caller."""
+    return [(answer.status_code, answer.content) for answer in map(client.get, PATHS)]
+
+
+def made_anew(root, client) -> list[tuple[int, bytes]]:
+    """What a server answers that never answered anything."""
+    other = Workspace.open(root.path, search=False)
+    with closing(other.store):
+        app = create_app(other, Settings(tokens=root.tokens))
+        return asked(TestClient(app, base_url=ADDRESS, headers=client.headers))
+
+
+# --- kept -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """What is made anew."""
+    found = []
+    for name in ("_entries", "build_prompt"):
+        real = getattr(answering, name)
+        monkeypatch.setattr(answering, name, lambda *args, real=real, **how: found.append(1) or real(*args, **how))
+    return found
+
+
+@pytest.mark.parametrize("path", [READ, PROMPT, READ + "&category=talk&limit=1", PROMPT + "?style=xml"])
+def test_what_was_answered_is_not_made_again(root, made, path):
+    client = root.client("neo")
+    first = client.get(path)
+    again = client.get(path)
+    assert (again.status_code, again.content, again.headers) == (200, first.content, first.headers)
+    assert len(made) == 1
+    client.get(path + ("&" if "?" in path else "?") + "as_of=2026-01-01")
+    client.get(path, headers={"Accept": "application/json"})
+    assert len(made) == (2 if "/mem" in path else 3)
+
+
+# --- never stale ----------------------------------------------------------------------------------------------------
+
+
+def write_here(root):
+    root.workspace.add("neo", "be quick", category="talk")
+
+
+def write_through_another_store(root):
+    root.put(TEXT.replace("short answers", "long answers"))
+
+
+def write_in_another_process(root):
+    command = ["add", "-p", "neo", "be quick", "--category", "talk", "--root", str(root.path)]
+    subprocess.run([sys.executable, "-m", "catmem", *command], check=True, capture_output=True)
+
+
+def change_it_directly(root):
+    if root.file:
+        root.file.write_text(TEXT.replace("short answers", "long answers"), encoding="utf-8")
+        return
+    root.direct("UPDATE user_memories SET content = 'long answers' WHERE content = 'short answers'")
+
+
+def remove_it_directly(root):
+    if root.file:
+        root.file.unlink()
+        return
+    root.direct("DELETE FROM user_memories")
+
+
+def narrow_the_profile(root):
+    (root.path / "profiles" / "neo.yaml").write_text("user_memory_categories: [talk]\n", encoding="utf-8")
+
+
+def narrow_the_profile_within_the_tick_of_a_clock(root):
+    """As many bytes, and the same times, as far as they can be set."""
+    file = root.path / "profiles" / "neo.yaml"
+    before = file.stat()
+    file.write_text(PROFILES["neo"].replace("rules]", "vault]"), encoding="utf-8")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (file.stat().st_mtime_ns, file.stat().st_size) == (before.st_mtime_ns, before.st_size)
+
+
+def remove_the_profile(root):
+    (root.path / "profiles" / "neo.yaml").unlink()
+
+
+def put_a_second_file_beside_the_profile(root):
+    (root.path / "profiles" / "neo.yml").write_text("{}\n", encoding="utf-8")
+
+
+def put_a_link_that_leads_nowhere_beside_the_profile(root):
+    (root.path / "profiles" / "neo.yml").symlink_to("nowhere")
+
+
+def spoil_the_profile(root):
+    (root.path / "profiles" / "neo.yaml").write_text("tier: [\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        write_here,
+        write_through_another_store,
+        write_in_another_process,
+        change_it_directly,
+        remove_it_directly,
+        narrow_the_profile,
+        narrow_the_profile_within_the_tick_of_a_clock,
+        remove_the_profile,
+        put_a_second_file_beside_the_profile,
+        put_a_link_that_leads_nowhere_beside_the_profile,
+        spoil_the_profile,
+    ],
+    ids=lambda each: each.__name__,
+)
+def test_what_changed_is_answered_as_it_is_now(root, client, agent, change):
+    before = asked(client)
+    assert asked(client) == before
+    change(root)
+    now = asked(client)
+    assert now == made_anew(root, client)
+    assert now != before or (agent == "boss" and "narrow" in change.__name__)  # who sees all, whoever sees less
+    assert asked(client) == now
+
+
+def test_a_parent_of_the_profile_counts_too(root):
+    profiles = root.path / "profiles"
+    (profiles / "base.yaml").write_text("user_memory_categories: [talk, rules]\n", encoding="utf-8")
+    (profiles / "neo.yaml").write_text("extends: base\n", encoding="utf-8")
+    client = root.client("neo")
+    asked(client)
+    (profiles / "base.yaml").write_text("user_memory_categories: [talk, vault]\n", encoding="utf-8")
+    assert "be kind" not in client.get(READ).text
+    assert "hidden vault" in client.get(PROMPT).text
+
+
+def test_a_profile_that_loses_its_tier_is_shown_no_file_of_others_any_more(root):
+    client = root.client("boss")
+    assert client.get(READ).status_code == 200
+    (root.path / "profiles" / "boss.yaml").write_text("user_memory_categories: ['*']\n", encoding="utf-8")
+    assert client.get(READ).status_code == 404
+
+
+def test_a_token_that_was_removed_is_good_no_more(root):
+    client = root.client("neo")
+    asked(client)
+    remove_tokens(root.tokens, "neo")
+    assert {status for status, _ in asked(client)} == {401}
+
+
+def test_nobody_is_sent_what_another_was_answered(root):
+    everybody = [root.client(name) for name in ("neo", "boss", "other", None)]
+    answers = [asked(client) for client in everybody]
+    assert [asked(client) for client in everybody] == answers
+    assert [made_anew(root, client) for client in everybody] == answers
+
+
+def test_on_a_new_day_states_are_those_of_that_day(root, monkeypatch):
+    client = root.client("neo")
+    states = []
+    for day in (date(2026, 1, 2), date(2029, 1, 2)):
+        calendar = type("Calendar", (), {"today": staticmethod(lambda day=day: day)})
+        monkeypatch.setattr("catmem.service.clock.date", calendar)
+        states += [client.get(READ).json()["entries"][0]["state"] for _ in range(2)]
+    assert states == ["fresh", "fresh", "stale", "stale"]
+
+
+def test_a_writer_reads_its_own_write_at_once(root):
+    client = root.client("neo")
+    for number in range(20):
+        tag = client.get(READ).headers["etag"]
+        written = client.post("/mem/write", json=plain(f"fact {number}", "talk"), headers={"If-Match": tag})
+        assert written.status_code == 200
+        assert f"fact {number}" in client.get(READ).text
+        assert client.get(HEAD).json()["revision"] == written.json()["revision"]
+
+
+# --- bounds ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_kept_takes_a_bounded_place(root):
+    client = root.client(None)
+    root.put("## Talk\n" + "\n§\n".join(f"{number} " + "many words " * 100 for number in range(500)) + "\n")
+    for offset in range(40):
+        client.get(f"{READ}&offset={offset}")
+    cache = root.app.state.answers
+    assert 0 < cache.size <= 16 << 20
+    assert len(cache._known) < 40
+    assert cache.size == sum(size for _, _, size in cache._known.values())

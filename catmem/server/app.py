@@ -30,6 +30,7 @@ from catmem.service.profiles import load_each
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
+    from pathlib import Path
 
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -138,6 +139,8 @@ async def _readyz(request: Request) -> Response:
 
 def _refuse_unready(workspace: Workspace) -> None:
     """Raise what keeps the store from being read, or from being written."""
+    config = workspace.config
+    _refuse_missing(config.path or config.profiles_dir, "the root is not whole")  # its disk may not be mounted
     profiles, _ = load_each(workspace)  # one that is not right keeps nobody else from working
     entities = [f"{profile.name}/{target}" for profile in profiles for target in TARGETS]
     for entity in entities[:1]:
@@ -155,14 +158,15 @@ class RootIsThere:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request. Raises ``UnreadableError`` (``missing``)."""
-        if scope["type"] == "http" and not scope["path"].startswith(_WITHOUT_ROOT) and not self._root.is_dir():
-            raise UnreadableError(
-                "the root is not there",
-                code="missing",
-                path=self._root,
-                hint="Bring it back, for example by mounting its disk. Nothing is read or written until then.",
-            )
+        if scope["type"] == "http" and not scope["path"].startswith(_WITHOUT_ROOT):
+            _refuse_missing(self._root, "the root is not there")
         await self._app(scope, receive, send)
+
+
+def _refuse_missing(path: Path, message: str) -> None:
+    if not path.exists():
+        hint = "Bring it back, for example by mounting its disk. Nothing is read or written until then."
+        raise UnreadableError(message, code="missing", path=path, hint=hint)
 
 
 _WITHOUT_ROOT = ("/healthz", "/metrics", "/static/")

@@ -15,7 +15,7 @@ from errno import EACCES
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, ConfigError, StoreError, UnknownRevisionError, UnreadableError
+from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnknownRevisionError, UnreadableError
 from catmem.reading import read_bounded
 from catmem.store.contract import Change, Revision, Snapshot
 from catmem.store.files.backups import keep_backup
@@ -281,11 +281,12 @@ class FileStore:
         """
         for folder in list(self._folders.values()):
             folder.refuse_doubt()
-        refused: StoreError | None = None
-        for place in map(self._locate, entities):
-            if not os.path.lexists(place.path.parent / SIDECAR):
-                continue
+        refused: CatmemError | None = None
+        for entity in entities:
             try:
+                place = self._locate(entity)
+                if not os.path.lexists(place.path.parent / SIDECAR):
+                    continue
                 with self._locked(place) as (folder, _):
                     if not self._system.may_write(".", folder=folder.descriptor):
                         raise PermissionError(EACCES, os.strerror(EACCES))
@@ -293,7 +294,7 @@ class FileStore:
                     folder.writable_journal.flush()
             except BusyError:
                 return  # somebody writes at this moment
-            except StoreError as error:
+            except CatmemError as error:
                 refused = refused or error
             else:
                 return

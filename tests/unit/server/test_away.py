@@ -71,6 +71,19 @@ def test_while_the_whole_root_is_away_nobody_is_told_that_it_is_empty(served):
     assert written(neo, "After.", before).status_code == 200
 
 
+def test_a_root_whose_disk_is_not_mounted_is_not_ready(served):
+    root, person = served.workspace.root, served.client()
+    away = root.rename(root.with_name("away"))
+    root.mkdir()
+    assert refused(person, "/readyz") == (503, "missing")
+    assert refused(person, "/mem/read?entity_id=neo") == (503, "missing")
+    assert written(person, "Never.", 0).status_code == 503
+    assert not list(root.rglob("*.md"))
+    root.rename(root.with_name("empty"))
+    away.rename(root)
+    assert person.get("/readyz").status_code == 200
+
+
 def test_while_the_profiles_are_away_no_name_is_said_to_be_none(served):
     root, neo, person = served.workspace.root, served.client("neo"), served.client()
     (root / "profiles").rename(root / "aside")

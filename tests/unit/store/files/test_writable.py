@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.errors import StoreError
+from catmem.errors import ConfigError, StoreError
 from catmem.store.contract import Change
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
@@ -55,6 +55,20 @@ def test_a_folder_that_cannot_be_written_is_told_and_keeps_nobody_from_writing_t
         assert code_of(store, NEO) == "not_writable"
         assert code_of(store, NEO, BOSS) is None
     assert code_of(store, NEO) is None
+
+
+def test_an_entity_whose_place_nobody_knows_keeps_nobody_from_writing_the_others(tmp_path, store):
+    locate = store._locate
+
+    def lost(entity):
+        if entity == NEO:
+            raise ConfigError("leads out of the root", code="outside_root")
+        return locate(entity)
+
+    store._locate = lost
+    assert code_of(store, NEO, BOSS) is None
+    with pytest.raises(ConfigError):
+        store.check_writable([NEO])
 
 
 def test_nothing_is_made_where_nothing_was_written(tmp_path, store):

@@ -3,7 +3,7 @@
 Reading: `wrk` with eight clients on loopback asks both sides for the same bytes, in turns, a second each. The bare
 application has a route and ready bytes in a dictionary, no middleware and no check of anything, on the same event loop,
 protocol (uvicorn's, in pure Python) and one process. The store is SQLite. Asked for is the same again and again, so
-ours is to find out each time that nothing has changed.
+ours reads each time what the answer is made of, and finds that it is the same.
 
 Writing: one entry of 20 is replaced on the revision that was written last, by `wrk`, with one client and with eight,
 each on an entity of its own; and by the library in one process, with as many threads, in turns. The same envelopes are
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _ROUNDS = 5
 _SIZES = (20, 200, 1_000)
 _MIDDLE = 200
-_READS_AT_LEAST = 0.6
+_READS_AT_LEAST = 0.15
 _WRITES_AT_LEAST = 0.7
 _CLIENTS = 8
 

@@ -5,12 +5,14 @@ answers take: of 100 requests 50 read, 36 ask for a prompt, 5 for a head, 8 writ
 read brings an old tag. Told are errors, quantiles of latency, and the memory that the server has: the least of each
 tenth of the time, since caches of SQLite come and go. In the first half they fill. What comes on top in the second half
 is growth, and there may be no more of it than `_GROWTH`: the last three tenths are compared with the three before them.
+The threads share one store of free memory (`MALLOC_ARENA_MAX`), so that what is measured is what the server keeps.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
+import os
 import random
 import tempfile
 import threading
@@ -115,6 +117,7 @@ class _Client:
 
 def run(options: Namespace) -> list[Result]:
     """The figures of this module."""
+    os.environ["MALLOC_ARENA_MAX"] = "1"
     seconds = options.seconds or _SECONDS
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         root = Path(folder) / "root"

@@ -106,7 +106,7 @@ def text_of(count: int) -> str:
 def make_root(root: Path, texts: Mapping[str, str], store: str = "sqlite:///memory.db") -> None:
     """A root with a profile for each text, which reads and writes everything of its own."""
     (root / "profiles").mkdir(parents=True)
-    config = f"version: 1\nstore: {store}\nserver: {{rate: 0}}\n"
+    config = f"version: 1\nstore: {store}\n"
     (root / "catmem.yaml").write_text(config, encoding="utf-8")
     for name in texts:
         (root / "profiles" / f"{name}.yaml").write_text(_PROFILE, encoding="utf-8")

@@ -26,7 +26,7 @@ class Served:
     def __init__(self, workspace: Workspace, tokens: Path) -> None:
         self.workspace = workspace
         self._tokens = tokens
-        self._app = create_app(workspace, Settings(tokens=tokens, rate=0))
+        self._app = create_app(workspace, Settings(tokens=tokens))
 
     def client(self, agent: str | None = None, **how: Any) -> TestClient:
         name = agent or "somebody"

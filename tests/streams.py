@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import uvicorn
 
 from catmem.server.app import create_app
-from catmem.server.connections import connections
 from catmem.server.serving import _Server, listen
 
 if TYPE_CHECKING:
@@ -116,9 +115,7 @@ def running(workspace: Workspace, settings: Settings) -> Iterator:
 
         async def serve() -> None:
             app = create_app(workspace, settings)
-            config = uvicorn.Config(
-                app, http=connections(settings.patience), ws="none", lifespan="on", log_config=None, access_log=False
-            )
+            config = uvicorn.Config(app, http="h11", ws="none", lifespan="on", log_config=None, access_log=False)
             server = _Server(config, app, ready.set)
             made.extend([app, asyncio.get_running_loop(), server])
             await server.serve(sockets=[listening])

@@ -116,7 +116,7 @@ def _settings(  # noqa: PLR0913 - one parameter an option
 ) -> Settings:
     """What the command line says, and ``catmem.yaml`` where it does not. Raises as ``_tokens``."""
     from catmem.policy.config import seconds
-    from catmem.server.settings import MAX_BODY, RATE, Settings
+    from catmem.server.settings import MAX_BODY, TIMEOUT, Settings
 
     said = config.server
     return Settings(
@@ -125,9 +125,7 @@ def _settings(  # noqa: PLR0913 - one parameter an option
         tokens=_tokens(config, tokens_path, without=no_tokens),
         hosts=(*said.get("hosts", ()), *hosts),
         max_body=said.get("max_body", MAX_BODY),
-        rate=said.get("rate", RATE),
-        timeout=seconds(said.get("timeout", "30s")),
-        patience=seconds(said.get("patience", "10s")),
+        timeout=seconds(said["timeout"]) if "timeout" in said else TIMEOUT,
         page=page,
     )
 

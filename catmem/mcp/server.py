@@ -196,7 +196,7 @@ class _Memory:
         del ctx
         if params.name != PROMPT.name:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
-        prompt = await self._read(lambda: prompt_answer(self.workspace, self.profile, self.profile).data)
+        prompt = await self._read(lambda: prompt_answer(self.workspace, self.profile, self.profile).make())
         message = types.PromptMessage(role="user", content=types.TextContent(text=prompt["text"] or _EMPTY))
         warnings = [f"Warning: {warning}." for warning in prompt["warnings"]]
         return types.GetPromptResult(description=" ".join([str(PROMPT.description), *warnings]), messages=[message])

@@ -166,10 +166,6 @@ def find_profile(config: Config, name: str) -> Profile:
 
     Raises ``UnknownNameError``, for a name that none can have (``../x``) before any path is made of it.
     """
-    return load_profile(_found_file(config, name), config=config)
-
-
-def _found_file(config: Config, name: str) -> Path:
     file = _file_of(config.profiles_dir, name) if is_name(name) else None
     if file is None:
         raise UnknownNameError(
@@ -177,35 +173,12 @@ def _found_file(config: Config, name: str) -> Path:
             path=config.profiles_dir,
             hint=suggestion(name, profile_names(config.profiles_dir), "profiles"),
         )
-    return file
+    return load_profile(file, config=config)
 
 
 def has_profile(config: Config, name: str) -> bool:
     """Whether there is a file for a profile of that name, as far as its folder lets that be seen."""
     return is_name(name) and _file_of(config.profiles_dir, name) is not None
-
-
-class Source(NamedTuple):
-    """A file that a profile is made of, as it was read; ``raw`` is ``None`` for one that must not be there."""
-
-    path: str
-    raw: bytes | None
-
-
-def profile_with_sources(config: Config, name: str) -> tuple[Profile, tuple[Source, ...]]:
-    """What ``find_profile`` finds, and the files that it was made of, as long as which it is found the same.
-
-    Raises as ``find_profile`` does.
-    """
-    read: dict[str, _Layer] = {}
-    file = _found_file(config, name)
-    layers = _layers(file, file.parent, read)
-    sources = [
-        Source(str(path), layer.raw if path.suffix == layer.path.suffix else None)
-        for layer in layers
-        for path in (layer.path.with_suffix(suffix) for suffix in YAML_SUFFIXES)
-    ]
-    return _profile(layers, config, {}), tuple(sources)
 
 
 def profile_names(folder: Path) -> list[str]:
@@ -308,7 +281,6 @@ class _Layer:
     path: Path
     data: Mapping[str, Any]
     positions: Mapping[KeyPath, tuple[int, int]]
-    raw: bytes = b""
 
     def place(self, key: KeyPath) -> Place:
         return Place(str(self.path), *self.positions[key])
@@ -368,7 +340,7 @@ def _layer(file: Path, raw: bytes) -> _Layer:
     found = parse_once(raw, file)
     data = {} if found.data is None else found.data
     check(data, "profile", positions=found.positions, path=file)
-    layer = _Layer(file.stem, file, data, found.positions, raw)
+    layer = _Layer(file.stem, file, data, found.positions)
     if data.get("name", file.stem) != file.stem:
         message = f"the name is {data['name']!r}, but the file is {file.name}"
         raise layer.fault(("name",), "name_mismatch", message, "Rename one of the two, or leave 'name' out.")

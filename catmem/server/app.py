@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -16,22 +15,22 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, UnreadableError
+from catmem.policy.prompt import TARGETS
 from catmem.server.api.endpoint import refuse_query
-from catmem.server.api.kept import AtHand, KeptAnswers
-from catmem.server.caller import KEY, Caller
-from catmem.server.configuration import Configuration, Configured
+from catmem.server.api.serving import AnswerCache
+from catmem.server.caller import KEY, Caller, Callers, anyone
 from catmem.server.errors import ServerError, answer_of, unforeseen
 from catmem.server.headers import OwnRequests, SecurityHeaders
-from catmem.server.limits import BodyLimit, Callers, RateLimit, TimeLimit, Unfinished, anyone
-from catmem.server.mending import Mender
-from catmem.server.readiness import Readiness
+from catmem.server.limits import RequestLimits
 from catmem.server.running import Workers, in_thread, stopping
 from catmem.server.tokens import Tokens
 from catmem.service.overview import Overviews
+from catmem.service.profiles import load_each
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
+    from pathlib import Path
 
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -51,19 +50,16 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
     cannot be used.
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
+    identify = anyone if tokens is None else tokens.identify
     app = Starlette(
         routes=[*_own_routes(), *(_routes_of_parts(settings) if routes is None else routes)],
         middleware=[
             Middleware(SecurityHeaders),
             Middleware(Failures),
             Middleware(OwnRequests, settings=settings),
-            Middleware(BodyLimit, settings=settings),
-            Middleware(RateLimit, settings=settings, identify=anyone if tokens is None else tokens.identify),
-            Middleware(TimeLimit, settings=settings),
-            Middleware(Callers),
-            Middleware(Unfinished),
-            Middleware(Configured),
-            Middleware(AtHand),
+            Middleware(RequestLimits, settings=settings),
+            Middleware(Callers, identify=identify),
+            Middleware(RootIsThere, workspace=workspace),
         ],
         exception_handlers={CatmemError: _told, HTTPException: _told},
         lifespan=_lifespan,
@@ -71,15 +67,12 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
     app.state.workspace = workspace
     app.state.settings = settings
     app.state.tokens = tokens
-    app.state.identify = anyone if tokens is None else tokens.identify
-    app.state.kept = KeptAnswers()
+    app.state.identify = identify
     app.state.workers = Workers()
-    app.state.mender = Mender(workspace, app.state.workers.pool)
-    app.state.readiness = Readiness()
+    app.state.answers = AnswerCache()
     app.state.stopping = asyncio.Event()
     if settings.page:
         app.state.overviews = Overviews(workspace)
-    app.state.configuration = Configuration(app, partial(_prepare, app))
     return app
 
 
@@ -108,7 +101,6 @@ def _close(app: Starlette) -> None:
     meter = getattr(app.state, "meter", None)
     if meter is not None:  # somebody asked for metrics
         meter.close()
-    app.state.configuration.close()
 
 
 def _routes_of_parts(settings: Settings) -> list[BaseRoute]:
@@ -138,13 +130,44 @@ async def _healthz(request: Request) -> Response:
 async def _readyz(request: Request) -> Response:
     """The store answers too, and takes writes: 503 with the code of its error else."""
     refuse_query(request)
-    request.app.state.mender.refuse_doubt()
-    configuration: Configuration = request.app.state.configuration
-    await configuration.catch_up()
-    if configuration.trouble is not None:
-        raise configuration.trouble.with_traceback(None)
-    await in_thread(request, request.app.state.readiness.refuse_unready, request.app.state.workspace)
+    await in_thread(request, _refuse_unready, request.app.state.workspace)
     return JSONResponse({"status": "ready"})
+
+
+def _refuse_unready(workspace: Workspace) -> None:
+    """Raise what keeps the store from being read, or from being written."""
+    config = workspace.config
+    _refuse_missing(config.path or config.profiles_dir, "the root is not whole")  # its disk may not be mounted
+    profiles, _ = load_each(workspace)  # one that is not right keeps nobody else from working
+    entities = [f"{profile.name}/{target}" for profile in profiles for target in TARGETS]
+    for entity in entities[:1]:
+        workspace.store.head(entity)  # whether there is such an entity or not
+    workspace.store.check_writable(entities)
+
+
+class RootIsThere:
+    """Lets no request through while the folder of the root is away: an empty one would be read in its place."""
+
+    def __init__(self, app: ASGIApp, workspace: Workspace) -> None:
+        """``workspace`` is of the root."""
+        self._app = app
+        self._root = workspace.root
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request. Raises ``UnreadableError`` (``missing``)."""
+        if scope["type"] == "http" and not scope["path"].startswith(_WITHOUT_ROOT):
+            _refuse_missing(self._root, "the root is not there")
+        await self._app(scope, receive, send)
+
+
+def _refuse_missing(path: Path, message: str) -> None:
+    if not path.exists():
+        hint = "Bring it back, for example by mounting its disk. Nothing is read or written until then."
+        raise UnreadableError(message, code="missing", path=path, hint=hint)
+
+
+_WITHOUT_ROOT = ("/healthz", "/metrics", "/static/")
+"""The numbers say themselves what cannot be read."""
 
 
 # --- errors --------------------------------------------------------------------------------------------------------
@@ -220,7 +243,6 @@ def error_response(request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, CatmemError):
         LOG.error("%s %s", request.method, _path(request.scope), exc_info=error)
         error = unforeseen()
-    request.app.state.mender.hear(error)
     caller = request.scope.get(KEY)
     bounded = not (isinstance(caller, Caller) and caller.is_person)
     status, said = answer_of(error, bounded=bounded)

@@ -122,10 +122,6 @@ class Meter:
         took = time.monotonic() - begun
         return begun + max(every, self._share * took)
 
-    def look_at(self, workspace: Workspace) -> None:
-        """Go on with the same root by another configuration; what was counted stays counted."""
-        self.workspace = self.log.workspace = workspace
-
     def close(self) -> None:
         """Wait for a survey that has begun, and let go of the log."""
         with self._lock:

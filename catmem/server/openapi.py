@@ -40,10 +40,10 @@ _REFUSALS = {
     415: "The body is not JSON.",
     422: "Understood, and wrong.",
     428: "Nothing says what the write is made on.",
-    429: "Too many requests at once.",
+    429: "Too many streams are open.",
     503: "Not now: busy, or the store cannot work.",
 }
-_ALWAYS = (400, 401, 403, 429, 503)
+_ALWAYS = (400, 401, 403, 503)
 _PLAIN = {
     "/healthz": ("healthz", "Whether the process lives"),
     "/readyz": ("readyz", "Whether the store answers and takes writes"),
@@ -58,7 +58,7 @@ def document() -> dict[str, Any]:
     for each in ENDPOINTS:
         paths.setdefault(each.path, {})[each.method.lower()] = _operation(each)
     for path, (name, said) in _PLAIN.items():
-        answers = {"200": _json("It does.", "Status"), **_refused([429, 503])}
+        answers = {"200": _json("It does.", "Status"), **_refused([503])}
         paths[path] = {"get": {"operationId": name, "summary": said, "security": [], "responses": answers}}
     paths[PATH] = {"get": _own()}
     paths[EVENTS_PATH] = {"get": _events()}
@@ -107,7 +107,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
 
 def _own() -> dict[str, Any]:
     given = {"description": "OpenAPI 3.1.", "content": {JSON_TYPE: {"schema": {"type": "object"}}}}
-    answers = {"200": given, "304": {"description": "The caller has it already."}, **_refused([401, 403, 429])}
+    answers = {"200": given, "304": {"description": "The caller has it already."}, **_refused([401, 403])}
     return {
         "operationId": "openapi",
         "summary": "This document",
@@ -128,7 +128,7 @@ def _events() -> dict[str, Any]:
         "description": "Of all that the caller may hear of: a profile of its own files, one of tier 1 and a person of "
         "all.",
         "parameters": [_parameter(each) for each in EVENTS],
-        "responses": {"200": given, **_refused([*_ALWAYS, 404, 406])},
+        "responses": {"200": given, **_refused([*_ALWAYS, 404, 406, 429])},
     }
 
 

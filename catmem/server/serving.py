@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from catmem.errors import ConfigError
-from catmem.server.arenas import share_one_arena
-from catmem.server.connections import connections
+from catmem.server.settings import CONNECTIONS
 from catmem.service import listening as sockets
 
 if TYPE_CHECKING:
@@ -55,18 +54,18 @@ def serve(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -
     """
     config = uvicorn.Config(
         app,
-        http=connections(app.state.settings.patience),
+        http="h11",
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        limit_concurrency=CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_SECONDS_TO_END,
         h11_max_incomplete_event_size=_LONGEST_HEADER,
     )
-    share_one_arena()
     sys.setswitchinterval(_LONGEST_TURN)
     try:
         asyncio.run(_serve(_Server(config, app, ready), listening))

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 PORT = 8428
 MAX_BODY = 1 << 20
-RATE = 300
 TIMEOUT = 30.0
-PATIENCE = 10.0
+CONNECTIONS = 512
+"""Connections that may be open at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,7 @@ class Settings:
 
     ``tokens`` is the file of tokens, ``None`` for a server without any: it listens on loopback only, and whoever
     connects is a person. ``hosts`` are the names by which clients may call it, beside those of loopback. ``max_body``
-    is in bytes, ``rate`` in requests a second of one caller (0: no limit). ``timeout`` is how long one request may
-    take; ``patience`` is how long a client may take to send its header, its body, or to read the answer.
+    is in bytes. ``timeout`` is how long one request may take, from its header to its answer.
     """
 
     host: str = HOST
@@ -31,7 +30,5 @@ class Settings:
     tokens: Path | None = None
     hosts: tuple[str, ...] = ()
     max_body: int = MAX_BODY
-    rate: int = RATE
     timeout: float = TIMEOUT
-    patience: float = PATIENCE
     page: bool = True

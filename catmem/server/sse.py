@@ -25,6 +25,7 @@ from catmem.server.errors import ServerError
 from catmem.server.headers import plain, refuse_cross_site
 from catmem.server.openapi import EVENTS_PATH
 from catmem.server.running import in_thread, stopping
+from catmem.server.settings import CONNECTIONS
 from catmem.service.absent import discreet
 from catmem.service.watching.news import MISSED, concerns, heard, heard_name, standing
 from catmem.service.watching.watch import EVERY, Watch
@@ -49,7 +50,7 @@ HEADERS = {"Content-Type": f"{TYPE}; charset=utf-8", "Cache-Control": "no-store"
 """The last one asks a proxy not to gather what comes."""
 EACH = 64
 """Streams that one caller may have open."""
-MOST = 512
+MOST = CONNECTIONS // 2
 """Streams that all callers together may have open."""
 WAITING = 1024
 """Events that may wait for one reader: one that does not keep up loses its stream."""

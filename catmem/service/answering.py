@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 
 class Told(NamedTuple):
-    """What a caller is told, and of which text: ``revision`` is ``None`` for one that no history has yet.
+    """What a caller is told: ``make`` makes it of ``made_of``, what was asked and the configuration, and nothing else.
 
-    ``digest`` is that of the whole text, if it is one text, and not for the caller. ``profiles`` are all that the
-    answer is made of beside what the store says and the day; ``None`` for an answer that is made of more.
+    ``revision`` is that of the text, ``None`` for one that no history has yet; ``digest`` is that of the whole text,
+    and not for the caller. Both are ``None`` where it is not of one text.
     """
 
-    data: dict[str, Any]
-    revision: str | None
-    digest: str
-    profiles: tuple[Profile, ...] | None
+    make: Callable[[], dict[str, Any]]
+    made_of: tuple[object, ...]
+    revision: str | None = None
+    digest: str | None = None
 
 
 def head_answer(workspace: Workspace, name: str, actor: str | None) -> Told:
@@ -55,7 +55,7 @@ def head_answer(workspace: Workspace, name: str, actor: str | None) -> Told:
     ``recorded`` is false where the text was changed by other means since. Raises ``UnknownNameError``.
     """
     asking = _asking(workspace, actor)
-    owner, entity = _entity(workspace, name, asking)
+    _, entity = _entity(workspace, name, asking)
     head = workspace.store.head(entity)
     now = workspace.store.read(entity)
     number = "0" if head is None else head.revision
@@ -67,7 +67,7 @@ def head_answer(workspace: Workspace, name: str, actor: str | None) -> Told:
     }
     if actor is None and head is not None:
         told |= {"agent_id": head.agent, "op": head.op, "timestamp": head.timestamp, "digest": head.digest}
-    return Told(told, now.revision, now.digest, (owner, asking or owner))
+    return Told(lambda: told, (), now.revision, now.digest)
 
 
 def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
@@ -87,7 +87,6 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
     yet. A person is also given the whole text and its digest. Raises ``UnknownNameError``, ``ForbiddenError``,
     ``UnknownRevisionError`` and what reading raises.
     """
-    # All is by the profiles that are read here: what is remembered must be made of nothing else.
     asking = _asking(workspace, actor)
     owner, entity = _entity(workspace, name, asking)
     if revision is not None and actor is not None:
@@ -96,7 +95,7 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
     now = workspace.store.read(entity, revision)
     measure, day = asking or owner, as_of or today()
 
-    def told() -> dict[str, Any]:
+    def make() -> dict[str, Any]:
         document = _document(workspace, now.data, workspace.path_of(owner, target))
         entries = Rights(asking, target, workspace.config.taxonomy).in_sight(document)
         if category is not None:
@@ -108,9 +107,7 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
         rows = list(_entries(workspace, shown, measure, day, to_agent=actor is not None))
         return {"entity_id": entity, "revision": now.revision, **whole, "entries": rows, "total": len(entries)}
 
-    asked = ("read", entity, actor, category, revision, offset, limit)
-    data = _remembered(workspace, asked, (measure, day, now.revision, now.data), told, len(now.data))
-    return Told(data, now.revision, now.digest, (owner, measure) if revision is None else None)
+    return Told(make, (measure, day, now.revision, now.data), now.revision, now.digest)
 
 
 def log_answer(workspace: Workspace, name: str, actor: str | None, limit: int) -> dict[str, Any]:
@@ -162,7 +159,7 @@ def prompt_answer(
     paths = {target: workspace.path(profile.name, target) for target in TARGETS}
     files = {target: workspace.bytes_of(profile, target, path) for target, path in paths.items()}
 
-    def told() -> dict[str, Any]:
+    def make() -> dict[str, Any]:
         documents = {target: _document(workspace, data, paths[target]) for target, data in files.items()}
         prompt = build_prompt(documents, profile, as_of=day, config=workspace.config, style=style)
         said = prompt.to_dict()
@@ -174,9 +171,7 @@ def prompt_answer(
         shown = {name: said[name] for name in ("text", "digest")} | role | {"warnings": warnings}
         return shown if actor is not None else {**shown, "manifest": said["manifest"]}
 
-    size = sum(map(len, files.values()))
-    data = _remembered(workspace, ("prompt", profile.name, actor, style), (profile, day, files), told, size)
-    return Told(data, None, "", (profile,))
+    return Told(make, (profile, day, *files.values()))
 
 
 def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
@@ -197,42 +192,6 @@ def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None =
         linter.close()
     errors = [each.to_dict() for each in found.errors]
     return {**json.loads(text), "errors": errors}
-
-
-# --- what was told before ------------------------------------------------------------------------------------------
-
-_MOST_BYTES = 4 << 20
-_LARGEST_REMEMBERED = 1 << 17
-"""Bytes of the files that answers are made of. An answer takes about five times as much."""
-
-
-def _remembered(
-    workspace: Workspace, asked: object, made_of: object, make: Callable[[], dict[str, Any]], size: int
-) -> dict[str, Any]:
-    """What was answered to the same question, if all that the answer is made of is the same; else it is made.
-
-    ``made_of`` holds the bytes and the profiles themselves, as they were read for this call. Nothing else counts, and
-    a configuration is that of its workspace, so what is remembered is never old. ``size`` is that of the files.
-    """
-    known = workspace._told  # noqa: SLF001 - the workspace keeps them for this module
-    found = known.get(asked)
-    if found is not None and found[0] == made_of:
-        before: dict[str, Any] = found[1]
-        return before
-    told = make()
-    if size <= _LARGEST_REMEMBERED:
-        known.pop(asked, None)
-        known[asked] = (made_of, told, size + _OVERHEAD)
-        left = sum(each[2] for each in list(known.values())) - _MOST_BYTES
-        for oldest in list(known) if left > 0 else ():
-            if left <= 0:
-                break
-            left -= known.pop(oldest, (None, None, 0))[2]
-    return told
-
-
-_OVERHEAD = 32 << 10
-"""Bytes that are counted for each answer on top, so that there are no more than 128 of the smallest."""
 
 
 def _document(workspace: Workspace, data: bytes, path: Path) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import StoreError
 from catmem.policy.access import visible
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
-
-_REMEMBERED = 4
-"""Lists."""
 
 _WORTH_A_WARNING = frozenset({"bad-tag", "malformed-tags"})
 
@@ -120,84 +117,16 @@ def list_documents(
     wanted = None if slug is None else config.taxonomy.aliases.get(slug, slug)
     listed: list[ListedEntry] = []
     for target, document in documents.items():
-        asked = Asked(profile, target, wanted, as_of)
-        known = workspace.lists.of(asked)
-        if known is None or known.document is not document:
-            path = workspace.path_of(profile, target)
-            known = _listing(asked, document, path, config, {} if known is None else known.found)
-            workspace.lists.keep(asked, known)
-        listed += known.entries
+        path = workspace.path_of(profile, target)
+        view = visible(document, target, profile, config.taxonomy)
+        entries = [entry for entry in view.entries if wanted is None or entry.category == wanted]
+        scans = scan_each(BuiltinScanner(), [entry.body for entry in entries])
+        for entry, findings in zip(entries, scans, strict=True):
+            limit = stale_after_days(entry.category, entry.tags, profile, config)
+            state = freshness(entry.tags, as_of=as_of, stale_after=limit)
+            threats = tuple(sorted({finding.rule for finding in findings}))
+            listed.append(ListedEntry(target, path, document.line(entry.start), entry, state, threats))
     return listed
-
-
-class Asked(NamedTuple):
-    """Whose list it is, and of what: ``category`` is a slug, or ``None`` for all."""
-
-    profile: Profile
-    target: str
-    category: str | None
-    as_of: date
-
-
-Found: TypeAlias = tuple[Freshness, tuple[str, ...]]
-"""What depends on an entry alone, as long as the same is asked: its state and its threats."""
-
-
-class Listing(NamedTuple):
-    """What is listed of a document; ``found`` is by category and text, for when only other entries have changed."""
-
-    document: Document
-    entries: tuple[ListedEntry, ...]
-    found: Mapping[tuple[str, str], Found]
-
-
-class Lists:
-    """The lists that a root was asked for lately. Each counts for the very document that it was made of."""
-
-    __slots__ = ("_kept",)
-
-    def __init__(self) -> None:
-        """None was asked for."""
-        self._kept: tuple[tuple[Asked, Listing], ...] = ()
-
-    def of(self, asked: Asked) -> Listing | None:
-        """The list that was last made for the same question, perhaps of another document."""
-        return next((listing for question, listing in self._kept if question == asked), None)
-
-    def keep(self, asked: Asked, listing: Listing) -> None:
-        """Have a list at hand; the one that was asked for longest ago goes."""
-        others = tuple(each for each in self._kept if each[0] != asked)
-        self._kept = ((asked, listing), *others[: _REMEMBERED - 1])
-
-
-def _listing(
-    asked: Asked, document: Document, path: Path, config: Config, known: Mapping[tuple[str, str], Found]
-) -> Listing:
-    """What is listed of a document, which stands in the file at ``path``; ``known`` spares looking at entries again."""
-    profile, target, category, as_of = asked
-    view = visible(document, target, profile, config.taxonomy)
-    entries = [entry for entry in view.entries if category is None or entry.category == category]
-    new = [entry for entry in entries if (entry.category, entry.raw) not in known]
-    threats = scan_each(BuiltinScanner(), [entry.body for entry in new])
-    looked_at = {
-        (entry.category, entry.raw): (
-            _freshness(profile, config, entry, as_of),
-            tuple(sorted({finding.rule for finding in findings})),
-        )
-        for entry, findings in zip(new, threats, strict=True)
-    }
-    found: dict[tuple[str, str], Found] = {}
-    listed: list[ListedEntry] = []
-    for entry in entries:
-        says = entry.category, entry.raw
-        found[says] = state, rules = looked_at.get(says) or known[says]
-        listed.append(ListedEntry(target, path, document.line(entry.start), entry, state, rules))
-    return Listing(document, tuple(listed), found)
-
-
-def _freshness(profile: Profile, config: Config, entry: Entry, as_of: date) -> Freshness:
-    tags = entry.tags
-    return freshness(tags, as_of=as_of, stale_after=stale_after_days(entry.category, tags, profile, config))
 
 
 def notices(view: View, path: Path, profile: Profile, config: Config) -> Iterator[Notice]:

@@ -61,11 +61,6 @@ def keeps_files(config: Config) -> bool:
     return config.store == "files"
 
 
-def has_one_writer(config: Config) -> bool:
-    """Whether the store of a root takes one write at a time, whatever entities they are for."""
-    return config.store.startswith(_SQLITE)
-
-
 def _sql_store(
     config: Config, profile: Callable[[str], Profile], parse: Callable[[bytes], Document], *, is_own: bool
 ) -> Store:

@@ -25,7 +25,7 @@ from catmem.reading import read_bounded
 from catmem.service.ages.histories import Histories
 from catmem.service.clock import today
 from catmem.service.counts import Counts
-from catmem.service.listing import ListedEntry, Lists, Notice, list_documents, notices
+from catmem.service.listing import ListedEntry, Notice, list_documents, notices
 from catmem.service.profiles import load_each
 from catmem.service.session import Session
 from catmem.service.writing.operation import Operation, asked_by
@@ -92,9 +92,6 @@ class Workspace:
     _parse: Callable[[str | bytes], Document] = field(init=False, repr=False, compare=False)
     _index: Callable[[bytes], Index] = field(init=False, repr=False, compare=False)
     _ages: Histories = field(default_factory=Histories, init=False, repr=False, compare=False)
-    _told: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    lists: Lists = field(default_factory=Lists, init=False, repr=False, compare=False)
-    """What was listed lately."""
     counts: Counts = field(default_factory=Counts, init=False, repr=False, compare=False)
     """What became of the writes that were made through this workspace."""
 
@@ -629,13 +626,6 @@ class Workspace:
         from catmem.service.seeding.applying import apply_seed
 
         return apply_seed(self, plan, on_drift=on_drift)
-
-
-def with_config(workspace: Workspace, config: Config) -> Workspace:
-    """The same root by another configuration, in a store of its own unless one was given; it counts on."""
-    now = Workspace(config, workspace._given)  # noqa: SLF001 - of this module
-    object.__setattr__(now, "counts", workspace.counts)
-    return now
 
 
 def _parsed(config: Config, data: str | bytes) -> Document:

@@ -227,6 +227,10 @@ class Store(Protocol):
         """Look at everything that is kept, and say what is not right."""
         ...
 
+    def check_writable(self, entities: Iterable[str]) -> None:
+        """Raise ``StoreError`` if nothing can be written to any of the entities now. No entity is changed."""
+        ...
+
     def close(self) -> None:
         """Let go of what is open; the store can be opened again."""
         ...

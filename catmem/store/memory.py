@@ -175,6 +175,9 @@ class MemoryStore:
         """Nothing: there is nothing on a disk to be damaged."""
         return []
 
+    def check_writable(self, entities: Iterable[str]) -> None:
+        """Nothing: it can always be written."""
+
     def close(self) -> None:
         """Nothing to let go of."""
 

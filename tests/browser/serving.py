@@ -24,7 +24,6 @@ LOG = "serve.log"
 CONFIG = """\
 taxonomy: {categories: {talk: {title: Talk}, rules: {title: Rules}, vault: {}, notes: {title: Notes}}}
 limits: {user: 2000}
-server: {rate: 0}
 """
 NEO = """\
 ## Talk

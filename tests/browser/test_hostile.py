@@ -12,7 +12,7 @@ from tests.unit.server.page.test_hostile import ADDRESSES, NASTY, QUOTES, SCRIPT
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile") / "root"
-    put(folder / "catmem.yaml", "server: {rate: 0}\n")
+    put(folder / "catmem.yaml", "version: 1\n")
     put(folder / "profiles" / "neo.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
     put(folder / "profiles" / "pupil.yaml", "user_memory_categories: ['*']\nseed_from: neo\n")
     entries = "\n§\n".join(f'[created: 2020-01-01, source: "{SCRIPT[:30]}\u202e"] {text}' for text in NASTY)

@@ -17,8 +17,8 @@ import yaml
 from tests.docs.console import Command, Shell, agrees, commands
 from tests.docs.pages import ROOT, Example, Page, pages, read
 
-# Languages whose examples are there to be read only; a drawing has none.
-FREE = {"", "diff", "html", "markdown", "text", "xml"}
+# Languages whose examples are there to be read only; a drawing has none. nginx is run by end_to_end/test_proxy.py.
+FREE = {"", "diff", "html", "markdown", "nginx", "text", "xml"}
 PAGES = pages()
 
 

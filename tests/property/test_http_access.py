@@ -107,7 +107,7 @@ def token(folder, tmp_path_factory):
 def answers(workspace, token, sequence) -> list[str]:
     """All that the agent is told, tags included."""
     path, text = token
-    app = create_app(workspace, Settings(tokens=path, rate=0))
+    app = create_app(workspace, Settings(tokens=path))
     headers = {"Authorization": f"Bearer {text}", "Accept": "application/json"}
     client = TestClient(app, base_url="http://127.0.0.1:8428", headers=headers)
     found = []

@@ -101,7 +101,7 @@ def test_the_page_merges_what_the_library_merges_and_shows_it_before(drawn, numb
         fields = {f"choice-{key}": choice for key, choice in chosen.items()}
         fields |= {f"words-{key}": own for key, choice in chosen.items() if choice == OWN}
         before = text_of(root)
-        with TestClient(create_app(root, Settings(rate=0)), base_url=ADDRESS) as client:
+        with TestClient(create_app(root, Settings()), base_url=ADDRESS) as client:
             form = shown(client, PAGE).named("Merge")
             looked_at = sent(client, {**form, "action": f"{PAGE}/preview"}, **fields)
             assert (looked_at.status_code, text_of(root)) == (200, before)

@@ -168,7 +168,7 @@ class Doors:
         self.session = ToolSession()
         path = world.folder / "tokens.json"
         _, token = new_token(world.workspace.config, path, name)
-        self.app = create_app(world.workspace, Settings(tokens=path, rate=0))
+        self.app = create_app(world.workspace, Settings(tokens=path))
         self.client = TestClient(
             self.app,
             base_url="http://127.0.0.1:8428",

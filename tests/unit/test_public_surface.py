@@ -96,7 +96,7 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "anew", "apply_seed", "branches", "bytes_of", "config", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "lists", "merge", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "problems", "profile",
+        "add", "anew", "apply_seed", "branches", "bytes_of", "config", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "problems", "profile",
         "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {

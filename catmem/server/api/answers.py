@@ -9,7 +9,7 @@ from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, Ref
 from catmem.policy.rights import Rights
 from catmem.policy.schema import faults_by
 from catmem.policy.yamlfile import key_text
-from catmem.server.api.endpoint import Answer, Asked
+from catmem.server.api.endpoint import Answer, Asked, Deferred
 from catmem.server.api.forms import body_schema
 from catmem.server.api.tags import unrecorded
 from catmem.server.errors import ServerError
@@ -37,10 +37,11 @@ _LOGGED = 100
 
 def head(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     """Which revision an entity is at."""
-    return _based(answering.head_answer(workspace, asked.get("entity_id"), caller.profile))
+    told = answering.head_answer(workspace, asked.get("entity_id"), caller.profile)
+    return Answer(told.make(), _base_of(told))
 
 
-def read(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def read(workspace: Workspace, caller: Caller, asked: Asked) -> Deferred:
     """The entries of an entity that the caller sees."""
     told = answering.read_answer(
         workspace,
@@ -52,7 +53,7 @@ def read(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
         limit=asked.get("limit"),
         as_of=asked.get("as_of"),
     )
-    return _based(told)
+    return Deferred(lambda: Answer(told.make(), _base_of(told)), told.made_of)
 
 
 def log(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
@@ -66,12 +67,17 @@ def branches(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     return Answer(answering.branches_answer(workspace, asked.get("entity_id"), caller.profile))
 
 
-def prompt(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def prompt(workspace: Workspace, caller: Caller, asked: Asked) -> Deferred:
     """The prompt of a profile, as text or with its role."""
     told = answering.prompt_answer(
         workspace, asked.get("profile"), caller.profile, style=asked.get("style"), as_of=asked.get("as_of")
     )
-    return Answer(told.data, text=told.data["text"], profiles=told.profiles, warnings=told.data["warnings"])
+
+    def make() -> Answer:
+        data = told.make()
+        return Answer(data, text=data["text"], warnings=data["warnings"])
+
+    return Deferred(make, told.made_of)
 
 
 def lint(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
@@ -79,9 +85,8 @@ def lint(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     return Answer(answering.lint_answer(workspace, caller.profile, as_of=asked.get("as_of")))
 
 
-def _based(told: Told) -> Answer:
-    base = unrecorded(told.digest) if told.revision is None else told.revision
-    return Answer(told.data, base, profiles=told.profiles)
+def _base_of(told: Told) -> str:
+    return unrecorded(str(told.digest)) if told.revision is None else told.revision
 
 
 # --- writing -------------------------------------------------------------------------------------------------------

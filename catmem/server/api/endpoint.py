@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.policy.schema import is_date, nearest, shown
 from catmem.server.errors import ServerError
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from catmem.policy.profile import Profile
     from catmem.server.api.tags import Match
     from catmem.server.caller import Caller
     from catmem.service.workspace import Workspace
@@ -58,16 +57,21 @@ class Answer:
     """What an endpoint gives: JSON-ready data, or a text that may be asked for in its place.
 
     ``base`` is what its ETag says beside a digest: the revision that it shows, or ``tags.unrecorded`` of its text.
-    ``profiles`` is as for ``answering.Told``.
     """
 
     data: Mapping[str, Any]
     base: str | None = None
     text: str | None = None
     status: int = 200
-    profiles: tuple[Profile, ...] | None = None
     warnings: Sequence[str] = ()
     """What a header says where the answer is a text, which has no field for it."""
+
+
+class Deferred(NamedTuple):
+    """An answer that is not made yet: ``make`` makes it of ``made_of`` and of what was asked, and of nothing else."""
+
+    make: Callable[[], Answer]
+    made_of: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ class Endpoint:
     name: str
     summary: str
     said: str
-    answer: Callable[[Workspace, Caller, Asked], Answer]
+    answer: Callable[[Workspace, Caller, Asked], Answer | Deferred]
     gives: str
     parameters: Sequence[Parameter] = ()
     body: str | None = None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -11,16 +13,12 @@ from starlette.routing import Route
 
 from catmem.errors import CatmemError, OperationCollisionError
 from catmem.policy.schema import shown
-from catmem.server.api.endpoint import Asked, bad_parameter, read_values
-from catmem.server.api.kept import Kept, question_of, wants_json
+from catmem.server.api.endpoint import Answer, Asked, bad_parameter, read_values
 from catmem.server.api.tags import is_known, read_match, tag_of
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError, answer_of
-from catmem.server.headers import header
-from catmem.server.running import in_thread, in_turn
+from catmem.server.running import in_thread
 from catmem.service.absent import discreet
-from catmem.service.ground import ground, start
-from catmem.service.stores import has_one_writer
 from catmem.service.writing.expected import is_digest
 
 if TYPE_CHECKING:
@@ -29,9 +27,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-    from catmem.server.api.endpoint import Answer, Endpoint
+    from catmem.server.api.endpoint import Endpoint
     from catmem.server.caller import Caller
-    from catmem.service.ground import Start
     from catmem.service.workspace import Workspace
 
 JSON_TYPE = "application/json"
@@ -40,6 +37,10 @@ WRITE = "Write"
 """The form of the body for which conditions are looked at; elsewhere they are refused and not passed over."""
 CONDITIONS = frozenset({"if-match", "idempotency-key"})
 _MOST_PARAMETERS = 32
+_MOST_BYTES = 16 << 20
+"""Bytes that all kept answers may take."""
+_OVERHEAD = 8192
+"""Bytes that an answer takes beside what is counted: the question, headers, places in tables."""
 _NO_STORE = {"Cache-Control": "no-store"}
 _CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"}
 
@@ -71,23 +72,16 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
     if caller.profile is None and not caller.is_person:
         raise ServerError(403, "this token is good for /metrics only", code="scope", hint="Nothing was done.")
     asked = await _asked(request, endpoint)
-    state, question = request.app.state, question_of(request.scope)
-    # Both of one configuration, whatever becomes of it meanwhile.
-    workspace, answers = state.workspace, state.kept
-    before = None if question is None else answers.find(question)
-    as_json = wants_json(header(request.scope, b"accept"))
+    state, accept = request.app.state, request.headers.get("accept", "")
+    as_json = endpoint.as_text and JSON_TYPE in accept and TEXT_TYPE not in accept
     try:
-        # Threads that only wait for each other would take longer than one.
-        call = in_turn if endpoint.body == WRITE and has_one_writer(workspace.config) else in_thread
-        made, kept = await call(request, _made, endpoint, workspace, caller, asked, as_json, before)
+        made = await in_thread(request, _made, endpoint, state.answers, state.workspace, caller, asked, as_json)
     except CatmemError as error:
         status = _status(endpoint, asked, error)
         if status is None:
             raise
         told = answer_of(error, bounded=not caller.is_person, status=status)[1]
         return JSONResponse(told, status, _NO_STORE)
-    if question is not None and kept is not None:
-        answers.keep(question, kept)
     if made.tag is not None and not endpoint.writes and is_known(request.headers.get("if-none-match"), made.tag):
         return Response(None, 304, made.headers)
     return Response(made.body, made.status, made.headers, made.kind)
@@ -172,39 +166,25 @@ class Made(NamedTuple):
 
 def _made(  # noqa: PLR0913, PLR0917 - called in a thread
     endpoint: Endpoint,
+    cache: AnswerCache,
     workspace: Workspace,
     caller: Caller,
     asked: Asked,
     as_json: bool,  # noqa: FBT001
-    before: Kept | None,
-) -> tuple[Made, Kept | None]:
+) -> Made:
     """The answer of an endpoint as bytes, made in the same thread: that of a large file takes its time.
 
-    ``before`` is what was answered to the same question. The answer is given once more to be kept, where that is of
-    use.
+    ``as_json``: a caller who could have a text wants JSON.
     """
-    begun = None if endpoint.writes else _begun(workspace)
     with discreet(workspace, caller.profile):
         answer = endpoint.answer(workspace, caller, asked)
-    # The very same data is that of another moment at which all was as it is now.
-    made = before.made if before is not None and before.data is answer.data else _bytes_of(endpoint, answer, as_json)
-    if begun is None or answer.profiles is None:
-        return made, None
-    try:
-        stands_on = ground(workspace, begun, answer.profiles)
-    except CatmemError:
-        return made, None  # a profile went away in the meantime: the next one who asks is told
-    return made, None if stands_on is None else Kept.of(stands_on, answer.data, made)
+        if isinstance(answer, Answer):
+            return _encoded(endpoint, answer, as_json=as_json)
+        question = endpoint.name, caller.profile, as_json, *asked.values.items()
+        return cache.get(question, answer.made_of, lambda: _encoded(endpoint, answer.make(), as_json=as_json))
 
 
-def _begun(workspace: Workspace) -> Start | None:
-    try:
-        return start(workspace)
-    except CatmemError:
-        return None  # what is wrong with the store is told by whoever reads it, in its turn
-
-
-def _bytes_of(endpoint: Endpoint, answer: Answer, as_json: bool) -> Made:  # noqa: FBT001
+def _encoded(endpoint: Endpoint, answer: Answer, *, as_json: bool) -> Made:
     text = None if as_json else answer.text
     body = to_json(answer.data) if text is None else text.encode(errors="backslashreplace")
     kind = JSON_TYPE if text is None else f"{TEXT_TYPE}; charset=utf-8"
@@ -216,6 +196,36 @@ def _bytes_of(endpoint: Endpoint, answer: Answer, as_json: bool) -> Made:  # noq
     if text is not None and answer.warnings:
         headers["Catmem-Warning"] = "; ".join(answer.warnings)
     return Made(body, kind, answer.status, tag, headers if tag is None else {**headers, "ETag": tag})
+
+
+class AnswerCache:
+    """The answers of a server that were asked for last, with what they were made of. For several threads.
+
+    Nothing in it can be old: what an answer is made of is read again for each request, and compared.
+    """
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[object, ...], tuple[tuple[object, ...], Made, int]] = OrderedDict()
+        self.size = 0
+        """Bytes of all answers, and of what they were made of."""
+
+    def get(self, question: tuple[object, ...], made_of: tuple[object, ...], make: Callable[[], Made]) -> Made:
+        """What was answered to the same question, if it was made of the same; else it is made."""
+        with self._lock:
+            found = self._known.get(question)
+            if found is not None and found[0] == made_of:
+                self._known.move_to_end(question)
+                return found[1]
+        made = make()
+        size = _OVERHEAD + len(made.body) + sum(len(each) for each in made_of if isinstance(each, bytes))
+        with self._lock:
+            self.size += size - self._known.pop(question, (None, None, 0))[2]
+            self._known[question] = made_of, made, size
+            while self.size > _MOST_BYTES:
+                self.size -= self._known.popitem(last=False)[1][2]
+        return made
 
 
 def to_json(data: Any) -> bytes:  # noqa: ANN401 - JSON-ready data

@@ -137,7 +137,6 @@ def in_html(request: Request, page: Page, here: str) -> bytes:
         "here": here,
         "root_name": workspace.root.name,
         "theme": theme_of(request),
-        "not_in_force": request.app.state.configuration.trouble,
     }
     said = {**page.context, **own, "operation_id": naming(workspace)}
     return rendered(page.template, said)

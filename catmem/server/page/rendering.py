@@ -59,7 +59,7 @@ def environment() -> Environment:
     # What a page for somebody who may write has besides; no other page has a form that writes.
     made.globals |= {"csrf": "", "back": "/", "done": None}
     # The files that a page shows, each with the digest of what it shows of it: it tells when one changes.
-    made.globals |= {"watched": (), "stranger": False, "not_in_force": None}
+    made.globals |= {"watched": (), "stranger": False}
     return made
 
 

@@ -153,6 +153,13 @@ class Folder:
             self.doubtful = True
             raise
 
+    def refuse_doubt(self) -> None:
+        """Raise ``StoreError`` (``read_only``) if the disk did not confirm an earlier write."""
+        if self.doubtful:
+            raise in_doubt(self.path)
+        if self._journal is not None:
+            self._journal.refuse_doubt()
+
     def _sync_names(self) -> None:
         """Have the disk keep the names of the sidecar and of the folders from the root down to it."""
         self.sync(self.side)

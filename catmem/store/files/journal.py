@@ -237,7 +237,7 @@ class Journal:
         Raises ``TooLargeError`` for data or a record over 64 MiB, ``TypeError`` or ``ValueError`` for a note that is no
         JSON or a digest that is none; these write nothing.
         """
-        self._refuse_in_doubt()
+        self.refuse_doubt()
         segment, old = self._newest(), self.head_data(draft.file)
         if segment is None or self._is_full(segment):
             record = self._append_to_new(segment, draft, old, data, digest)
@@ -254,7 +254,7 @@ class Journal:
         while ``history`` is read leaves nothing; only a stop in the moment in which the segments get their names, one
         after the other, leaves the first of them. What publishes, and all that follows it, is in one segment.
         """
-        self._refuse_in_doubt()
+        self.refuse_doubt()
         staged: list[str] = []
         try:
             filled = new_segments(
@@ -310,7 +310,7 @@ class Journal:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Whatever stops the work inside leaves the journal in doubt, except catmem's own refusals."""
-        self._refuse_in_doubt()
+        self.refuse_doubt()
         self._in_doubt = True
         try:
             yield
@@ -319,7 +319,8 @@ class Journal:
             raise
         self._in_doubt = False
 
-    def _refuse_in_doubt(self) -> None:
+    def refuse_doubt(self) -> None:
+        """Raise ``StoreError`` (``read_only``) if an earlier write failed."""
         if self._in_doubt:
             raise StoreError(
                 "an earlier write to the journal failed, so nothing more is written",

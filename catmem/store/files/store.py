@@ -11,10 +11,11 @@ import os
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from errno import EACCES
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
-from catmem.errors import ConfigError, StoreError, UnknownRevisionError, UnreadableError
+from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnknownRevisionError, UnreadableError
 from catmem.reading import read_bounded
 from catmem.store.contract import Change, Revision, Snapshot
 from catmem.store.files.backups import keep_backup
@@ -284,11 +285,33 @@ class FileStore:
     def _publish(self, folder: Folder, name: str) -> Publication:
         return self._publication(folder, name, durable=self._durable)
 
-    def refuse_unwritable(self, entity: str) -> None:
-        """Raise ``StoreError`` (``not_writable``) where the entity may not be written; as far as asking tells."""
-        from catmem.store.files.writable import refuse_unwritable
+    def check_writable(self, entities: Iterable[str]) -> None:
+        """Take the lock of the first folder that can be written, and write nothing; see ``Store.check_writable``.
 
-        refuse_unwritable(self._locate(entity))
+        A folder in which nothing was written yet is not looked at. Raises for every folder that a failed write left in
+        doubt, since that stays so as long as the store is open.
+        """
+        for folder in list(self._folders.values()):
+            folder.refuse_doubt()
+        refused: CatmemError | None = None
+        for entity in entities:
+            try:
+                place = self._locate(entity)
+                if not os.path.lexists(place.path.parent / SIDECAR):
+                    continue
+                with self._locked(place) as (folder, _):
+                    if not self._system.may_write(".", folder=folder.descriptor):
+                        raise PermissionError(EACCES, os.strerror(EACCES))
+                    folder.writable_journal.refresh()
+                    folder.writable_journal.flush()
+            except BusyError:
+                return  # somebody writes at this moment
+            except CatmemError as error:
+                refused = refused or error
+            else:
+                return
+        if refused is not None:
+            raise refused
 
     def backup(self, entity: str) -> Path:
         """Keep a copy of the file as it is now, beside it, and say where. Raises ``StoreError``."""

@@ -23,7 +23,6 @@ from catmem.store.sql.database_file import DatabaseFile
 from catmem.store.sql.faults import DriverError, TransientError, fault_in_commit, fault_of, is_read_only, missing
 from catmem.store.sql.remote import ask_for_proof
 from catmem.store.sql.wal import Connection, Log
-from catmem.store.sql.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from sqlalchemy.pool import PoolProxiedConnection
 
     from catmem.errors import CatmemError
-    from catmem.store.sql.watch import Mark
 
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
 """The databases that there are, each with its driver."""
@@ -240,7 +238,6 @@ class Database:
     def _start(self) -> None:
         self._engine: Engine | None = None
         self._log = None if self.path is None else Log(self.path)
-        self._watch = Watch()
         self._process = os.getpid()
         self._inode: tuple[int, int] | None = None
         self._turn = threading.RLock()
@@ -361,7 +358,7 @@ class Database:
             if self._engine is None:
                 self._engine = self._make()
                 self._inode = self._found()
-                weakref.finalize(self, _let_go, self._engine, self._watch, self._process)
+                weakref.finalize(self, _let_go, self._engine, self._process)
             return self._engine
 
     def _refuse_lost(self, op_id: str | None) -> None:
@@ -377,7 +374,6 @@ class Database:
         if self._process != os.getpid():
             if self._engine is not None:
                 self._engine.dispose(close=False)
-            self._watch.leave()
             self._start()
 
     def _make(self) -> Engine:
@@ -407,26 +403,12 @@ class Database:
             raise _bad_url() from error
         return engine
 
-    def mark(self) -> Mark | None:
-        """Where a SQLite database is now; ``None`` if there is none yet, and for a server.
-
-        May wait, and raises as reading does.
-        """
-        if self.path is None or not self.exists:
-            return None
-        engine = self._opened()
-        try:
-            return self._watch.mark(engine)
-        except engine.dialect.loaded_dbapi.Error as error:
-            self._watch.close()
-            raise fault_of(DriverError(error, is_connecting=True), self.name) from error
-
-    def is_at(self, mark: Mark) -> bool:
-        """Whether nobody has committed since the mark. Never waits: false where that cannot be told at once."""
-        engine = self._engine
-        if engine is None or self._process != os.getpid():
-            return False
-        return self._inode == self._found() and self._watch.is_at(engine, mark)
+    def raw(self) -> Any:  # noqa: ANN401 - the driver's own connection
+        """A connection of the driver, outside of the pool, which the caller closes."""
+        connection = self._borrowed(self._opened())
+        driver = connection.driver_connection
+        connection.detach()
+        return driver
 
     def close(self) -> None:
         """Close all connections; the next call opens others."""
@@ -435,19 +417,14 @@ class Database:
             self._end()
 
     def _end(self) -> None:
-        self._watch.close()
         self._log = None if self.path is None else Log(self.path)
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
 
 
-def _let_go(engine: Engine, watch: Watch, process: int) -> None:
+def _let_go(engine: Engine, process: int) -> None:
     """Close what nobody closed; in a child of the process the connections are its parent's."""
-    if process == os.getpid():
-        watch.close()
-    else:
-        watch.leave()
     engine.dispose(close=process == os.getpid())
 
 

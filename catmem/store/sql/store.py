@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
     from catmem.store.sql.codec import Codec, FoundRow
     from catmem.store.sql.database import Link
     from catmem.store.sql.meta import Meta
-    from catmem.store.sql.watch import Mark
 
 TIMEOUT = 10.0
 """Seconds that a write waits for others, and is begun again where the database asks for it."""
 
+_CHANGES_NOTHING = "INSERT INTO mem_log SELECT * FROM mem_log WHERE 1 = 0"
 _FIRST_WAIT, _LONGEST_WAIT = 0.005, 0.25
 
 _Answer = TypeVar("_Answer")
@@ -124,17 +125,6 @@ class SqlStore:
                 return Past(link, entity).head()
 
         return self._again(look)
-
-    def mark(self) -> Mark | None:
-        """Where the whole database is: at the same mark it says the same. ``None`` for what is no SQLite file.
-
-        To be taken before what is to be kept is read, since it may wait as reading does.
-        """
-        return self._again(self._database.mark)
-
-    def is_at(self, mark: Mark) -> bool:
-        """Whether nobody has committed anything since. Never waits: false where that cannot be told at once."""
-        return self._database.is_at(mark)
 
     def entities(self) -> Sequence[str]:
         """The entities that have a revision."""
@@ -416,22 +406,22 @@ class SqlStore:
 
     def _writes(self) -> Feature:
         try:
-            self.refuse_unwritable()
+            self.check_writable()
         except StoreError as error:
             return Feature("writes", there=False, means=f"{error.message}: nothing is written here")
         return Feature("writes", there=True, means="whoever runs this may write here")
 
-    def refuse_unwritable(self) -> None:
-        """Raise ``StoreError`` (``not_writable``) where the database takes no writes, and as reading does.
+    def check_writable(self, entities: Iterable[str] = ()) -> None:
+        """Raise ``StoreError`` where the database takes no writes: a transaction that changes nothing is tried."""
+        del entities  # all are in one database
 
-        Writes nothing, and asks once: it does not wait until the database is there again.
-        """
-        from catmem.store.sql.writable import refuse_unwritable
+        def look() -> None:
+            if self._ready.to_read():
+                with self._database.writing() as link:
+                    link.text(_CHANGES_NOTHING)
 
-        try:
-            refuse_unwritable(self._database, has_tables=self._ready.to_read())
-        except TransientError as error:
-            raise error.error from error
+        with suppress(BusyError):  # somebody writes at this moment
+            self._again(look)
 
     def marks(self, entities: Iterable[str]) -> Mapping[str, tuple[int, int]]:
         """Where each entity is: another mark after each record and each change of its rows. One query, and no lock.

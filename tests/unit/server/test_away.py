@@ -38,7 +38,7 @@ def refused(client, path):
 def test_a_database_that_is_away_is_told_and_is_there_again_when_it_is_back(served):
     root, neo, person = served.workspace.root, served.client("neo"), served.client()
     before = base(neo)
-    assert [neo.get(path).status_code for path in READS] == [200] * len(READS)  # answers that may be kept
+    assert [neo.get(path).status_code for path in READS] == [200] * len(READS)
     (root / ".catmem" / "memory.db").rename(root / "aside.db")
     assert [refused(neo, path) for path in (*READS, "/readyz")] == [(503, "database_gone")] * 5
     assert {each["code"] for each in person.get("/mem/branches").json()["unreadable"]} == {"database_gone"}
@@ -69,6 +69,19 @@ def test_while_the_whole_root_is_away_nobody_is_told_that_it_is_empty(served):
     away.rename(root)
     assert [neo.get(path).status_code for path in READS] == [200] * len(READS)
     assert written(neo, "After.", before).status_code == 200
+
+
+def test_a_root_whose_disk_is_not_mounted_is_not_ready(served):
+    root, person = served.workspace.root, served.client()
+    away = root.rename(root.with_name("away"))
+    root.mkdir()
+    assert refused(person, "/readyz") == (503, "missing")
+    assert refused(person, "/mem/read?entity_id=neo") == (503, "missing")
+    assert written(person, "Never.", 0).status_code == 503
+    assert not list(root.rglob("*.md"))
+    root.rename(root.with_name("empty"))
+    away.rename(root)
+    assert person.get("/readyz").status_code == 200
 
 
 def test_while_the_profiles_are_away_no_name_is_said_to_be_none(served):

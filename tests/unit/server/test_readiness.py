@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.errors import StoreError
-from catmem.server import readiness as module
-from catmem.server.readiness import Readiness
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
@@ -32,8 +29,7 @@ def readied(client):
     return answer.status_code, answer.json().get("code")
 
 
-def test_a_store_that_cannot_be_written_is_not_ready_before_and_after_a_write_fails(root, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_EVERY", 0.0)
+def test_a_store_that_cannot_be_written_is_not_ready_before_and_after_a_write_fails(root, tmp_path):
     folder, parts = root
     workspace = Workspace.open(folder, search=False)
     for each in served(workspace, tmp_path / "kept" / "tokens.json"):
@@ -58,36 +54,3 @@ def test_the_doctor_tells_of_a_database_that_cannot_be_written(root):
         (report,) = run_json("doctor", "--root", folder)["folders"]
         (writes,) = [feature for feature in report["features"] if feature["name"] == "writes"]
     assert (writes["there"], "nothing is written" in writes["means"]) == (False, True)
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-def test_however_often_it_is_asked_it_looks_every_few_seconds(root, monkeypatch):
-    looks = []
-
-    def looked(workspace):
-        looks.append(workspace)
-        if len(looks) > 1:
-            raise StoreError("cannot be written", code="not_writable")
-
-    monkeypatch.setattr(module, "refuse_unwritable", looked)
-    clock = Clock()
-    readiness = Readiness(clock)
-    workspace = Workspace.open(root[0], search=False)
-    for _ in range(5):
-        readiness.refuse_unready(workspace)
-    assert len(looks) == 1
-    clock.now = 2.0
-    for _ in range(5):
-        with pytest.raises(StoreError):
-            readiness.refuse_unready(workspace)
-    assert len(looks) == 2
-    with pytest.raises(StoreError):
-        readiness.refuse_unready(Workspace.open(root[0], search=False))  # another configuration counts at once
-    assert len(looks) == 3
-    workspace.store.close()

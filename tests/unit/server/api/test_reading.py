@@ -229,7 +229,7 @@ def test_a_method_that_a_path_does_not_take_is_a_405(person):
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
 
 
-# --- what is remembered --------------------------------------------------------------------------------------------
+# --- what changes --------------------------------------------------------------------------------------------------
 
 
 def change_file(root):
@@ -277,15 +277,3 @@ def test_the_day_counts(served, neo):
     assert neo.get("/mem/read", params=asked).json()["entries"][0]["state"] == "fresh"
     assert neo.get("/mem/read", params=USER | {"as_of": "2029-01-02"}).json()["entries"][0]["state"] == "stale"
     assert neo.get("/mem/read", params=asked).json()["entries"][0]["state"] == "fresh"
-
-
-def test_a_great_many_questions_are_not_remembered_without_end(served, neo):
-    for offset in range(300):
-        neo.get("/mem/read", params=USER | {"offset": offset})
-    assert len(served.workspace._told) <= 128
-
-
-def test_a_large_file_is_not_remembered(served, person):
-    put_bytes(served.workspace, "neo/user", "## Talk\n" + "§\n".join(f"fact {n} of many\n" for n in range(9_000)))
-    assert person.get("/mem/read", params=USER).json()["total"] == 9_000
-    assert served.workspace._told == {}

@@ -49,7 +49,7 @@ def root(folder, store="files", *, text=TEXT, config=CONFIG, **profiles):
 @contextmanager
 def served(workspace, **settings):
     """A browser at the page of a root."""
-    with TestClient(create_app(workspace, Settings(rate=0, **settings)), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, Settings(**settings)), base_url=ADDRESS) as client:
         yield client
 
 

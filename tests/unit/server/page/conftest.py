@@ -64,5 +64,5 @@ def workspace(tmp_path):
 @pytest.fixture
 def client(workspace):
     """A browser at the page of ``workspace``, which a module may make itself."""
-    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
         yield client

@@ -57,7 +57,7 @@ def client(tmp_path):
     first = workspace.add("neo", "Plain words.", category="talk").revision
     workspace.replace("neo", "Plain words.", content=f"Plain words. {SCRIPT}")
     workspace.replace("neo", "Plain words.", content=f"Plain words. {QUOTES}", expected=first, on_stale="branch")
-    with TestClient(create_app(workspace, Settings(rate=0)), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
         yield client
     workspace.store.close()
 

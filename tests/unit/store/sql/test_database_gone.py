@@ -79,8 +79,8 @@ USES = {
     "replay": lambda store: list(store.replay(USER)),
     "branches": lambda store: store.branches(USER),
     "entities": lambda store: store.entities(),
-    "mark": lambda store: store.mark(),
     "marks": lambda store: store.marks([]),
+    "check": lambda store: store.check_writable([]),
     "verify": lambda store: store.verify(),
     "mend": lambda store: store.mend(),
     "anchors": lambda store: list(store.anchors()),
@@ -98,7 +98,6 @@ USES = {
 )
 def test_nobody_takes_a_database_that_is_away_for_an_empty_one(store, root, tmp_path, how, use):
     (alone, who), path = how, root / ".catmem" / "memory.db"
-    mark = store.mark()
     back = move(path, tmp_path / "aside", alone=alone)
     if who == "one that was closed":
         store.close()
@@ -106,7 +105,6 @@ def test_nobody_takes_a_database_that_is_away_for_an_empty_one(store, root, tmp_
     with pytest.raises(StoreError) as caught:
         use(asked)
     assert (caught.value.code, caught.value.path) == ("database_gone", str(path))
-    assert not store.is_at(mark)
     assert not path.exists()
     back()
     assert asked.read(USER).data.count(b"one") == 1
@@ -318,7 +316,6 @@ def test_a_root_that_cannot_say_what_it_had_is_not_taken_for_new(store, root, pa
 def test_a_new_database_is_made_where_none_was(root, path):
     new = opened_at(root, path)
     assert new.peek(USER) == b""
-    assert new.mark() is None
     assert not path.exists()
     assert add(new, b"one").revision == "1"
     new.close()

@@ -12,7 +12,7 @@ import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.policy.profile import profile_with_sources
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.stores import sql_store
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def start(workspace: Workspace) -> Start | None:
     """
     store = sql_store(workspace.store)
     mark = None if store is None else store.mark()
-    return None if mark is None else Start(mark, today())
+    return None if mark is None else Start(mark, clock.today())
 
 
 def ground(workspace: Workspace, begun: Start, profiles: Iterable[Profile]) -> Ground | None:
@@ -69,7 +69,7 @@ def holds(workspace: Workspace, known: Ground) -> bool:
     store = sql_store(workspace.store)
     return (
         store is not None
-        and known.start.day == today()
+        and known.start.day == clock.today()
         and all(map(_is_same, known.sources))
         # In the end, so that the answer stands after all else was looked at.
         and store.is_at(known.start.mark)

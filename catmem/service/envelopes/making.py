@@ -11,10 +11,10 @@ from catmem.errors import EnvelopeError, UnknownNameError
 from catmem.policy.schema import shown, suggestion
 from catmem.service import gate
 from catmem.service.envelopes.keys import signing_key
-from catmem.service.envelopes.reading import PERSON, read_envelope
+from catmem.service.envelopes.reading import read_envelope
 from catmem.service.envelopes.roles import agents_of, profile_of, role_hash
 from catmem.service.writing.operation import Operation
-from catmem.store.contract import Change
+from catmem.store.contract import PERSON, Change
 from catmem.store.envelope import Envelope, content_hash
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest, shown
 from catmem.service import gate
 from catmem.service.envelopes.making import newest
-from catmem.service.envelopes.reading import PERSON
-from catmem.store.contract import revision_number
+from catmem.store.contract import PERSON, revision_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from catmem.service.tool.tool import memory_tool
     from catmem.service.workspace import Workspace
     from catmem.service.writing.operation import Operation
-    from catmem.service.writing.writer import Written
+    from catmem.service.writing.written import Written
     from catmem.store.envelope import Envelope
 
 __version__ = "0.1.0"

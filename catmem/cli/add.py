@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
 
-    from catmem.service.writing.writer import How
+    from catmem.service.writing.written import How
 
 
 @click.command(
@@ -53,4 +53,4 @@ def command(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("--tag KEY= without a value takes a tag away, and a new entry has none yet.")
     workspace = open_with_store(root_folder)
     written = workspace.add(profile, content, target=target, category=category, tags=given or None, as_of=as_of, **how)
-    show_written(workspace, written, "added to", how, as_json=as_json)
+    show_written(written, "added to", how, as_json=as_json)

@@ -180,7 +180,7 @@ def sync(  # noqa: PLR0913 - one parameter an option
     from catmem.cli.seed_shown import next_steps
     from catmem.hermes.setup_homes import all_homes, find_home
     from catmem.hermes.sync import apply_sync, plan_sync
-    from catmem.service.clock import today
+    from catmem.service import clock
 
     if everybody == bool(names) or (source is None and not everybody):
         raise click.UsageError("Name the source and the profiles, or the source and --all, or --all alone.")
@@ -193,7 +193,7 @@ def sync(  # noqa: PLR0913 - one parameter an option
     unreadable: Sequence[CatmemError] = ()
     status = 0
     for each in sources:
-        made = plan_sync(workspace, homes, each, names or None, as_of=as_of or today())
+        made = plan_sync(workspace, homes, each, names or None, as_of=as_of or clock.today())
         unreadable = made.plan.unreadable
         if dry_run:
             status = max(status, made.plan.exit_status)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from catmem.importers.bringing import ImportPlan
     from catmem.importers.imported import LeftOut
-    from catmem.service.writing.writer import Written
+    from catmem.service.writing.written import Written
 
 _SHOWN = 5
 _WIDTH = 60

@@ -10,7 +10,7 @@ from catmem.cli.options import how_options, open_with_store, text_argument, whos
 from catmem.cli.written import show_written
 
 if TYPE_CHECKING:
-    from catmem.service.writing.writer import How
+    from catmem.service.writing.written import How
 
 
 @click.command(epilog="Examples: catmem move -p trinity 'Silence is not approval' -c workflow-rules-finance")
@@ -36,4 +36,4 @@ def command(  # noqa: PLR0913 - one parameter an option
     """
     workspace = open_with_store(root_folder)
     written = workspace.move(profile, old, category, target=target, category=source, **how)
-    show_written(workspace, written, "moved to", how, as_json=as_json)
+    show_written(written, "moved to", how, as_json=as_json)

@@ -10,7 +10,7 @@ from catmem.cli.options import how_options, narrow_option, open_with_store, text
 from catmem.cli.written import show_written
 
 if TYPE_CHECKING:
-    from catmem.service.writing.writer import How
+    from catmem.service.writing.written import How
 
 
 @click.command(epilog="Examples: catmem remove -p trinity 'Book travel to cost centre'")
@@ -34,4 +34,4 @@ def command(  # noqa: PLR0913 - one parameter an option
     """
     workspace = open_with_store(root_folder)
     written = workspace.remove(profile, old, target=target, category=category, **how)
-    show_written(workspace, written, "removed from", how, as_json=as_json)
+    show_written(written, "removed from", how, as_json=as_json)

@@ -43,7 +43,7 @@ def command(entity: str, how: Remedy | None, root_folder: str | None, *, yes: bo
     if not yes:
         _show_plan(plan, as_json=as_json)
         raise SystemExit(_TO_DO)
-    show_written(workspace, apply_repair(workspace, plan), "mended", {}, as_json=as_json)
+    show_written(apply_repair(workspace, plan), "mended", {}, as_json=as_json)
     if plan.moved and plan.moved_to:
         say(printable(f"What did not fit was moved to {shown_path(plan.moved_to)}."))
 

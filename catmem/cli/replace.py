@@ -12,7 +12,7 @@ from catmem.cli.written import show_written
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from catmem.service.writing.writer import How
+    from catmem.service.writing.written import How
 
 
 @click.command(
@@ -45,4 +45,4 @@ def command(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("Give the new words, or tags with --tag, or both.")
     workspace = open_with_store(root_folder)
     written = workspace.replace(profile, old, new, target=target, category=category, tags=tags, **how)
-    show_written(workspace, written, "replaced in", how, as_json=as_json)
+    show_written(written, "replaced in", how, as_json=as_json)

@@ -43,4 +43,4 @@ def command(  # noqa: PLR0913 - one parameter an option
     workspace = open_with_store(root_folder)
     written = history.restore(workspace, entity, revision, expected=expected, dry_run=dry_run, actor=actor)
     # Whoever may restore may see the whole file, so its dry run shows the lines around a change too.
-    show_written(workspace, written, f"restored revision {revision}", {"dry_run": dry_run}, as_json=as_json)
+    show_written(written, f"restored revision {revision}", {"dry_run": dry_run}, as_json=as_json)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Entry
     from catmem.service.workspace import Workspace
-    from catmem.service.writing.writer import How, Written
+    from catmem.service.writing.written import How, Written
 
 _WIDTH = 72
 
@@ -76,7 +76,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     workspace = open_with_store(root_folder)
     if old is not None:
         written = workspace.verify(profile, old, target=target or "user", category=category, as_of=as_of, **how)
-        show_written(workspace, written, "verified in", how, as_json=as_json)
+        show_written(written, "verified in", how, as_json=as_json)
         return
     done = workspace.verify_all(profile, target=target, category=category, query=query, as_of=as_of, **how)
     _show_all([(each, _newly(workspace, each)) for each in done], dry_run=bool(how.get("dry_run")), as_json=as_json)

@@ -13,7 +13,7 @@ from catmem.errors import EnvelopeError
 
 if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
-    from catmem.service.writing.writer import Written
+    from catmem.service.writing.written import Written
 
 
 @click.command(
@@ -34,7 +34,7 @@ def command(place: str, root_folder: str | None, *, confirm: bool, as_json: bool
     """
     workspace = open_with_store(root_folder)
     written = _submitted(workspace, place, confirm=confirm)
-    show_written(workspace, written, "written to" if written.entries else "written", {}, as_json=as_json)
+    show_written(written, "written to" if written.entries else "written", {}, as_json=as_json)
 
 
 def _submitted(workspace: Workspace, place: str, *, confirm: bool) -> Written:

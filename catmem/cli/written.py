@@ -9,23 +9,19 @@ from catmem.model.unified import unified_diff
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
-    from catmem.service.workspace import Workspace
-    from catmem.service.writing.writer import How, Written
+    from catmem.service.writing.written import How, Written
 
 
-def show_written(workspace: Workspace, written: Written, done: str, how: How, *, as_json: bool) -> None:
+def show_written(written: Written, done: str, how: How, *, as_json: bool) -> None:
     """One line for people: ``done`` ("added to") with the category, where, revision, size; or a diff for a dry run.
 
     A dry run of a profile (``actor``) shows the entries that it touches and no lines around them, which may be none of
     the profile's business. Where the write has an entry left out of the prompt for its budget, stderr says so.
     """
-    from catmem.service.writing.crowding import crowded_out
-
     dry_run = bool(how.get("dry_run"))
-    crowded = crowded_out(workspace, written, how.get("actor"))
+    crowded = written.crowded
     if as_json:
-        prompt = None if crowded is None else crowded.to_dict()
-        emit_json({**written.to_dict(), "prompt": prompt, "dry_run": dry_run})
+        emit_json({**written.to_dict(), "dry_run": dry_run})
         return
     _show(written, done, how)
     if crowded is not None:

@@ -23,7 +23,7 @@ from catmem.hermes.setup_homes import HermesConfig, home_at, read_config
 from catmem.hermes.setup_settings import Settings, parse_settings, read_settings, write_settings
 from catmem.policy.config import CONFIG_NAME
 from catmem.policy.prompt import TARGETS, build_prompt
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.tool.answers import usage_dict
 from catmem.service.tool.tool import TOOL_SCHEMA, ToolSession, memory_tool
 from catmem.service.writing.budget import Usage, size_of
@@ -166,7 +166,7 @@ class Provider:
             if target not in self._shown_by_hermes
         }
         profile = workspace.profile(settings.profile)
-        return _told(build_prompt(documents, profile, as_of=today(), config=workspace.config))
+        return _told(build_prompt(documents, profile, as_of=clock.today(), config=workspace.config))
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Nothing: what the profile may know is in the system prompt, and search is a tool."""

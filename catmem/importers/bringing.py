@@ -13,7 +13,7 @@ from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
 from catmem.importers.imported import LeftOut, leading_day
 from catmem.policy.schema import shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.showing import findings_in
 from catmem.service.writing.operation import Operation
 from catmem.syntax.scan import MAX_HEADING
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from catmem.importers.imported import Imported, ImportedEntry
     from catmem.policy.config import Config
     from catmem.service.workspace import Workspace
-    from catmem.service.writing.writer import Written
+    from catmem.service.writing.written import Written
 
 ANY = "*"
 """In a map: every kind that is not named."""
@@ -102,7 +102,7 @@ def plan_import(
     and ``UnreadableError``.
     """
     workspace.profile(profile)
-    placing = _Placing(workspace.config, categories or {}, today())
+    placing = _Placing(workspace.config, categories or {}, clock.today())
     _refuse_unknown_kinds(placing.categories, imported)
     left_out = list(imported.left_out)
     fitting: list[ImportedEntry] = []

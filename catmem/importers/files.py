@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.errors import CatmemError, TooLargeError, UnreadableError
 from catmem.importers.imported import LeftOut, SourceError
 from catmem.reading import read_bounded
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.text import BOM, decode, unify_newlines
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def day_of_file(path: Path) -> date | None:
         day = date.fromtimestamp(path.stat().st_mtime)  # noqa: DTZ012 - a day in a memory file has no time zone
     except (OSError, OverflowError, ValueError):
         return None
-    return day if day < today() else None
+    return day if day < clock.today() else None
 
 
 def read_file(path: Path) -> File:

@@ -17,7 +17,7 @@ from catmem.policy.rights import Rights
 from catmem.policy.staleness import freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner
 from catmem.policy.threats.batch import scan_each
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.envelopes.roles import role_hash
 from catmem.service.history import entity_of, refuse_bounded
 from catmem.service.showing import entry_dict
@@ -93,7 +93,7 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
         refuse_bounded(workspace, actor, "read old revisions")
     target = entity.partition("/")[2]
     now = workspace.store.read(entity, revision)
-    measure, day = asking or owner, as_of or today()
+    measure, day = asking or owner, as_of or clock.today()
 
     def make() -> dict[str, Any]:
         document = _document(workspace, now.data, workspace.path_of(owner, target))
@@ -155,7 +155,7 @@ def prompt_answer(
     if actor is not None and name != actor:
         _rights(workspace, _asking(workspace, actor)).refuse_other_owner(name)
         raise ForbiddenError(f"{actor} is given its own prompt only", hint=f"Ask for {actor!r}.")
-    profile, day = workspace.profile(name), as_of or today()
+    profile, day = workspace.profile(name), as_of or clock.today()
     paths = {target: workspace.path(profile.name, target) for target in TARGETS}
     files = {target: workspace.bytes_of(profile, target, path) for target, path in paths.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,10 @@ from catmem.service import gate
 from catmem.service.no_root import refuse_no_root
 from catmem.service.stores import FILE_NAMES
 from catmem.service.writing.budget import Usage, limit_of, size_of
+from catmem.service.writing.crowding import crowded_out
 from catmem.service.writing.expected import checked_expected
 from catmem.service.writing.remarks import on_adoption, on_restoration
-from catmem.service.writing.writer import Written
+from catmem.service.writing.written import Written
 from catmem.store.contract import Change, sees, stale
 from catmem.text import unmerged_warnings
 
@@ -113,7 +115,7 @@ def _restored(  # noqa: PLR0913, PLR0917 - as restore
         restored = on_restoration(written)
     owner, _, target = name.partition("/")
     text = _text(old)
-    return Written(
+    done = Written(
         entity=name,
         revision=found,
         digest=digest,
@@ -127,6 +129,7 @@ def _restored(  # noqa: PLR0913, PLR0917 - as restore
         adopted=adopted,
         repeated=repeated,
     )
+    return replace(done, crowded=crowded_out(workspace, done, actor))
 
 
 def adopt(workspace: Workspace, entity: str, *, expected: str | int | None = None) -> str:

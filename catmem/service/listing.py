@@ -13,7 +13,7 @@ from catmem.policy.schema import nearest
 from catmem.policy.staleness import Freshness, freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner
 from catmem.policy.threats.batch import scan_each
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.syntax.slug import slugify
 from catmem.text import conflict_at, unmerged_warnings
 
@@ -105,7 +105,7 @@ def list_with_files(
     profile = workspace.profile(name)
     files = {each: seen_file(workspace, profile.name, each) for each in ([target] if target else TARGETS)}
     documents = {each: file.document for each, file in files.items()}
-    return list_documents(workspace, profile, documents, category=category, as_of=as_of or today()), files
+    return list_documents(workspace, profile, documents, category=category, as_of=as_of or clock.today()), files
 
 
 def list_documents(

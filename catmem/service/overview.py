@@ -19,7 +19,7 @@ from catmem.errors import CatmemError
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.prompt import TARGETS, build_prompt
 from catmem.policy.sizes import Use
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.profiles import load_each
 from catmem.service.reviewing.due import answered_elsewhere, due_facts
 from catmem.service.seeding.copies import copies_among
@@ -182,7 +182,7 @@ class Overviews:
 
     def read(self, as_of: date | None = None) -> Overview:
         """The root as it is now, on a day, by default today. Raises ``UnreadableError`` for the folder of profiles."""
-        day = as_of or today()
+        day = as_of or clock.today()
         profiles, problems = load_each(self.workspace)
         with self._lock:
             now = {profile.name: self._now(profile) for profile in profiles}
@@ -204,7 +204,7 @@ class Overviews:
             if stopped():
                 return
             with self._lock:
-                self._line(self._now(profile), None, today())
+                self._line(self._now(profile), None, clock.today())
         if not stopped():
             self.read()
 

@@ -6,7 +6,7 @@ revision.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
@@ -15,8 +15,9 @@ from catmem.service import gate
 from catmem.service.history import entity_of
 from catmem.service.upkeep import lasting_store
 from catmem.service.writing.budget import Usage, limit_of, size_of
+from catmem.service.writing.crowding import crowded_out
 from catmem.service.writing.remarks import on_adoption, on_restoration
-from catmem.service.writing.writer import Written
+from catmem.service.writing.written import Written
 from catmem.store.contract import Change
 from catmem.text import unmerged_warnings
 
@@ -128,7 +129,7 @@ def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:
             _keep_moved(plan)
         written = trying.commit(None, update, Change(op="repair", note={"how": plan.how}))
     text = plan.after.decode()
-    return Written(
+    done = Written(
         entity=plan.entity,
         revision=written.revision,
         digest=written.digest,
@@ -141,6 +142,7 @@ def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:
         warnings=unmerged_warnings(plan.entity, text),
         adopted=written.adopted,
     )
+    return replace(done, crowded=crowded_out(workspace, done, None))
 
 
 def _keep_moved(plan: RepairPlan) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.policy.prompt import TARGETS
 from catmem.policy.sizes import Sizes, Whole, measure, total
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.fleet import documents_of
 from catmem.service.profiles import load_each
 
@@ -77,7 +77,7 @@ def read_stats(
     ``UnknownNameError`` and ``ConfigError`` for a profile that is named and not right, and ``UnreadableError`` for the
     files of ``source``.
     """
-    day = as_of or today()
+    day = as_of or clock.today()
     profiles, problems = ([workspace.profile(name) for name in names], []) if names else load_each(workspace)
     given = None if source is None else workspace.profile(source)
     shared = None

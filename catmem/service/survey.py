@@ -15,7 +15,7 @@ from catmem.errors import CatmemError
 from catmem.policy.profile import profile_names
 from catmem.policy.prompt import TARGETS
 from catmem.policy.staleness import freshness, stale_after_days
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.profiles import load_each
 from catmem.store.contract import revision_number
 
@@ -74,8 +74,8 @@ def survey(workspace: Workspace, *, as_of: date | None = None) -> Survey:
 
     Raises ``ConfigError`` for a bad ``catmem.yaml``, ``UnreadableError`` if the folder of profiles cannot be listed.
     """
-    begun, clock = datetime.now(UTC), time.perf_counter()
-    day = today() if as_of is None else as_of
+    begun, started = datetime.now(UTC), time.perf_counter()
+    day = clock.today() if as_of is None else as_of
     standings: list[Standing] = []
     unreadable: list[str] = []
     with workspace.anew() as now:
@@ -87,7 +87,7 @@ def survey(workspace: Workspace, *, as_of: date | None = None) -> Survey:
                     unreadable.append(f"{name}/{target}")
                 else:
                     standings.append(found)
-    return Survey(tuple(standings), tuple(unreadable), begun, time.perf_counter() - clock)
+    return Survey(tuple(standings), tuple(unreadable), begun, time.perf_counter() - started)
 
 
 def damages(workspace: Workspace) -> int:

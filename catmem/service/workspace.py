@@ -13,17 +13,16 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from catmem.errors import CatmemError, StaleError, UnknownNameError, UnreadableError
+from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.model.document import Document, parse
 from catmem.policy.access import View, visible
 from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.problems import all_problems
 from catmem.policy.profile import check_profile, find_profile, load_profiles, memory_dir, profile_names
 from catmem.policy.prompt import TARGETS, Prompt, build_prompt
-from catmem.policy.rights import Rights
 from catmem.reading import read_bounded
+from catmem.service import clock
 from catmem.service.ages.histories import Histories
-from catmem.service.clock import today
 from catmem.service.counts import Counts
 from catmem.service.listing import ListedEntry, Notice, list_documents, notices
 from catmem.service.profiles import load_each
@@ -43,14 +42,13 @@ if TYPE_CHECKING:
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
     from catmem.service.envelopes.writers import Sender
-    from catmem.service.gate import Attempt
     from catmem.service.merging.branches import Branch
     from catmem.service.merging.deciding import How as HowMerged
     from catmem.service.merging.plan import Joined
     from catmem.service.searching.search import Found, Narrowing
     from catmem.service.seeding.plan import SeedPlan, SeedResult
     from catmem.service.survey import Survey
-    from catmem.service.writing.writer import How, Writer, Written
+    from catmem.service.writing.written import How, Written
     from catmem.store.contract import OnDrift, OnStale, Store
     from catmem.store.envelope import Envelope
 
@@ -197,7 +195,7 @@ class Workspace:
         profile = self.profile(name)
         targets = TARGETS if target is None else (_known_target(target),)
         documents = {each: self._document(profile, each) for each in targets}
-        return list_documents(self, profile, documents, category=category, as_of=as_of or today())
+        return list_documents(self, profile, documents, category=category, as_of=as_of or clock.today())
 
     def search(self, name: str, query: str, **narrowing: Unpack[Narrowing]) -> Sequence[Found]:
         """The entries that a profile sees in its own files, or in those of ``source``, and that ``query`` finds.
@@ -231,7 +229,7 @@ class Workspace:
         return build_prompt(
             {target: self._document(owner, target) for target in TARGETS},
             profile,
-            as_of=as_of or today(),
+            as_of=as_of or clock.today(),
             config=self.config,
             style=style,
             scanner=scanner,
@@ -429,33 +427,27 @@ class Workspace:
         ``expected`` and the rest are.
         """
         from catmem.service import gate
-        from catmem.service.ages.known import known_since
-        from catmem.service.writing.terms import Terms
-        from catmem.service.writing.writer import Writer
+        from catmem.service.writing.terms import terms_of
+        from catmem.service.writing.write import Pipeline, Write
+        from catmem.store.contract import PERSON
 
-        agent = "person" if actor is None else actor
+        agent = PERSON if actor is None else actor
         trying = gate.attempt(
             self, f"{name}/{target}", op=asked_by(operations), agent=agent, prev=expected, recorded=not dry_run
         )
         with trying as attempt:
             acting = None if actor is None else self.profile(actor)
-            rights = Rights(acting, _known_target(target), self.config.taxonomy)
-            rights.refuse_other_owner(name)
-            owner = self.profile(name)
-            known = partial(known_since, self, owner.name, rights)
-            terms = Terms(f"{owner.name}/{target}", target, owner, rights, self.config, today(), known)
-            writer = Writer(
-                self.store,
-                partial(attempt.commit, rebases=True),
-                self.parse,
+            terms = terms_of(self, name, _known_target(target), acting)
+            config = self.config
+            write = Write(
                 terms,
-                operations,
-                on_drift or self.config.on_drift,
-                on_stale or self.config.on_stale,
+                tuple(operations),
+                None if expected is None else str(expected),
+                on_drift or config.on_drift,
+                on_stale or config.on_stale,
+                op_id,
             )
-            written = _tried_out(writer, attempt, expected) if dry_run else writer.write(expected, op_id)
-            notes = attempt.notes()
-            return replace(written, notes=(*notes, *written.notes)) if notes else written
+            return Pipeline(self, write, attempt).run(dry_run=dry_run)
 
     # --- envelopes -------------------------------------------------------------------------------------------------
 
@@ -583,7 +575,7 @@ class Workspace:
             if unreadable and not targets:
                 raise unreadable[0]
         only = None if target is None else _known_target(target)
-        day = as_of or today()
+        day = as_of or clock.today()
         plan = plan_seed(
             self,
             source,
@@ -615,7 +607,7 @@ class Workspace:
         from catmem.service.seeding.planning import ephemeral
 
         named = [categories] if isinstance(categories, str) else categories
-        return ephemeral(self, source, name, as_of=as_of or today(), actor=actor, categories=named)
+        return ephemeral(self, source, name, as_of=as_of or clock.today(), actor=actor, categories=named)
 
     def apply_seed(self, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
         """Carry out a plan: one guarded write for each file, and what was seeded into ``catmem.seed.lock``.
@@ -638,15 +630,6 @@ def _indexed(parse: Callable[[bytes], Document], data: bytes) -> Index:
     from catmem.policy.search_index import Index
 
     return Index(parse(data))
-
-
-def _tried_out(writer: Writer, attempt: Attempt, expected: str | int | None) -> Written:
-    """What a write would do, also where a rollout would let it pass on an older revision."""
-    try:
-        return writer.try_out(expected)
-    except StaleError as error:
-        attempt.refuse(error)
-        return replace(writer, on_drift="merge").try_out(expected)
 
 
 def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:

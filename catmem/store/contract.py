@@ -24,6 +24,9 @@ allows it (the default), refuse once whatever the caller knew, or let the caller
 OnStale: TypeAlias = Literal["refuse", "branch"]
 """What becomes of a write whose caller saw an older revision: refused, or kept beside the head as a branch."""
 
+PERSON = "person"
+"""The agent on the record of what a person did; it has no profile."""
+
 EXTERNAL = "external"
 """The agent of revisions that catmem did not write."""
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.digest import bytes_digest
-from catmem.store.contract import sees
+from catmem.errors import DriftError
+from catmem.store.contract import EXTERNAL, Current, sees, stale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from catmem.store.contract import Change
+    from catmem.store.contract import Change, Revision, Store
 
 
 class Point(NamedTuple):
@@ -94,3 +95,62 @@ def _is_as_good(seen: Point, before: Point, now: Point, *, changed: bool) -> boo
     It is the newest of catmem's own and was only taken away, or the outsider put back what the caller saw.
     """
     return (not changed and seen.revision == before.revision) or seen.digest == now.digest
+
+
+class Rehearsal(NamedTuple):
+    """What a write would work on now, the revision of what is there, and whether it would become a branch."""
+
+    current: Current
+    revision: str | None
+    is_branch: bool
+
+
+def rehearse(store: Store, entity: str, expected: str | None, change: Change) -> Rehearsal:
+    """The verdict on a write that is only tried; it asks what a commit asks, and records nothing.
+
+    Raises ``DriftError``, ``StaleError`` and ``UnknownRevisionError``.
+    """
+    now, head = store.read(entity), store.head(entity)
+    known = "0" if head is None else head.revision
+    # An empty file without a history is what a store calls revision 0.
+    is_new = now.revision is None and (head is not None or bool(now.data))
+    if expected is not None and not expected.startswith("sha256:"):
+        store.read(entity, expected)  # which says so if there is no such revision
+
+    def seen(named: str) -> Point | None:
+        return next((_point(each) for each in store.log(entity) if sees(named, each.revision, each.digest)), None)
+
+    def outsider_since(point: Point) -> bool:
+        return is_new or any(each.agent == EXTERNAL and each.sequence > point.sequence for each in store.log(entity))
+
+    ground = Ground(
+        now=Point("" if is_new else known, now.digest, 0),
+        before=_point(head) if is_new and head is not None else None,
+        adopted=is_new,
+        has_text=bool(now.data),
+        seen=seen,
+        outsider_since=outsider_since,
+    )
+    verdict = judge(expected, change, ground)
+    if verdict.kind == "drift":
+        raise DriftError(
+            f"{entity} was changed from outside",
+            expected=expected or known,
+            found=now.digest,
+            hint="Nothing was written. Read it again, and repeat the change on what is there now.",
+        )
+    if verdict.kind == "stale":
+        raise stale(entity, expected or known, known)
+    point = verdict.point
+    data = None if point is None else _bytes_at(store, entity, point)
+    if verdict.kind == "branch" and point is not None and data is not None:
+        return Rehearsal(Current(data, point.revision, None), now.revision, is_branch=True)
+    return Rehearsal(Current(now.data, now.revision or known, data), now.revision, is_branch=False)
+
+
+def _point(revision: Revision) -> Point:
+    return Point(revision.revision, revision.digest, revision.sequence)
+
+
+def _bytes_at(store: Store, entity: str, point: Point) -> bytes:
+    return b"" if point is NOTHING else store.read(entity, point.revision).data

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from catmem.server.caller import Caller
     from catmem.service.answering import Told
     from catmem.service.workspace import Workspace
-    from catmem.service.writing.writer import Written
+    from catmem.service.writing.written import Written
 
 _LOGGED = 100
 """Revisions that a log lists where nobody says how many."""
@@ -169,6 +169,7 @@ def _written(written: Written, *, to_agent: bool) -> dict[str, Any]:
         "usage": told["usage"],
         "notes": told["notes"],
         **({"warnings": told["warnings"]} if told["warnings"] or not to_agent else {}),
+        **({} if written.crowded is None else {"prompt": told["prompt"]}),
         **({} if to_agent else {"digest": written.digest}),
     }
 

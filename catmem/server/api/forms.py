@@ -104,12 +104,13 @@ ANSWERS: dict[str, Schema] = {
         },
     ),
     "Written": table(
-        "What a write did. repeated: this is the first answer to its op_id again. branch: it is kept beside the head.",
+        "What a write did. repeated: this is the first answer to its op_id again. branch: it is kept beside the head. "
+        "prompt: entries that the profile's prompt leaves out for it, over its budget.",
         {
             "entity_id": TEXT, "revision": TEXT_OR_NOT, "mem_rev": NUMBER, "changed": YES, "branch": YES,
             "repeated": YES, "entries": every(part("Entry")), "usage": _USAGE, "notes": TEXTS,
         },
-        {"digest": TEXT, "warnings": TEXTS},
+        {"digest": TEXT, "warnings": TEXTS, "prompt": ANYTHING},
     ),
     "Merged": table(
         "What a merge did, or would do. Conflicts have no texts for an agent.",

@@ -12,7 +12,7 @@ from catmem.model.pairing import pair_entries
 from catmem.policy.access import visible_categories
 from catmem.policy.staleness import DATED_BY, read_date
 from catmem.server.page.shown import beginning, category, day
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.history import entity_of
 from catmem.service.reviewing.operations import is_expired
 from catmem.service.showing import findings_in
@@ -256,7 +256,7 @@ def _verb(one: Became, record: Revision) -> str | None:
     if was.tags.get("verified_date") != entry.tags.get("verified_date") and "verified_date" in entry.tags:
         return f"Verified in {category(entry.category)}"
     changed = was.tags.get("expires") != entry.tags.get("expires")
-    if changed and is_expired(entry.tags, today()) and len(record.note["actions"]) == 1:
+    if changed and is_expired(entry.tags, clock.today()) and len(record.note["actions"]) == 1:
         return f"Expired in {category(entry.category)}"
     return None
 
@@ -274,11 +274,11 @@ def _remarks(workspace: Workspace, entity: str, one: Became) -> Iterator[str]:
         yield f"Its expires ({day(date) if date else was['expires']}) was dropped."
     for key in DATED_BY:
         date, now = read_date(was.get(key)), read_date(entry.tags.get(key))
-        if date is not None and now is not None and now < date and date > today():
+        if date is not None and now is not None and now < date and date > clock.today():
             yield f"Its {key} was {day(date)}, in the future, and is {day(now)} now."
     if not visible_categories(one.document, [entry.category], target, profile, config.taxonomy):
         yield f"{owner} does not read {category(entry.category)}, so its prompt does not show this."
-    elif is_expired(entry.tags, today()):
+    elif is_expired(entry.tags, clock.today()):
         shows = "do not show it" if profile.prompt.expired == "drop" else "call it expired"
         expired = day(read_date(entry.tags.get("expires")))
         yield f"It expired on {expired}: prompts {shows}, and it stays in Review until it is verified or removed."

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from catmem.server.caller import Caller
     from catmem.server.page.reading import Asked
     from catmem.service.workspace import Workspace
-    from catmem.service.writing.writer import Written
+    from catmem.service.writing.written import Written
 
 _MOST_FIELDS = 2_000
 _SECONDS = 5.0

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.staleness import DATED_BY, Clock, Freshness, freshness, is_ahead, read_date, stale_after_days
+from catmem.service import clock
 from catmem.service.ages.history import body_key
-from catmem.service.clock import today
 from catmem.service.stores import locate
 from catmem.store.files.file_time import FILE_TIME, file_time_note
 
@@ -110,7 +110,7 @@ def known_since(workspace: Workspace, owner: str, rights: Rights, body: str) -> 
         histories = workspace._ages.of(workspace, f"{owner}/{target}", [reader])  # noqa: SLF001
         known = None if histories is None else histories[0].known.get(body_key(body))
         if known is not None:
-            past = [day for day in known.days if not is_ahead(day, today())]
+            past = [day for day in known.days if not is_ahead(day, clock.today())]
             days.append(min(past) if past else _day(known.moment.time))
     return min((day for day in days if day is not None), default=None)
 

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.policy.config import expand_user, is_name
 from catmem.policy.schema import shown, suggestion
-from catmem.service.envelopes.reading import PERSON
 from catmem.service.envelopes.roles import agents_of
 from catmem.service.no_root import refuse_no_root
+from catmem.store.contract import PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

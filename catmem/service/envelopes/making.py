@@ -11,15 +11,16 @@ from catmem.errors import EnvelopeError, UnknownNameError
 from catmem.policy.schema import shown, suggestion
 from catmem.service import gate
 from catmem.service.envelopes.keys import signing_key
-from catmem.service.envelopes.reading import PERSON, read_envelope
+from catmem.service.envelopes.reading import envelope_of, fields_in, read_envelope
 from catmem.service.envelopes.roles import agents_of, profile_of, role_hash
 from catmem.service.writing.operation import Operation
-from catmem.store.contract import Change
+from catmem.store.contract import PERSON, Change
 from catmem.store.envelope import Envelope, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
 
 
@@ -46,28 +47,12 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     It names the revision that it is made on, which no digest can stand for. So a text that no history has yet becomes
     a revision here.
     """
-    name = agent or PERSON
-    bound = None if name == PERSON else profile_of(workspace.config, name)
-    if bound is None and name != PERSON:
-        agents = agents_of(workspace.config)
-        raise UnknownNameError(f"there is no agent {shown(name)}", hint=suggestion(name, agents, "agents"))
-    profile = None if bound is None else workspace.profile(bound)
     adopted = None
+    _role_of(workspace, agent or PERSON)  # who is refused leaves no trace
     if prev is None:
         prev, adopted = newest(workspace, entity)
-    plain = _plain(content)
-    envelope = Envelope(
-        entity_id=entity,
-        agent_id=name,
-        op_id=op_id or uuid4().hex,
-        timestamp=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        prev_rev=int(prev) if str(prev).isdecimal() else prev,
-        content=plain,
-        mem_hash=_hash(plain),
-        role_id=None if profile is None else profile.name,
-        role_hash=None if profile is None else role_hash(profile),
-        alert=True if alert else None,
-    )
+    name, plain = agent or PERSON, _plain(content)
+    envelope = _filled(workspace, entity, plain, name, prev, op_id, alert=alert)
     if signed is not False:
         key = signing_key(workspace.config, name, agents_of(workspace.config))
         if key is not None:
@@ -77,6 +62,57 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
                 f"{name} has no key here", code="unknown_key", hint=f"catmem key new {name} makes one."
             )
     return Made(read_envelope(envelope.to_dict()), adopted)  # what is handed out fits
+
+
+def unsigned_envelope(  # noqa: PLR0913 - what a plain write says, by keyword
+    workspace: Workspace,
+    entity: str,
+    content: Any,  # noqa: ANN401 - any JSON value
+    *,
+    agent: str,
+    prev: str | int,
+    op_id: str | None,
+    alert: bool,
+) -> Envelope:
+    """The envelope of a content that came as JSON. Raises ``EnvelopeError`` for what no envelope can hold."""
+    return envelope_of(fields_in(_filled(workspace, entity, content, agent, prev, op_id, alert=alert).to_dict()))
+
+
+def _filled(  # noqa: PLR0913, PLR0917 - the fields
+    workspace: Workspace,
+    entity: str,
+    content: Any,  # noqa: ANN401 - any JSON value
+    name: str,
+    prev: str | int,
+    op_id: str | None,
+    *,
+    alert: bool,
+) -> Envelope:
+    """An envelope with what the root knows of its agent."""
+    profile = _role_of(workspace, name)
+    return Envelope(
+        entity_id=entity,
+        agent_id=name,
+        op_id=op_id or uuid4().hex,
+        timestamp=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        prev_rev=int(prev) if str(prev).isdecimal() else prev,
+        content=content,
+        mem_hash=_hash(content),
+        role_id=None if profile is None else profile.name,
+        role_hash=None if profile is None else role_hash(profile),
+        alert=True if alert else None,
+    )
+
+
+def _role_of(workspace: Workspace, agent: str) -> Profile | None:
+    """The profile that an agent acts as; ``None`` for a person. Raises ``UnknownNameError``."""
+    if agent == PERSON:
+        return None
+    bound = profile_of(workspace.config, agent)
+    if bound is None:
+        agents = agents_of(workspace.config)
+        raise UnknownNameError(f"there is no agent {shown(agent)}", hint=suggestion(agent, agents, "agents"))
+    return workspace.profile(bound)
 
 
 def newest(workspace: Workspace, entity: str) -> tuple[str, str | None]:

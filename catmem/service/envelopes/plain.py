@@ -13,9 +13,8 @@ from catmem.errors import EnvelopeError, ForbiddenError, StaleError
 from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest, shown
 from catmem.service import gate
-from catmem.service.envelopes.making import newest
-from catmem.service.envelopes.reading import PERSON
-from catmem.store.contract import revision_number
+from catmem.service.envelopes.making import newest, unsigned_envelope
+from catmem.store.contract import PERSON, revision_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,15 +78,15 @@ def plain_envelope(
         prev = fields.get("prev_rev") if base is None else base.revision
         if base is not None and base.revision is None:
             prev = _adopted(workspace, str(named), base, fields.get("op_id"))
-        return workspace.envelope(
-            owner,
+        workspace.profile(owner)  # which says so if there is none
+        return unsigned_envelope(
+            workspace,
+            str(named),
             fields["content"],
-            target=target,
-            agent=None if sender is None else sender.agent,
+            agent=agent,
             prev=_number(prev),
             op_id=fields.get("op_id"),
             alert=bool(fields.get("alert", False)),
-            signed=False,
         )
 
 

@@ -14,7 +14,7 @@ from catmem.digest import canonical_json
 from catmem.errors import EnvelopeError
 from catmem.policy.schema import shown, validate
 from catmem.policy.yamlfile import key_text
-from catmem.store.contract import revision_number
+from catmem.store.contract import PERSON, revision_number
 from catmem.store.envelope import content_hash, from_fields
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from catmem.policy.yamlfile import KeyPath
     from catmem.store.envelope import Envelope
 
-PERSON = "person"
-"""The agent that people write as; it has no profile."""
 
 MOST_BYTES = 40 << 20
 """Of an envelope as JSON: a file of the largest size still fits, escapes included."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import RefusedError
 from catmem.policy.profile import has_profile, profile_names
-from catmem.service.envelopes.reading import PERSON
+from catmem.store.contract import PERSON
 
 if TYPE_CHECKING:
     from catmem.policy.config import Config

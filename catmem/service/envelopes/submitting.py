@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from catmem.errors import (
@@ -38,18 +38,14 @@ from catmem.service.envelopes.writers import (
     check_signature,
     check_time,
     checked_role,
-    terms_of,
+    terms_of_envelope,
 )
 from catmem.service.writing.beforehand import check_beforehand
-from catmem.service.writing.budget import Usage, size_of
 from catmem.service.writing.expected import hide_digests
-from catmem.service.writing.legible import legible
 from catmem.service.writing.operation import asked_by
-from catmem.service.writing.planning import Plan, plan_operations
-from catmem.service.writing.remarks import on_adoption, on_branch, on_restoration
-from catmem.service.writing.seen import Base
-from catmem.service.writing.writer import Written, first_answer
-from catmem.store.contract import EXTERNAL, Change, Current, stale
+from catmem.service.writing.planning import Plan
+from catmem.service.writing.write import Pipeline, Write
+from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Envelope
 
 if TYPE_CHECKING:
@@ -58,12 +54,8 @@ if TYPE_CHECKING:
     from catmem.model.document import Document
     from catmem.service.gate import Attempt
     from catmem.service.workspace import Workspace
-    from catmem.service.writing.operation import Operation
-    from catmem.service.writing.terms import Terms
-    from catmem.store.contract import OnStale, Snapshot
-
-_KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
-"""What the history keeps of an envelope beside what every revision has; the content is the revision itself."""
+    from catmem.service.writing.written import Written
+    from catmem.store.contract import OnStale
 
 _LARGEST = 10**18
 _AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
@@ -135,8 +127,16 @@ def _submit(workspace: Workspace, envelope: Envelope, trying: Attempt, manner: _
     check_signature(workspace, envelope, trying)
     check_time(workspace, envelope, trying)
     actor = checked_role(workspace, envelope, trying, manner.sender)
-    terms, on_stale = terms_of(workspace, envelope, actor), manner.on_stale or workspace.config.on_stale
-    return Submission(workspace, envelope, operations, terms, trying, on_stale, manner.confirm).write()
+    write = Write(
+        terms_of_envelope(workspace, envelope, actor),
+        operations,
+        str(envelope.prev_rev),
+        workspace.config.on_drift,
+        manner.on_stale or workspace.config.on_stale,
+        envelope.op_id,
+        envelope,
+    )
+    return Submission(workspace, write, trying, confirm=manner.confirm).run()
 
 
 def _named(fields: Mapping[str, Any]) -> tuple[str, str, str | None]:
@@ -156,96 +156,63 @@ ALIKE = 0.6
 """The share of common words below which a new text has little in common with the old one."""
 
 
-@dataclass(slots=True)
-class Submission:
-    """An envelope whose writer is known, on its way to the store."""
+@dataclass
+class Submission(Pipeline):
+    """An envelope whose writer is known, on its way to the store: the refusals that only envelopes have."""
 
-    workspace: Workspace
-    envelope: Envelope
-    operations: tuple[Operation, ...]
-    terms: Terms
-    trying: Attempt
-    on_stale: OnStale
-    confirm: bool
-    plan: Plan | None = None
-    before: str = ""
+    confirm: bool = False
     alerted: bool = False
-    note: dict[str, Any] = field(default_factory=dict)
 
-    def write(self) -> Written:
-        """Commit it as one revision."""
-        envelope = self.envelope
-        refuse_out_of_scope(envelope.content, self.operations, self.terms)
-        actor, config = self.terms.rights.actor, self.workspace.config
-        self.note |= {"target": self.terms.target, "actor": None if actor is None else actor.name}
-        kept = {name: getattr(envelope, name) for name in _KEPT}
-        self.note["envelope"] = {name: value for name, value in kept.items() if value is not None}
-        verifies = self.operations and all(operation.action == "verify" for operation in self.operations)
-        change = Change(
-            op="verify" if verifies else "put",
-            agent=envelope.agent_id,
-            op_id=envelope.op_id,
-            request=envelope.request,
-            note=self.note,
-            on_drift=config.on_drift,
-            on_stale=self.on_stale,
-        )
+    @property
+    def envelope(self) -> Envelope:
+        """The envelope that the write came in."""
+        if self.write.envelope is None:
+            raise AssertionError(self.write)
+        return self.write.envelope
+
+    def check(self) -> None:
+        """Refuse what is forbidden whatever the file holds; what else is wrong with the content comes later."""
+        refuse_out_of_scope(self.envelope.content, self.write.operations, self.terms)
+
+    def commit(self) -> Written:
+        """Write one revision, or raise the first refusal that holds."""
         try:
-            snapshot = self.trying.commit(str(envelope.prev_rev), self.update, change, rebases=True)
+            return super().commit()
         except (StaleError, DriftError, UnknownRevisionError) as error:
             self._refuse_second_of_a_number()
             self._refuse_what_comes_before(error)
         except RefusedError as error:
             self._tell(error)
             raise
-        if self.plan is not None:
-            return self._written(self.plan, snapshot)
-        return first_answer(self.workspace.store, self.workspace.parse, self.terms, snapshot)
 
-    def update(self, current: Current) -> bytes:
-        """The new bytes. What is forbidden is told before the alert, and what is wrong with the content after it."""
-        self.plan = None
-        if current.revision != str(self.envelope.prev_rev):
+    def planned(self, document: Document, current: Current) -> Plan:
+        """The plan. What is forbidden is told before the alert, and what is wrong with the content after it."""
+        if current.revision != self.write.expected:
             self._refuse_second_of_a_number()
-        document = legible(self.workspace.parse, self.terms.entity, current.data)
-        fault: CatmemError | None = None
-        plan: Plan | None = None
         try:
-            plan = self._planned(document, current.base)
+            plan = self._plan_of(document, current)
         except (ForbiddenError, RefusedError):
             raise
-        except CatmemError as error:
-            fault = error
+        except CatmemError:
+            self._alert(document)
+            raise
         self._alert(document)
-        if plan is None or fault is not None:
-            raise fault or AssertionError("a plan that raised nothing is none")
-        self.before, self.plan = document.text, plan
-        self.note["actions"] = list(plan.actions)
-        if plan.document is document:
-            return current.data
-        return plan.document.to_bytes()
+        return plan
 
-    def _planned(self, document: Document, base: bytes | None) -> Plan:
-        content = self.envelope.content
+    def _plan_of(self, document: Document, current: Current) -> Plan:
+        content, base = self.envelope.content, current.base
         if isinstance(content, list):
-            check_beforehand(self.operations, self.terms)
-            seen = None if base is None else Base(document, self._legible(base))
-            return plan_operations(document, self.operations, self.terms, seen)
+            check_beforehand(self.write.operations, self.terms)
+            return super().planned(document, current)
         if base is None or base == document.to_bytes():
             return plan_document(document, content, self.terms, self.workspace.parse)
         return self._merged(document, base, content)
-
-    def _legible(self, data: bytes) -> Document | None:
-        try:
-            return legible(self.workspace.parse, self.terms.entity, data)
-        except DriftError:
-            return None
 
     def _merged(self, document: Document, base: bytes, content: str | dict[str, Any]) -> Plan:
         """The plan on what the writer saw, brought together with what is there: nothing of either side is lost."""
         from catmem.model.merge import merge
 
-        seen = legible(self.workspace.parse, self.terms.entity, base)
+        seen = self.legible(base)
         plan = plan_document(seen, content, self.terms, self.workspace.parse)
         merged = merge(seen, document, plan.document)
         if merged.conflicts:
@@ -268,7 +235,7 @@ class Submission:
                 hint="Nothing was written. Look at what is there now; to write it all the same, send it again with "
                 "confirm (catmem write --confirm).",
             )
-            self.trying.refuse(refusal)
+            self.attempt.refuse(refusal)
 
     # --- refusals --------------------------------------------------------------------------------------------------
 
@@ -278,7 +245,7 @@ class Submission:
         Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
         an old view does.
         """
-        if self.on_stale == "branch":
+        if self.write.on_stale == "branch":
             return
         envelope = self.envelope
         log = self.workspace.store.log(self.terms.entity)
@@ -302,12 +269,12 @@ class Submission:
         """Raise what stands before an old view in the order, if that is wrong too; else the error itself."""
         try:
             seen = self.workspace.store.read(self.terms.entity, str(self.envelope.prev_rev))
-            document = self._legible(seen.data)
+            document = self.seen(seen.data)
         except UnknownRevisionError:
             document = None
         if document is not None:
             try:
-                self._planned(document, None)
+                self._plan_of(document, Current(seen.data, str(self.envelope.prev_rev), None))
             except ForbiddenError:
                 raise
             except CatmemError:
@@ -342,28 +309,3 @@ class Submission:
             hide_digests(error)
         if error.found is None:
             error.found = self._head()
-
-    # --- answers ---------------------------------------------------------------------------------------------------
-
-    def _written(self, plan: Plan, snapshot: Snapshot) -> Written:
-        after = snapshot.data.decode(errors="replace")
-        notes = [*self.trying.notes(), *on_restoration(snapshot), *plan.notes]
-        if snapshot.adopted:
-            notes.append(on_adoption(snapshot.adopted))
-        if snapshot.branch:
-            notes.append(on_branch(self.terms.entity, snapshot.revision))
-        return Written(
-            entity=self.terms.entity,
-            revision=snapshot.revision,
-            digest=snapshot.digest,
-            changed=after != self.before,
-            before=self.before,
-            after=after,
-            entries=plan.entries,
-            usage=Usage(size_of(after), self.terms.limit),
-            notes=tuple(notes),
-            warnings=(*plan.warnings, *self.terms.unmerged(after, self.workspace.parse)),
-            adopted=snapshot.adopted,
-            bounded=not self.terms.rights.unbounded,
-            branch=snapshot.branch,
-        )

@@ -6,22 +6,21 @@ Up to here nothing is told of what the root holds: the words are the same for wh
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EnvelopeError, ForbiddenError, RefusedError, UnknownNameError
 from catmem.policy.rights import Rights
 from catmem.policy.schema import shown
-from catmem.service.clock import today
 from catmem.service.envelopes.keys import keys_of
 from catmem.service.envelopes.reading import moment
 from catmem.service.envelopes.roles import agents_of, bound_profile, fits, role_drift
-from catmem.service.writing.terms import Terms
+from catmem.service.writing.terms import terms_of
 
 if TYPE_CHECKING:
     from catmem.policy.profile import Profile
     from catmem.service.gate import Attempt
     from catmem.service.workspace import Workspace
+    from catmem.service.writing.terms import Terms
     from catmem.store.envelope import Envelope
 
 
@@ -109,17 +108,12 @@ def checked_role(
     return profile
 
 
-def terms_of(workspace: Workspace, envelope: Envelope, actor: Profile | None) -> Terms:
+def terms_of_envelope(workspace: Workspace, envelope: Envelope, actor: Profile | None) -> Terms:
     """The terms of the write. Raises ``ForbiddenError`` for an entity that is none of the writer's business."""
-    from catmem.service.ages.known import known_since
-
     name, _, target = envelope.entity_id.partition("/")
-    rights = Rights(actor, target, workspace.config.taxonomy)
     try:
-        rights.refuse_other_owner(name)
+        Rights(actor, target, workspace.config.taxonomy).refuse_other_owner(name)
     except UnknownNameError as error:
         message = f"{envelope.agent_id} may not write to {shown(envelope.entity_id)}"
         raise ForbiddenError(message, hint=error.hint) from None
-    owner = workspace.profile(name)
-    known = partial(known_since, workspace, owner.name, rights)
-    return Terms(envelope.entity_id, target, owner, rights, workspace.config, today(), known)
+    return terms_of(workspace, name, target, actor)

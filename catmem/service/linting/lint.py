@@ -19,8 +19,7 @@ from catmem.policy.lint.fixing import Fixed, fix_all
 from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedStore
 from catmem.policy.lint.settings import Settings, read_settings
 from catmem.reading import read_bounded
-from catmem.service import gate
-from catmem.service.clock import today
+from catmem.service import clock, gate
 from catmem.service.linting.sources import Root, Source
 from catmem.service.linting.stores import faults
 from catmem.service.stores import open_store, parse_file
@@ -112,7 +111,7 @@ class Linter:
         except CatmemError as error:
             errors.append(error)
             root.blame(error)
-        linter = cls(root, said.narrowed(select, ignore), as_of or today(), tuple(paths), errors)
+        linter = cls(root, said.narrowed(select, ignore), as_of or clock.today(), tuple(paths), errors)
         linter.errors += [file.error for file in root.yaml.values() if file.error and file.error not in errors]
         linter._find()
         return linter

@@ -11,8 +11,7 @@ from catmem.model.conflict import Conflict, Side
 from catmem.model.version import Version
 from catmem.policy.profile import profile_names
 from catmem.policy.schema import shown, suggestion
-from catmem.service.writing.writer import PERSON
-from catmem.store.contract import EXTERNAL
+from catmem.store.contract import EXTERNAL, PERSON
 
 if TYPE_CHECKING:
     from catmem.model.document import Document

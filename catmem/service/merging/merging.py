@@ -25,8 +25,7 @@ from catmem.service.showing import findings_in, value_texts
 from catmem.service.writing.budget import Usage, limit_of, size_of
 from catmem.service.writing.expected import checked_expected
 from catmem.service.writing.remarks import on_adoption, on_restoration, on_two_wordings
-from catmem.service.writing.writer import PERSON
-from catmem.store.contract import Change, is_branch, repeated, sees, stale
+from catmem.store.contract import PERSON, Change, is_branch, repeated, sees, stale
 from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:

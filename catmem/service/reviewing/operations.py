@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EditError
 from catmem.policy.staleness import DATED_BY, freshness, is_ahead, read_date
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.writing.operation import Operation
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def dated_ahead(tags: Mapping[str, TagValue], as_of: date) -> tuple[tuple[str, d
 
 def day_of(as_of: date) -> date:
     """The day that answers write."""
-    return min(as_of, today())
+    return min(as_of, clock.today())
 
 
 def _replacing(entry: Entry, content: str | None, tags: dict[str, str | list[str] | None]) -> Operation:

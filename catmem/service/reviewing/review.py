@@ -21,7 +21,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, NoMatchError, StaleError, UnreadableError
 from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names
 from catmem.policy.prompt import TARGETS
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.history import restore
 from catmem.service.profiles import load_each
 from catmem.service.reviewing.due import Due, DueState, answered_elsewhere, due_facts
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
     from catmem.service.writing.operation import Operation
-    from catmem.service.writing.writer import Written
+    from catmem.service.writing.written import Written
     from catmem.store.contract import Revision
 
 __all__ = ["Answer", "Answered", "ChangedError", "Due", "DueState", "Review", "Undone", "copies_of_seed"]
@@ -125,7 +125,7 @@ class Review:
         slug = None if category is None else slugify(category)
         review = cls(
             workspace,
-            as_of or today(),
+            as_of or clock.today(),
             tuple(sorted(chosen, key=lambda each: (each.tier != ORCHESTRATOR_TIER, each.name))),
             None if slug is None else aliases.get(slug, slug),
             frozenset(states),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Entry
     from catmem.service.workspace import Workspace
-    from catmem.service.writing.writer import How, Written
+    from catmem.service.writing.written import How, Written
 
 MOST = 1_000
 """Entries of one file that one revision verifies; more need several."""

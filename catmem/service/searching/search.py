@@ -15,8 +15,8 @@ from catmem.policy.prompt import TARGETS
 from catmem.policy.search import parse_query
 from catmem.policy.search_rank import Match, Ranked, Source, matches, ranked
 from catmem.policy.search_snippet import Snippet, snippet
+from catmem.service import clock
 from catmem.service.ages.known import freshness_of
-from catmem.service.clock import today
 from catmem.service.listing import ListedEntry
 from catmem.service.searching.filters import checked_states, has_tags, texts_of, threats_in
 from catmem.service.stores import FILE_NAMES
@@ -155,7 +155,7 @@ def _found(
     states = checked_states(narrowing.get("state"))
     reader = workspace.profile(profile)
     owner = reader if source is None else workspace.profile(source)
-    day = narrowing.get("as_of") or today()
+    day = narrowing.get("as_of") or clock.today()
     whole = narrowing.get("whole", False)
     looked = _Search(workspace, reader, owner, TARGETS if target is None else (target,), wanted, day, whole=whole)
     # All days first, whatever is kept: the oldest of them counts for those that have none.

@@ -11,15 +11,14 @@ from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, StaleError
 from catmem.policy.seed import FilePlan, plan_file
 from catmem.policy.seedlock import LOCK_NAME, Record
-from catmem.service import gate
+from catmem.service import clock, gate
 from catmem.service.ages.history import CLOCKS, body_key
-from catmem.service.clock import today
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Refusal, SeededFile, SeedResult
 from catmem.service.seeding.planning import on_hidden, refuse_too_long, refuse_unmerged, replanned
 from catmem.service.writing.legible import legible
 from catmem.service.writing.remarks import on_adoption, on_restoration, on_title
-from catmem.store.contract import Change
+from catmem.store.contract import PERSON, Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Current, OnDrift
 
-PERSON = "person"
 UNREAD = "\ufffd"
 """What a file is taken to have held that could not be read: it is planned anew if it can be read by now."""
 _AT_ONCE = 8
@@ -204,7 +202,9 @@ class _Applying:
         if not _is_news(plan, lock):
             return None
         read = self.plan.basis.read[plan.source]
-        return Record(plan.target, plan.source, read.revision, read.digest, min(self.plan.as_of, today()), plan.entries)
+        return Record(
+            plan.target, plan.source, read.revision, read.digest, min(self.plan.as_of, clock.today()), plan.entries
+        )
 
 
 def _source_changed(workspace: Workspace, plan: SeedPlan) -> bool:

@@ -15,13 +15,11 @@ from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest
 from catmem.resources import schema
-from catmem.service import gate
+from catmem.service import clock, gate
 from catmem.service.absent import discreet
-from catmem.service.clock import today
 from catmem.service.tool.answers import MOST_ENTRIES, Sight, may_fit, shown_entries, shown_hits, usage_dict
 from catmem.service.tool.arguments import Call, read_arguments
 from catmem.service.writing.budget import Usage, limit_of, size_of
-from catmem.service.writing.crowding import crowded_out
 from catmem.service.writing.expected import is_digest
 from catmem.service.writing.operation import Action, asked_by
 from catmem.syntax.slug import slugify
@@ -33,8 +31,7 @@ if TYPE_CHECKING:
     from catmem.policy.access import View
     from catmem.service.searching.search import Hit
     from catmem.service.workspace import Workspace
-    from catmem.service.writing.crowding import Crowded
-    from catmem.service.writing.writer import Written
+    from catmem.service.writing.written import Crowded, Written
 
 TOOL_SCHEMA: dict[str, Any] = {
     **{key: value for key, value in schema("tool").items() if not key.startswith("$")},
@@ -117,7 +114,7 @@ class _Door:
         """What a search finds, without what a prompt would withhold. What it shows counts as used."""
         from catmem.service.searching.search import hits
 
-        workspace, day = self.workspace, today()
+        workspace, day = self.workspace, clock.today()
         found, total = hits(
             workspace,
             self.profile,
@@ -178,7 +175,7 @@ class _Door:
         self.session.seen[call.target] = now
         self.session.refusals = 0
         entries, cut = shown_entries(done.entries)
-        crowded = crowded_out(self.workspace, done, self.profile)
+        crowded = done.crowded
         return {
             "success": True,
             "action": call.action,
@@ -246,7 +243,7 @@ class _Door:
         usage = Usage(size_of(reading.document.text), limit_of(profile, target, workspace.config))
         rights = Rights(profile, target, workspace.config.taxonomy)
         unmerged = rights.unmerged(reading.entity, reading.document.text, workspace.parse)
-        told, cut = shown_entries(entries, Sight(profile, workspace.config, today()), offset)
+        told, cut = shown_entries(entries, Sight(profile, workspace.config, clock.today()), offset)
         sight = {
             "entity": reading.entity,
             "revision": reading.revision,

@@ -7,12 +7,13 @@ the file counts for. A prompt is made of the profile's own files; who else may b
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError
 from catmem.policy.prompt import TARGETS, build_prompt
-from catmem.service.clock import today
+from catmem.service import clock
+from catmem.service.writing.written import Crowded, Written
 
 if TYPE_CHECKING:
     from datetime import date
@@ -22,53 +23,6 @@ if TYPE_CHECKING:
     from catmem.policy.profile import Profile
     from catmem.policy.prompt import Prompt
     from catmem.service.workspace import Workspace
-    from catmem.service.writing.writer import Written
-
-_FILES = {"user": "USER.md", "memory": "MEMORY.md", "total": "both files together"}
-_MOST = 10
-"""Entries that an answer names at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Crowded:
-    """Entries that a write has a prompt leave out for its budget.
-
-    ``budget`` is ``user``, ``memory`` or ``total``, and ``limit`` its characters; ``size`` is what the prompt would
-    take of them with nothing left out. ``entries`` are those that the write leaves out anew, ``left_out`` counts all
-    that budgets keep out. ``written``: what was just written is among them.
-    """
-
-    profile: str
-    budget: str
-    limit: int
-    size: int
-    entries: tuple[Row, ...]
-    left_out: int
-    written: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """The whole as JSON-ready data. No more than the prompt itself tells: entries that its profile sees."""
-        return {
-            "profile": self.profile,
-            "budget": self.budget,
-            "limit": self.limit,
-            "size": self.size,
-            "over_by": self.size - self.limit,
-            "left_out": self.left_out,
-            "written": self.written,
-            "entries": [
-                {"target": row.target, "category": row.category, "id": row.id, "preview": row.preview}
-                for row in self.entries[:_MOST]
-            ],
-        }
-
-    def over(self) -> str:
-        """How far the prompt is over its budget, and how many entries that costs: the end of a sentence."""
-        over = f"{self.size - self.limit:,} characters over the budget of {self.limit:,} for {_FILES[self.budget]}"
-        stay = "stays" if self.left_out == 1 else "stay"
-        entries = f"{self.left_out:,} {'entry' if self.left_out == 1 else 'entries'}"
-        too = ", what was written too" if self.written and self.left_out > 1 else ""
-        return f"{over}; {entries} {stay} out{too}."
 
 
 def crowded_out(workspace: Workspace, written: Written, actor: str | None, as_of: date | None = None) -> Crowded | None:
@@ -84,7 +38,7 @@ def crowded_out(workspace: Workspace, written: Written, actor: str | None, as_of
         profile = workspace.profile(name)
         if not profile.prompt.budget.keys() & {target, "total"}:
             return None
-        return _Room(workspace, profile, target, as_of or today()).crowded(written)
+        return _Room(workspace, profile, target, as_of or clock.today()).crowded(written)
     except CatmemError:
         return None  # there is no prompt at all then, which whoever asks for it is told; the write was made
 

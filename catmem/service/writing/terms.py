@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from catmem.errors import EditError, UnknownNameError
+from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest, shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date, stale_after_days
 from catmem.policy.threats import RULES
+from catmem.service import clock
 from catmem.service.showing import findings_in
 from catmem.service.writing.budget import limit_of
 from catmem.syntax.slug import slugify
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, TagValue
     from catmem.policy.config import Config, Taxonomy
     from catmem.policy.profile import Profile
-    from catmem.policy.rights import Rights
+    from catmem.service.workspace import Workspace
 
 _NAME_SHOWN = 80
 
@@ -171,6 +174,20 @@ class Terms:
             return f"a prompt will withhold this text: {named}"
         hints = dict.fromkeys([*(RULES[rule] for rule in rules), *(finding.hint for finding in found)])
         raise EditError(f"this text looks hostile, so it was not stored: {named}", code="threat", hint=" ".join(hints))
+
+
+def terms_of(workspace: Workspace, name: str, target: str, actor: Profile | None) -> Terms:
+    """The terms of a write to a file of the profile ``name`` by ``actor`` (``None``: a person), today.
+
+    Raises ``UnknownNameError``, in the same words for another's file and for one that there is not.
+    """
+    from catmem.service.ages.known import known_since
+
+    rights = Rights(actor, target, workspace.config.taxonomy)
+    rights.refuse_other_owner(name)
+    owner = workspace.profile(name)
+    known = partial(known_since, workspace, owner.name, rights)
+    return Terms(f"{owner.name}/{target}", target, owner, rights, workspace.config, clock.today(), known)
 
 
 def category_hint(

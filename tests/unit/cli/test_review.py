@@ -29,8 +29,7 @@ THREE = ["Likes tea.", "Prefers short answers.", "Two spaces."]
 def _that_day(monkeypatch):
     from datetime import date
 
-    for module in ("reviewing.operations", "reviewing.review", "workspace"):
-        monkeypatch.setattr(f"catmem.service.{module}.today", lambda: date(2026, 11, 21))
+    monkeypatch.setattr("catmem.service.clock.today", lambda: date(2026, 11, 21))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from catmem.server.page.recent_changes import before, can_be_undone, record_of
 from catmem.server.page.refused import seen_text
 from catmem.server.page.shown import reference
 from catmem.server.page.writing import Did, Sent, bad_form, done, put
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.history import restore
 from catmem.service.reviewing.operations import expiring, keeping, removing
 from catmem.store.contract import stale
@@ -35,12 +35,12 @@ _PLACE = re.compile(r"e-[0-9a-z]{1,16}")
 
 def verify(sent: Sent) -> Did:
     """The entry still holds."""
-    return _answered(sent, keeping(meant(sent), today()))
+    return _answered(sent, keeping(meant(sent), clock.today()))
 
 
 def expire(sent: Sent) -> Did:
     """The entry no longer holds: it expired yesterday."""
-    return _answered(sent, expiring(meant(sent), today()))
+    return _answered(sent, expiring(meant(sent), clock.today()))
 
 
 def remove(sent: Sent) -> Did:
@@ -51,7 +51,7 @@ def remove(sent: Sent) -> Did:
 def edit(sent: Sent) -> Did:
     """The entry as the form has it: words, category, and the tags that a person sets."""
     entry = meant(sent)
-    return _put(sent, operations_for(entry, Draft.sent(sent.fields), today()))
+    return _put(sent, operations_for(entry, Draft.sent(sent.fields), clock.today()))
 
 
 def add(sent: Sent) -> Did:

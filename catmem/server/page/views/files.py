@@ -14,8 +14,8 @@ from catmem.server.page.reading import Page
 from catmem.server.page.shown import bar_of, paged
 from catmem.server.page.titles import title_of
 from catmem.server.page.views.entry import choices
+from catmem.service import clock
 from catmem.service.ages.known import freshness_of
-from catmem.service.clock import today
 from catmem.service.history import entity_of
 from catmem.service.listing import seen_file
 from catmem.service.reviewing.operations import dated_ahead
@@ -123,7 +123,7 @@ def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
     follows: Mapping[str, frozenset[str]],
 ) -> list[Group]:
     target = entity.partition("/")[2]
-    day = today()
+    day = clock.today()
     ages = freshness_of(workspace, profile, entity, document, entries, as_of=day, reader=None)
     threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}

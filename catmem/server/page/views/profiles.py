@@ -9,7 +9,7 @@ from catmem.policy.budget import limit_of, size_of
 from catmem.policy.prompt import TARGETS, build_prompt
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import bar_of
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.fleet import documents_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def profile_prompt(asked: Asked) -> Page:
     documents, problems = documents_of(workspace, profile.name)
     if problems:
         raise problems[0]
-    prompt = build_prompt(documents, profile, as_of=today(), config=workspace.config)
+    prompt = build_prompt(documents, profile, as_of=clock.today(), config=workspace.config)
     manifest = prompt.manifest
     sizes = {target: size_of(document.text) for target, document in documents.items()}
     limits = {target: limit_of(profile, target, workspace.config) for target in TARGETS}

@@ -8,7 +8,7 @@ from catmem.errors import QueryError
 from catmem.policy.access import visible
 from catmem.policy.profile import profile_names
 from catmem.server.page.reading import Page
-from catmem.service.clock import today
+from catmem.service import clock
 from catmem.service.reviewing.operations import dated_ahead
 from catmem.service.searching.everywhere import Everywhere, FoundOf, search_everywhere
 from catmem.service.searching.search import search as search_one
@@ -60,7 +60,7 @@ def search(asked: Asked) -> Page:
             row.profile,
             row.found,
             tuple(_pieces(row.found.snippet)),
-            dated_ahead(row.found.entry.tags, today()),
+            dated_ahead(row.found.entry.tags, clock.today()),
             row.found.entry.category in sights.of(row.profile, row.found.target),
         )
         for row in searched.found

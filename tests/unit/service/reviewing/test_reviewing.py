@@ -41,8 +41,7 @@ without a date
 @pytest.fixture(autouse=True)
 def _that_day(monkeypatch):
     monkeypatch.setenv("TZ", "UTC")
-    for module in ("reviewing.operations", "reviewing.review", "workspace"):
-        monkeypatch.setattr(f"catmem.service.{module}.today", lambda: DAY)
+    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
 
 
 _OPENED: list[Workspace] = []

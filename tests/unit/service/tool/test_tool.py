@@ -22,8 +22,7 @@ TEXT = "## Talk\n[created: 2026-04-01] short answers\n§\nno calls\n\n## Rules\n
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
-    monkeypatch.setattr("catmem.service.workspace.today", lambda: DAY)
-    monkeypatch.setattr("catmem.service.tool.tool.today", lambda: DAY)
+    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
 
 
 @pytest.fixture
@@ -268,7 +267,7 @@ def test_a_profile_that_is_not_there(workspace):
 
 
 def test_a_bug_is_not_hidden(workspace, monkeypatch):
-    monkeypatch.setattr("catmem.service.writing.writer.plan_operations", lambda *_: 1 / 0)
+    monkeypatch.setattr("catmem.service.writing.write.plan_operations", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         memory_tool(workspace, "neo", {"action": "add", "content": "x"})
 

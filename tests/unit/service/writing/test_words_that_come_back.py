@@ -34,8 +34,7 @@ OLD = {"was verified": "2026-01-02", "without a date": "2026-01-10", "of the fut
 @pytest.fixture(autouse=True)
 def _that_day(monkeypatch):
     monkeypatch.setenv("TZ", "UTC")
-    for module in ("workspace", "ages.known"):
-        monkeypatch.setattr(f"catmem.service.{module}.today", lambda: DAY)
+    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
 
 
 @pytest.fixture

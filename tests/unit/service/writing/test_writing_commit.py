@@ -27,7 +27,7 @@ PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
-    monkeypatch.setattr("catmem.service.workspace.today", lambda: DAY)
+    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
 
 
 @pytest.fixture
@@ -499,6 +499,7 @@ def test_an_answer_as_json(workspace):
         "usage": {"size": len(written.after) - 1, "limit": None},
         "notes": [],
         "warnings": [],
+        "prompt": None,
     }
 
 

@@ -17,7 +17,7 @@ from catmem.service.auditing.recording import record
 from catmem.service.derived import write_derived
 from catmem.service.no_root import refuse_no_root
 from catmem.store.audit_line import Line
-from catmem.store.files.folder import SIDECAR
+from catmem.store.lasting import SIDECAR
 from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from catmem.policy.schema import shown
 from catmem.service.backends import FILE_NAMES
 from catmem.service.stores import open_store
 from catmem.service.unread import look_over
-from catmem.store.files.backups import backups
-from catmem.store.files.folder import SIDECAR, Folder, Place
-from catmem.store.files.system import System
+from catmem.store.files.backups import copies_in
+from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,11 +82,7 @@ def _age(branch: Revision, as_of: date) -> str:
 
 def _copies(root: Root, path: Path) -> Iterator[StoreFault]:
     try:
-        folder = Folder.open(System(), Place(path, (), ""), create=False)
-        if folder is None:
-            return
-        with closing(folder):
-            found = {file: backups(folder, file) for file in sorted(FILE_NAMES.values())}
+        found = copies_in(path, sorted(FILE_NAMES.values()))
     except OSError as error:
         yield StoreFault("io", root.name(path), f"the folder cannot be read: {error.strerror or error}")
         return

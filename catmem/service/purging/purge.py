@@ -22,9 +22,8 @@ from catmem.service.upkeep import lasting_store, told_from
 from catmem.service.writing.matching import ambiguous, entries_holding, refuse_empty
 from catmem.store.contract import Change
 from catmem.store.files.erasing import UNREADABLE
-from catmem.store.files.folder import SIDECAR
 from catmem.store.files.kept import MOVED
-from catmem.store.lasting import Erasure
+from catmem.store.lasting import SIDECAR, Erasure
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:

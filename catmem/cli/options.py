@@ -221,8 +221,10 @@ def open_workspace(root_folder: str | None) -> Workspace:
 
 def open_to_read(root_folder: str | None) -> Workspace:
     """The same for a command that reads memory, which may not be where the store is."""
+    from catmem.service.backends import backend_of
+
     workspace = open_workspace(root_folder)
-    if not workspace.keeps_files:
+    if not backend_of(workspace.config).has_files:
         from catmem.service.unread import unread_note
 
         note = unread_note(workspace)

@@ -80,7 +80,9 @@ def warn_of(file: SeenFile) -> None:
 
 def warn_of_rows(workspace: Workspace, profile: str, target: str | None = None) -> None:
     """Say which rows of a profile's files, or of one of them, are not shown, since they are no entries."""
-    if workspace.keeps_files:
+    from catmem.service.backends import backend_of
+
+    if backend_of(workspace.config).has_files:
         return
     from catmem.service.unread import row_notes
 

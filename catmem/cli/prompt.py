@@ -96,9 +96,11 @@ def _columns(row: Row) -> tuple[str, ...]:
 
 
 def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
+    from catmem.service.backends import backend_of
+
     missing = workspace.missing_files(owner)
     hidden = sum(manifest.hidden.values())
-    if len(missing) == len(manifest.hidden) and workspace.keeps_files:
+    if len(missing) == len(manifest.hidden) and backend_of(workspace.config).has_files:
         folder = missing[0].parent
         names = " and ".join(path.name for path in missing)
         why = f"has no {names} yet" if folder.is_dir() else "does not exist yet"

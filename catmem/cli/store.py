@@ -37,7 +37,7 @@ def info(root_folder: str | None, *, as_json: bool) -> None:
     refuse_no_root(open_workspace(root_folder).config)  # a database would be made there
     workspace = open_with_store(root_folder)
     found = store_info(workspace.store)
-    unreadable = entities_of_each(workspace).unreadable if workspace.keeps_files else ()
+    unreadable = () if workspace.store.has_catalog else entities_of_each(workspace).unreadable
     where = shown_store(workspace.config.store)
     if as_json:
         told = [error.to_dict() for error in unreadable]

@@ -15,11 +15,12 @@ from catmem.policy.config import find_root
 from catmem.policy.profile import profile_names
 from catmem.reading import read_bounded
 from catmem.service import gate
+from catmem.service.backends import FILE_NAMES, backend_of
 from catmem.service.profiles import load_each
-from catmem.service.stores import FILE_NAMES, keeps_files, store_of_file
+from catmem.service.stores import store_of_file
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
-from catmem.store.files.folder import SIDECAR
+from catmem.store.lasting import SIDECAR
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> MemoryFil
     where there are neither paths nor files nor a root.
     """
     named = [_named(path) for path in paths]
-    if not named and not workspace.keeps_files:
+    if not named and not backend_of(workspace.config).has_files:
         raise StoreError(
             "this root keeps its memory in a database, so it has no memory files",
             code="not_here",
@@ -216,7 +217,7 @@ def entity_at(workspace: Workspace, path: Path) -> str | None:
 
     Raises what is wrong with a profile whose file it may be: a write past that profile would go past its rights too.
     """
-    if not keeps_files(workspace.config):
+    if not backend_of(workspace.config).has_files:
         return None
     real = path.resolve()
     profiles, unreadable = load_each(workspace)

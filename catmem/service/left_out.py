@@ -1,4 +1,4 @@
-"""What a copy of a store leaves behind: rows of a database that are in nobody's memory."""
+"""What a copy of a store leaves behind: rows that are in nobody's memory."""
 
 from __future__ import annotations
 
@@ -29,13 +29,7 @@ class LeftOut(NamedTuple):
 
 def left_out(workspace: Workspace, source: str) -> list[LeftOut]:
     """The rows of the store ``source`` that ``copy_root`` does not copy; none of a store without rows."""
-    if source == "files":
-        return []
-    from catmem.store.sql.store import SqlStore
-
     with closing(store_at(workspace, source)) as store:
-        if not isinstance(store, SqlStore):
-            return []
         copied = {*store.entities(), *all_entities(workspace)}
         strays = [
             LeftOut(entity, count, NOT_NAMED) for entity, count in sorted(store.rows().items()) if entity not in copied

@@ -6,7 +6,6 @@ copy is kept beside it.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,10 +20,7 @@ from catmem.service import gate
 from catmem.service.formatting import commit_file, entity_at, has_journal, memory_files
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
-from catmem.store.files.backups import backups, keep_backup
-from catmem.store.files.faults import store_error
-from catmem.store.files.folder import Folder
-from catmem.store.files.system import System
+from catmem.store.files.backups import keep_copy
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import DEFAULT_LIMITS, unmerged_warnings
 
@@ -99,7 +95,7 @@ def apply_migration(workspace: Workspace, planned: PlannedMigration) -> Migrated
         revision = gate.commit(workspace, planned.entity, bytes_digest(old), lambda _: new, change).revision
         found = next(each for each in store.log(planned.entity) if each.revision == revision)
         return Migrated(revision, found.parents[0])
-    backup, made = _keep(planned.path, old)
+    backup, made = keep_copy(planned.path, old)
     try:
         if has_journal(planned.path):
             commit_file(workspace, planned.path, None, (old, new), change)
@@ -110,24 +106,6 @@ def apply_migration(workspace: Workspace, planned: PlannedMigration) -> Migrated
             backup.unlink(missing_ok=True)  # there is nothing to take back
         raise
     return Migrated(backup=backup)
-
-
-def _keep(path: Path, data: bytes) -> tuple[Path, bool]:
-    """Keep what the file holds in a copy beside it; where that is, and whether it was not there before."""
-    real = path.resolve()
-    system = System()
-    try:
-        status = real.stat()
-        descriptor = os.open(real.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise store_error(error, path, "No backup could be written, so nothing else was.") from error
-    folder = Folder(system, real.parent, descriptor)
-    try:
-        there = backups(folder, real.name)
-        copy = keep_backup(folder, real.name, data, status)
-    finally:
-        folder.close()
-    return copy, copy.name not in there
 
 
 def _still_holds(path: Path, data: bytes) -> bool:

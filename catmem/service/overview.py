@@ -20,12 +20,13 @@ from catmem.policy.budget import limit_of, size_of
 from catmem.policy.prompt import TARGETS, build_prompt
 from catmem.policy.sizes import Use
 from catmem.service import clock
+from catmem.service.backends import places
 from catmem.service.profiles import load_each
 from catmem.service.reviewing.due import answered_elsewhere, due_facts
 from catmem.service.seeding.copies import copies_among
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.planning import EPHEMERAL_TIER, plan_seed, seed_order
-from catmem.service.stores import FILE_NAMES, parse_file
+from catmem.service.stores import parse_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -255,13 +256,12 @@ class Overviews:
         outside: list[str] = []
         unmerged = 0
         try:
-            # The profile was looked up already, and both files stand in one folder.
-            folder = self.workspace._path(profile, TARGETS[0]).parent  # noqa: SLF001
+            paths = places(self.workspace.config, profile)
         except CatmemError as error:
             return _Now(profile, {}, "", 0, (), (error,))
         for target in TARGETS:
             entity = f"{profile.name}/{target}"
-            path = folder / (FILE_NAMES[target] if self.workspace.keeps_files else target)
+            path = paths[target]
             try:
                 data = self.workspace.bytes_of(profile, target, path)
             except CatmemError as error:

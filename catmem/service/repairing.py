@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.service import gate
+from catmem.service.backends import memory_files
 from catmem.service.history import entity_of
 from catmem.service.upkeep import lasting_store
 from catmem.service.writing.budget import Usage, limit_of, size_of
@@ -104,11 +105,9 @@ def plan_repair(workspace: Workspace, entity: str, how: Remedy | None = None) ->
 
 
 def _beside(workspace: Workspace, owner: str, target: str) -> Path:
-    """The file to which a repair moves what does not fit: beside the memory file, for a database in the root."""
-    if not workspace.keeps_files:
-        return workspace.root / f"{owner}-{target}{_MOVED}"
-    path = workspace.path(owner, target)
-    return path.with_name(path.stem + _MOVED)
+    """The file to which a repair moves what does not fit: beside the memory file, or in the root."""
+    path = memory_files(workspace.config, workspace.profile(owner)).get(target)
+    return workspace.root / f"{owner}-{target}{_MOVED}" if path is None else path.with_name(path.stem + _MOVED)
 
 
 def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:

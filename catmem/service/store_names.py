@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import ConfigError
+from catmem.service.backends import backend_of, refuse_no_store
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from catmem.policy.config import Config
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Store
@@ -28,17 +29,6 @@ def store_at(workspace: Workspace, where: str) -> Store:
     return open_store(config, workspace.profile, profile_names(config.profiles_dir), is_own=False)
 
 
-def refuse_no_store(where: str) -> None:
-    """Raise ``ConfigError`` (``bad_store``) for what is not written as a store in catmem.yaml."""
-    if where != "files" and not re.fullmatch(r"(sqlite:///|postgresql://).+", where):
-        raise ConfigError(
-            f"{where.partition(':')[0]!r} names no store",
-            code="bad_store",
-            hint="Say files, sqlite:///.catmem/memory.db (from the root; four slashes for a whole path) or "
-            "postgresql://host/database.",
-        )
-
-
 def shown_store(where: str) -> str:
     """The name of a store as it may be shown: without the password that a URL may hold."""
     scheme, slashes, rest = where.partition("://")
@@ -48,10 +38,6 @@ def shown_store(where: str) -> str:
 
 
 def database_file(config: Config, where: str) -> Path | None:
-    """The file of a SQLite store, ``None`` for another."""
-    from catmem.service.stores import store_url
-
-    if not where.startswith("sqlite:///"):
-        return None
-    url = store_url(replace(config, store=where))
-    return Path(url.removeprefix("sqlite:///").partition("?")[0]).resolve()
+    """The one file that a store is in; ``None`` for another."""
+    config = replace(config, store=where)
+    return backend_of(config).file(config)

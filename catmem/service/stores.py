@@ -8,11 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import CatmemError, StoreError, UnknownNameError
+from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.document import parse
 from catmem.model.merge import merge
-from catmem.policy.config import expand_user
 from catmem.policy.profile import memory_dir
+from catmem.service.backends import FILE_NAMES as FILE_NAMES  # noqa: PLC0414 - for `writable`
+from catmem.service.backends import Opening, backend_of
 from catmem.store.contract import Merged
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from catmem.store.contract import Store
     from catmem.store.sql.store import SqlStore
 
-FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
-"""The file of each target, in the folder of a profile."""
-
 _SQLITE = "sqlite:///"
 
 
@@ -40,43 +38,12 @@ def open_store(
     *,
     is_own: bool = True,
 ) -> Store:
-    """The store that ``catmem.yaml`` names, for the entities of the profiles that ``profile`` finds by name.
+    """The store that ``catmem.yaml`` names; see ``Opening`` for what is given.
 
-    ``names`` are the profiles whose entities ``verify`` looks at in files. ``parse`` is how the root reads a document,
-    where it has a way that remembers. ``is_own``: it is the store of the root, and not one to copy from or to. Raises
-    ``StoreError`` if a library is missing, or the URL is none.
+    Raises ``ConfigError`` (``bad_store``), and ``StoreError`` if a library is missing, or the URL is none.
     """
-    if not keeps_files(config):
-        return _sql_store(config, profile, parse or (lambda data: parse_file(config, data)), is_own=is_own)
-    return FileStore(
-        lambda entity: locate(config, profile, entity),
-        [f"{name}/{target}" for name in names for target in FILE_NAMES],
-        merge=lambda base, ours, theirs: merge_files(config, base, ours, theirs),
-        durable=config.durability == "full",
-    )
-
-
-def keeps_files(config: Config) -> bool:
-    """Whether the entities of a root are files."""
-    return config.store == "files"
-
-
-def _sql_store(
-    config: Config, profile: Callable[[str], Profile], parse: Callable[[bytes], Document], *, is_own: bool
-) -> Store:
-    try:
-        from catmem.store.sql.store import SqlStore
-    except ModuleNotFoundError as error:
-        raise StoreError(
-            f"the store of this root is a database, and {error.name} is not installed",
-            code="missing_extra",
-            path=config.path,
-            hint=f"Run: pip install 'catmem[{'sql' if config.store.startswith(_SQLITE) else 'postgres'}]'",
-        ) from error
-    from catmem.service.rows import RowCodec
-
-    root = config.root if is_own else None
-    return SqlStore(store_url(config), RowCodec(parse, _tiers(profile)), folder=config.root, root=root)
+    read = parse or (lambda data: parse_file(config, data))
+    return backend_of(config).open(Opening(config, profile, names, read, is_own))
 
 
 def sql_store(store: Store) -> SqlStore | None:
@@ -88,15 +55,7 @@ def sql_store(store: Store) -> SqlStore | None:
     return store if isinstance(store, SqlStore) else None
 
 
-def store_url(config: Config) -> str:
-    """The URL of a root's database; the path of a SQLite file is taken from the root."""
-    if not config.store.startswith(_SQLITE):
-        return config.store
-    path, mark, options = config.store.removeprefix(_SQLITE).partition("?")
-    return f"{_SQLITE}{config.root / expand_user(path)}{mark}{options}"
-
-
-def _tiers(profile: Callable[[str], Profile]) -> Callable[[str], int | None]:
+def tier_of(profile: Callable[[str], Profile]) -> Callable[[str], int | None]:
     """The tier that the rows of an entity show. It is looked up once: rows show it, and nothing depends on it."""
 
     @cache

@@ -1,4 +1,4 @@
-"""What stands in a root and nobody reads: files beside a database, rows of no profile, rows that are no entries."""
+"""What stands in a root and nobody reads: files beside another store, rows of no profile, rows that are no entries."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from catmem.errors import CatmemError
 from catmem.policy.profile import memory_dir, profile_names
 from catmem.policy.schema import suggestion
 from catmem.reading import read_bounded
+from catmem.service.backends import FILE_NAMES, backend_of
 from catmem.service.store_names import shown_store
-from catmem.service.stores import FILE_NAMES, keeps_files, parse_file, sql_store
+from catmem.service.stores import parse_file
 from catmem.store.contract import Fault
 from catmem.text import DEFAULT_LIMITS
 
@@ -32,7 +33,7 @@ _OF_ROWS = frozenset({"changed_outside", "bad_rows"})
 
 
 class UnreadFile(NamedTuple):
-    """A file with entries of an entity that the store, a database, does not have."""
+    """A file with entries of an entity that the store, which is not of files, does not have."""
 
     entity: str
     path: Path
@@ -42,12 +43,12 @@ class UnreadFile(NamedTuple):
 
 
 def unread_note(workspace: Workspace) -> str | None:
-    """What to say before any work on a root whose database lacks what its files hold; ``None`` for nothing.
+    """What to say before any work on a root whose store lacks what its files hold; ``None`` for nothing.
 
     Looks where files are by default, and reads no profile: every command asks this.
     """
     config = workspace.config
-    if keeps_files(config):
+    if backend_of(config).has_files:
         return None
     try:
         names = profile_names(config.profiles_dir)
@@ -89,16 +90,13 @@ def row_notes(workspace: Workspace, name: str, target: str | None = None) -> lis
 
     Raises ``StoreError`` and ``UnknownNameError``.
     """
-    database = None if workspace.keeps_files else sql_store(workspace.store)
-    if database is None:
-        return []
-    notes = []
+    store, notes = workspace.store, []
     for entity in (f"{workspace.profile(name).name}/{each}" for each in ([target] if target else FILE_NAMES)):
-        bad = database.bad_rows(entity)
+        bad = store.bad_rows(entity)
         if bad:
             said = "; ".join(f"row {id_}: {what}" for id_, what in bad[:3])
             which = "1 row of it is no entry" if len(bad) == 1 else f"{len(bad)} rows of it are no entries"
-            notes.append(f"{database.place(entity)}: {which}, and not shown: {said}")
+            notes.append(f"{store.place(entity)}: {which}, and not shown: {said}")
     return notes
 
 
@@ -115,14 +113,13 @@ def look_over(config: Config, profiles: Iterable[Profile], store: Store) -> list
 
 
 def nobody_reads(config: Config, profiles: Iterable[Profile], store: Store) -> list[Fault]:
-    """Rows of no profile, and files that say what the database never had. Raises ``StoreError``."""
-    database = sql_store(store)
-    if database is None or keeps_files(config):
+    """Rows of no profile, and files that say what the store never had. Raises ``StoreError``."""
+    if backend_of(config).has_files:
         return []
     known = _entities(config)
-    strays = [each for each in sorted(database.rows().items()) if each[0] not in known]
+    strays = [each for each in sorted(store.rows().items()) if each[0] not in known]
     return [
-        *(_of_stray(known, entity, count, database.place(entity)) for entity, count in strays),
+        *(_of_stray(known, entity, count, store.place(entity)) for entity, count in strays),
         *(_of_unread(config, each, store) for each in _unread(config, dict(_homes(config, profiles)), lambda: store)),
     ]
 
@@ -151,8 +148,7 @@ def _unread(config: Config, homes: Mapping[str, Path], store: Callable[[], Store
             data = _entries(config, path)
             if data is None:
                 continue
-            database = sql_store(store())
-            if database is not None and not database.has_had(entity, bytes_digest(data)):
+            if not store().has_had(entity, bytes_digest(data)):
                 yield UnreadFile(entity, path)
 
 

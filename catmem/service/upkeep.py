@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
-from catmem.policy.profile import memory_dir
 from catmem.service.no_root import refuse_no_root
-from catmem.service.profiles import Entities, entities_of_each, load_each
-from catmem.service.stores import FILE_NAMES, sql_store
+from catmem.service.profiles import Entities, entities_of_each
 from catmem.service.unread import look_over, nobody_reads
 from catmem.store.contract import Fault
-from catmem.store.files.store import FileStore
+from catmem.store.lasting import LastingStore
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -24,23 +22,22 @@ if TYPE_CHECKING:
     from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
     from catmem.store.lasting import Anchor as End
-    from catmem.store.lasting import Feature, LastingStore
-    from catmem.store.sql.store import SqlStore
+    from catmem.store.lasting import FolderReport
 
 
 def lasting_store(workspace: Workspace) -> LastingStore:
-    """The store of a root that can be looked after: files or a database.
+    """The store of a root that can be looked after.
 
     Raises ``StoreError`` (``not_here``) for one that lives as long as its process, and ``ConfigError`` (``no_root``)
     for a folder that is no root: whoever looks after nothing would be told that all is well.
     """
     refuse_no_root(workspace.config)
     store = workspace.store
-    if not (isinstance(store, FileStore) or sql_store(store)):
+    if not isinstance(store, LastingStore):
         raise StoreError(
             "this root keeps nothing on a disk", code="not_here", hint="This command is for stores that last."
         )
-    return store  # type: ignore[return-value]
+    return store
 
 
 # --- fsck ---------------------------------------------------------------------------------------------------------
@@ -136,8 +133,8 @@ def anchors(workspace: Workspace) -> Anchors:
 
 
 def _hidden(workspace: Workspace) -> tuple[CatmemError, ...]:
-    """What is wrong with profiles that tell where files are; a database has its journals whatever they say."""
-    return entities_of_each(workspace).unreadable if workspace.keeps_files else ()
+    """What is wrong with profiles that tell where journals are; a store with a catalog knows its own."""
+    return () if workspace.store.has_catalog else entities_of_each(workspace).unreadable
 
 
 def told_from(root: Path, place: Path) -> str:
@@ -157,7 +154,7 @@ def check_anchors(workspace: Workspace, text: str) -> CheckedAnchors:
     store = lasting_store(workspace)
     if not text.strip():
         raise ConfigError("there is no anchor in it", code="bad_anchor", hint="Give what 'catmem anchor' printed.")
-    entities = entities_of_each(workspace) if workspace.keeps_files else None
+    entities = None if store.has_catalog else entities_of_each(workspace)
     seen = None if entities is None or not entities.unreadable else _folders_of(workspace, entities)
     faults = [
         fault
@@ -210,29 +207,6 @@ def _check(store: LastingStore, number: int, line: str, seen: Container[str] | N
 
 
 @dataclass(frozen=True, slots=True)
-class FolderReport:
-    """One folder of memory files. ``records`` counts its journal's, ``note`` says why it cannot be used."""
-
-    path: str
-    file_system: str
-    features: tuple[Feature, ...]
-    store: bool
-    records: int | None
-    note: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-ready data."""
-        return {
-            "path": self.path,
-            "file_system": self.file_system,
-            "features": [feature.to_dict() for feature in self.features],
-            "store": self.store,
-            "records": self.records,
-            "note": self.note,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class DoctorReport:
     """What this machine gives the stores of a root.
 
@@ -266,62 +240,19 @@ def doctor(workspace: Workspace) -> DoctorReport:
         installed = version("catmem")
     except PackageNotFoundError:
         installed = "not installed"
-    database = sql_store(workspace.store)
-    profiles, unreadable = load_each(workspace)
-    if database is not None:
-        folders: tuple[FolderReport, ...] = (_examined_database(workspace, profiles, database),)
-    else:
-        homes, outside = _homes(workspace, profiles)
-        folders, unreadable = tuple(_folders(workspace, homes)), [*unreadable, *outside]
+    store = lasting_store(workspace)
+    entities = entities_of_each(workspace)
+    folders = [_with_unread(workspace, entities.profiles, store, report) for report in store.examine()]
     said = str(workspace.root), platform.python_version(), installed, platform.platform()
-    return DoctorReport(*said, folders, tuple(unreadable))
+    return DoctorReport(*said, tuple(folders), entities.unreadable)
 
 
-def _examined_database(workspace: Workspace, profiles: Sequence[Profile], database: SqlStore) -> FolderReport:
-    try:
-        version, features = database.features()
-    except StoreError as error:
-        note = f"{error.message}. {error.hint or ''}".strip()
-        return FolderReport(database.name, "", (), store=False, records=None, note=note)
-    records = sum(end["sequence"] for _, end in database.anchors())
-    unread = [
-        f"{fault.path}: {fault.message}. {fault.hint}" for fault in nobody_reads(workspace.config, profiles, database)
-    ]
-    said = "\n  ".join(unread) or None
-    return FolderReport(database.name, version, tuple(features), store=True, records=records, note=said)
-
-
-def _homes(workspace: Workspace, profiles: Iterable[Profile]) -> tuple[list[Path], list[CatmemError]]:
-    """The folders of profiles, each once, and why others have none."""
-    homes: dict[Path, None] = {}
-    wrong: list[CatmemError] = []
-    for profile in profiles:
-        try:
-            homes[memory_dir(profile, workspace.config)] = None
-        except CatmemError as error:
-            wrong.append(error)
-    return list(homes), wrong
-
-
-def _folders(workspace: Workspace, homes: Iterable[Path]) -> Iterator[FolderReport]:
-    ends = {folder: end["sequence"] for folder, end in lasting_store(workspace).anchors()}
-    for folder in homes:
-        yield _examined(folder, ends.get(folder))
-
-
-def _examined(folder: Path, records: int | None) -> FolderReport:
-    from catmem.store.files.doctor import examine, file_system
-    from catmem.store.files.folder import SIDECAR
-    from catmem.store.files.system import System
-
-    if not os.path.lexists(folder):
-        missing = f"there is no such folder yet; the first write makes it, for {' and '.join(FILE_NAMES.values())}"
-        return FolderReport(str(folder), "", (), store=False, records=None, note=missing)
-    features: tuple[Feature, ...] = ()
-    note = None
-    try:
-        features = tuple(examine(System(), folder))
-    except StoreError as error:
-        note = f"{error.message}. {error.hint or ''}".strip()
-    there = os.path.lexists(folder / SIDECAR)
-    return FolderReport(str(folder), file_system(folder), features, store=there, records=records, note=note)
+def _with_unread(
+    workspace: Workspace, profiles: Sequence[Profile], store: LastingStore, report: FolderReport
+) -> FolderReport:
+    """A report that says what nobody reads, if there is nothing else to say."""
+    if report.note is not None:
+        return report
+    unread = nobody_reads(workspace.config, profiles, store)
+    said = "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread)
+    return replace(report, note=said or None)

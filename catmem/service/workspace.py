@@ -10,7 +10,6 @@ import os
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
@@ -18,11 +17,12 @@ from catmem.model.document import Document, parse
 from catmem.policy.access import View, visible
 from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.problems import all_problems
-from catmem.policy.profile import check_profile, find_profile, load_profiles, memory_dir, profile_names
+from catmem.policy.profile import check_profile, find_profile, load_profiles, profile_names
 from catmem.policy.prompt import TARGETS, Prompt, build_prompt
 from catmem.reading import read_bounded
 from catmem.service import clock
 from catmem.service.ages.histories import Histories
+from catmem.service.backends import FILE_NAMES, backend_of, known_target, memory_files, places
 from catmem.service.counts import Counts
 from catmem.service.listing import ListedEntry, Notice, list_documents, notices
 from catmem.service.profiles import load_each
@@ -33,6 +33,7 @@ from catmem.text import DEFAULT_LIMITS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date
+    from pathlib import Path
 
     from catmem.model.document import Problem
     from catmem.policy.profile import Profile
@@ -53,9 +54,6 @@ if TYPE_CHECKING:
     from catmem.store.envelope import Envelope
 
 __all__ = ["FILE_NAMES", "ListedEntry", "Notice", "Reading", "Session", "Workspace"]
-
-FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
-"""The file of each target, in the folder of a profile."""
 
 _KEPT = 4
 """Documents, and indexes of them, that a workspace keeps at hand."""
@@ -193,7 +191,7 @@ class Workspace:
         were not there.
         """
         profile = self.profile(name)
-        targets = TARGETS if target is None else (_known_target(target),)
+        targets = TARGETS if target is None else (known_target(target),)
         documents = {each: self._document(profile, each) for each in targets}
         return list_documents(self, profile, documents, category=category, as_of=as_of or clock.today())
 
@@ -270,11 +268,11 @@ class Workspace:
     def missing_files(self, name: str) -> tuple[Path, ...]:
         """The files that a profile could have and has not; in a database, the entities that hold nothing."""
         profile = self.profile(name)
-        if not self.keeps_files:
-            empty = (target for target in TARGETS if not self.store.peek(f"{profile.name}/{target}"))
-            return tuple(self._path(profile, target) for target in empty)
-        paths = [self._path(profile, target) for target in TARGETS]
-        return tuple(path for path in paths if not os.path.lexists(path))
+        files = memory_files(self.config, profile)
+        if files:
+            return tuple(path for path in files.values() if not os.path.lexists(path))
+        named = places(self.config, profile)
+        return tuple(path for target, path in named.items() if not self.store.peek(f"{profile.name}/{target}"))
 
     def parse(self, data: str | bytes) -> Document:
         """Parse a memory file as this root reads it: aliases stand for their categories, cards are no sections."""
@@ -283,12 +281,10 @@ class Workspace:
     @property
     def keeps_files(self) -> bool:
         """Whether the root's entities are files, which others may read and write too."""
-        return self.config.store == "files"
+        return backend_of(self.config).has_files
 
     def _path(self, profile: Profile, target: str) -> Path:
-        if not self.keeps_files:
-            return Path(self.config.store.partition(":")[0] + f":{profile.name}") / _known_target(target)
-        return memory_dir(profile, self.config) / FILE_NAMES[_known_target(target)]
+        return places(self.config, profile)[known_target(target)]
 
     def _document(self, profile: Profile, target: str) -> Document:
         return self._parsed(self.bytes_of(profile, target), self._path(profile, target))
@@ -299,7 +295,7 @@ class Workspace:
         ``path`` is what ``path`` gives, for callers who have it.
         """
         path = path or self._path(profile, target)
-        if self._given is not None or not self.keeps_files:
+        if self._given is not None or not backend_of(self.config).has_files:
             return self.store.peek(f"{profile.name}/{target}")
         # The same that the file store's `peek` does, without loading the store.
         try:
@@ -437,7 +433,7 @@ class Workspace:
         )
         with trying as attempt:
             acting = None if actor is None else self.profile(actor)
-            terms = terms_of(self, name, _known_target(target), acting)
+            terms = terms_of(self, name, known_target(target), acting)
             config = self.config
             write = Write(
                 terms,
@@ -491,7 +487,7 @@ class Workspace:
         """
         from catmem.service.envelopes.making import make_envelope
 
-        entity = f"{self.profile(name).name}/{_known_target(target)}"
+        entity = f"{self.profile(name).name}/{known_target(target)}"
         made = make_envelope(self, entity, content, agent=agent, prev=prev, op_id=op_id, alert=alert, signed=signed)
         return made.envelope
 
@@ -574,7 +570,7 @@ class Workspace:
             targets, unreadable = order.targets(self.profile(source).name), (*wrong, *order.unreadable)
             if unreadable and not targets:
                 raise unreadable[0]
-        only = None if target is None else _known_target(target)
+        only = None if target is None else known_target(target)
         day = as_of or clock.today()
         plan = plan_seed(
             self,
@@ -637,11 +633,3 @@ def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, 
     if tags is None:
         return None
     return {key: list(value) if isinstance(value, tuple) else value for key, value in tags.items()}
-
-
-def _known_target(target: str) -> str:
-    if target not in FILE_NAMES:
-        raise UnknownNameError(
-            f"{target!r} is not a target", code="unknown_target", hint="Use 'user' (USER.md) or 'memory' (MEMORY.md)."
-        )
-    return target

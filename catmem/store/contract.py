@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from catmem.digest import bytes_digest
 from catmem.errors import OperationCollisionError, StaleError
@@ -165,7 +165,13 @@ class Fault(NamedTuple):
 
 
 class Store(Protocol):
-    """Entities with their revisions. Every method may raise ``StoreError``; what is acknowledged stays."""
+    """Entities with their revisions. Every method may raise ``StoreError``; what is acknowledged stays.
+
+    A store is a subclass. What has a body here holds for a store that others cannot edit.
+    """
+
+    has_catalog: ClassVar[bool] = True
+    """Whether the store itself knows all its entities. If not, it knows those that it was told of, or wrote."""
 
     def head(self, entity: str) -> Revision | None:
         """The newest recorded revision; ``None`` for an entity that was never written."""
@@ -226,13 +232,30 @@ class Store(Protocol):
         """
         ...
 
-    def verify(self) -> list[Fault]:
-        """Look at everything that is kept, and say what is not right."""
+    def verify(self, entity: str | None = None) -> list[Fault]:
+        """Look at everything that is kept, and say what is not right; with ``entity`` what concerns that one."""
         ...
 
     def check_writable(self, entities: Iterable[str]) -> None:
         """Raise ``StoreError`` if nothing can be written to any of the entities now. No entity is changed."""
         ...
+
+    def place(self, entity: str) -> str:
+        """Where an entity is, for a person: a path, or a name such as ``sqlite:trinity/user``."""
+        return entity
+
+    def has_had(self, entity: str, digest: str) -> bool:
+        """Whether a revision of an entity has the bytes with this digest."""
+        return any(recorded.digest == digest for recorded in self.log(entity))
+
+    def rows(self) -> Mapping[str, int]:
+        """How many rows each entity has that others may edit, entities that nobody knows included."""
+        return {}
+
+    def bad_rows(self, entity: str) -> Sequence[tuple[int, str]]:
+        """The rows of an entity that are no entries, and so are not shown: the id of each, and what is wrong."""
+        del entity
+        return ()
 
     def close(self) -> None:
         """Let go of what is open; the store can be opened again."""

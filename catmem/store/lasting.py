@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, runtime_checkable
 
 from catmem.store.contract import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 SIDECAR = ".catmem"
@@ -92,8 +92,48 @@ class Feature(NamedTuple):
         return self._asdict()
 
 
+@dataclass(frozen=True, slots=True)
+class FolderReport:
+    """What a folder of memory files, or a database, gives a store.
+
+    ``file_system`` may be the database's name and version. ``records`` counts those of the history, ``note`` says why
+    it cannot be used.
+    """
+
+    path: str
+    file_system: str
+    features: tuple[Feature, ...]
+    store: bool
+    records: int | None
+    note: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-ready data."""
+        return {
+            "path": self.path,
+            "file_system": self.file_system,
+            "features": [feature.to_dict() for feature in self.features],
+            "store": self.store,
+            "records": self.records,
+            "note": self.note,
+        }
+
+
+@runtime_checkable
 class LastingStore(Store, Protocol):
     """A store that outlives its process."""
+
+    def examine(self) -> Sequence[FolderReport]:
+        """Try what the store makes use of, wherever it keeps entities; nothing is left behind."""
+        ...
+
+    def history_place(self, entity: str) -> Path:
+        """Where the history of an entity is, for a person."""
+        ...
+
+    def kept_name(self, entity: str) -> str:
+        """What ``Kept.file`` calls an entity."""
+        return entity
 
     def mend(self) -> list[str]:
         """Mend what is safe to mend; says what was done."""

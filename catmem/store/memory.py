@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from catmem.errors import StoreError, UnknownRevisionError
-from catmem.store.contract import Change, Current, Revision, Snapshot, branch_number, next_branch, repeated, sees, stale
+from catmem.store.contract import (
+    Change,
+    Current,
+    Revision,
+    Snapshot,
+    Store,
+    branch_number,
+    next_branch,
+    repeated,
+    sees,
+    stale,
+)
 from catmem.store.graph import tips
 from catmem.store.judgement import Ground, Point, judge
 
@@ -19,7 +30,7 @@ if TYPE_CHECKING:
     from catmem.store.contract import Fault, Update
 
 
-class MemoryStore:
+class MemoryStore(Store):
     """Revisions in lists. Nobody can change it from outside, so there is no drift."""
 
     def __init__(self) -> None:
@@ -171,8 +182,9 @@ class MemoryStore:
                 self._keep(replace(recorded, entity=entity, sequence=self._sequence), data)
             return len(brought)
 
-    def verify(self) -> list[Fault]:
+    def verify(self, entity: str | None = None) -> list[Fault]:
         """Nothing: there is nothing on a disk to be damaged."""
+        del entity
         return []
 
     def check_writable(self, entities: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.sql.postgres import MISSING
+from tests.store.dict_store import DictStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,11 +86,16 @@ def sql_store(url: str, folder: Path, **options: Any) -> Store:
     return SqlStore(url, RowCodec(parse), folder=folder, **options)
 
 
+def _dict(folder: Path) -> Store:
+    return DictStore(folder / "store.json")
+
+
 KINDS = (
     Kind("memory", _memory, lasting=False),
     Kind("files", _files, file=_file_of),
     Kind("sqlite", _sqlite),
     Kind("postgresql", _postgresql, missing=MISSING),
+    Kind("dict", _dict),
 )
 
 

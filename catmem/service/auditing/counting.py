@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from catmem.errors import StoreError
 from catmem.policy.profile import profile_names
 from catmem.service.auditing.recording import audit_log
+from catmem.service.backends import FILE_NAMES
 from catmem.service.counts import CONFLICTS, OTHER, Counts
 from catmem.service.envelopes.roles import agents_of
-from catmem.service.stores import FILE_NAMES
 from catmem.store.audit import NAME
 from catmem.store.audit_line import STATUSES
 from catmem.store.audit_reader import AuditReader, Damage

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, UnreadableError
+from catmem.service.backends import FILE_NAMES
 from catmem.service.history import entity_of
 from catmem.service.profiles import entities_of_each
-from catmem.service.stores import FILE_NAMES
 from catmem.store.graph import tips
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Fault, Revision
@@ -153,13 +153,7 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_o
 
 def _faults(workspace: Workspace, entity: str | None) -> Iterator[Fault]:
     """What the store itself finds wrong with its log, or with that part of it that holds one entity."""
-    place = None if entity is None else workspace.path(*entity.split("/"))
-    for fault in workspace.store.verify():
-        if fault.code not in _OF_THE_LOG:
-            continue
-        path = None if fault.path is None else Path(fault.path)
-        if place is None or path is None or path == place or (workspace.keeps_files and place.parent in path.parents):
-            yield fault
+    return (fault for fault in workspace.store.verify(entity) if fault.code in _OF_THE_LOG)
 
 
 class _Rebuilding:

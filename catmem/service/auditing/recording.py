@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from catmem.service.no_root import is_root
 from catmem.store.audit import AuditLog
-from catmem.store.files.folder import SIDECAR
+from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
     from catmem.service.workspace import Workspace

@@ -13,7 +13,7 @@ from catmem.policy.lint.linted import LintedYaml
 from catmem.policy.profile import load_profile, memory_dir
 from catmem.policy.yamlfile import YAML_LIMIT, parse_once
 from catmem.reading import read_bounded
-from catmem.service.stores import FILE_NAMES, keeps_files
+from catmem.service.backends import FILE_NAMES, backend_of, entity_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,6 +59,8 @@ class Root:
     def __init__(self, config: Config, failed: Sequence[CatmemError] = ()) -> None:
         """Read every YAML file of the root once."""
         self.config = config
+        self.has_files = backend_of(config).has_files
+        """Whether entities are files of the root."""
         self.real = os.path.realpath(config.root)
         self.failed = failed
         self.profiles: dict[str, Profile] = {}
@@ -131,17 +133,16 @@ class Root:
             if os.path.lexists(real):
                 source = self.memory(Path(real))
                 found[source.name] = source
-        if not keeps_files(self.config):
+        if not self.has_files:
             found.update((source.name, source) for source in self._entities())
         return dict(sorted(found.items()))
 
     def _entities(self) -> Iterator[Source]:
-        """What the root keeps in its database."""
-        kind = self.config.store.partition(":")[0]
+        """What the root keeps in a store that is not of files."""
         for profile in self.profiles.values():
             for target in FILE_NAMES:
                 entity = f"{profile.name}/{target}"
-                name = f"{kind}:{entity}"
+                name = entity_name(self.config, entity)
                 yield Source(name, Path(name), "memory", profile.name, _target(target), entity=entity)
 
     def named(self, paths: Iterable[str | Path]) -> dict[str, Source]:
@@ -222,7 +223,7 @@ class Root:
         except CatmemError as error:
             return profile, error
         for target, file in FILE_NAMES.items():
-            if keeps_files(self.config):
+            if self.has_files:
                 self._owners[os.fspath(folder / file)] = (profile, _target(target))
             else:
                 self._unread.add(os.fspath(folder / file))

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.policy.lint.linted import StoreFault
 from catmem.policy.schema import shown
-from catmem.service.stores import FILE_NAMES, keeps_files, open_store
+from catmem.service.backends import FILE_NAMES
+from catmem.service.stores import open_store
 from catmem.service.unread import look_over
-from catmem.store.files.backups import backups
-from catmem.store.files.folder import SIDECAR, Folder, Place
-from catmem.store.files.system import System
+from catmem.store.files.backups import copies_in
+from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def faults(root: Root, as_of: date) -> tuple[StoreFault, ...]:
 
 def _in_stores(root: Root, as_of: date) -> Iterator[StoreFault]:
     used = [name for name, home in root.homes().items() if os.path.lexists(os.path.join(home, SIDECAR))]  # noqa: PTH118
-    if not used and keeps_files(root.config):
+    if not used and root.has_files:
         return
     try:
         with closing(open_store(root.config, partial(_profile, root), used)) as store:
@@ -48,8 +48,8 @@ def _in_stores(root: Root, as_of: date) -> Iterator[StoreFault]:
         yield _of(root, error)
         return
     for fault in found:
-        # What a database calls its own is no path.
-        is_path = fault.path and (keeps_files(root.config) or os.path.isabs(fault.path))  # noqa: PTH117 - a text
+        # What another store than that of files calls its own is no path.
+        is_path = fault.path and os.path.isabs(fault.path)  # noqa: PTH117 - a text
         place = root.name(fault.path or "") if is_path else fault.path or ""
         yield StoreFault(fault.code, place, fault.message, fault.hint)
     for entity, branch in branches:
@@ -65,7 +65,7 @@ def _profile(root: Root, name: str) -> Profile:
 
 def _of_branch(root: Root, entity: str, branch: Revision, as_of: date) -> StoreFault:
     name, _, target = entity.partition("/")
-    home = root.homes().get(name) if keeps_files(root.config) else None
+    home = root.homes().get(name)
     path = root.name(os.path.join(home, FILE_NAMES[target])) if home else ""  # noqa: PTH118 - text in, text out
     message = f"{entity} has a branch that is not merged: {branch.revision}, by {branch.agent}, {_age(branch, as_of)}"
     return StoreFault("branch", path, message, f"Run: catmem merge {entity} {branch.revision}")
@@ -82,11 +82,7 @@ def _age(branch: Revision, as_of: date) -> str:
 
 def _copies(root: Root, path: Path) -> Iterator[StoreFault]:
     try:
-        folder = Folder.open(System(), Place(path, (), ""), create=False)
-        if folder is None:
-            return
-        with closing(folder):
-            found = {file: backups(folder, file) for file in sorted(FILE_NAMES.values())}
+        found = copies_in(path, sorted(FILE_NAMES.values()))
     except OSError as error:
         yield StoreFault("io", root.name(path), f"the folder cannot be read: {error.strerror or error}")
         return

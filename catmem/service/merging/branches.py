@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from catmem.errors import CatmemError, DriftError, EditError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
+from catmem.service.backends import FILE_NAMES
 from catmem.service.history import entity_of
 from catmem.service.merging.past import Past
 from catmem.service.no_root import refuse_no_root
 from catmem.service.profiles import load_each
-from catmem.service.stores import FILE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,9 +22,8 @@ from catmem.service.upkeep import lasting_store, told_from
 from catmem.service.writing.matching import ambiguous, entries_holding, refuse_empty
 from catmem.store.contract import Change
 from catmem.store.files.erasing import UNREADABLE
-from catmem.store.files.folder import SIDECAR
 from catmem.store.files.kept import MOVED
-from catmem.store.lasting import Erasure
+from catmem.store.lasting import SIDECAR, Erasure
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ def _past_entries(workspace: Workspace, store: LastingStore, entity: str, needle
     """The entries of all that is kept of an entity and has the needle: one of each form in each category."""
     known, unsure = _Entries(workspace, needle), _Entries(workspace, needle)
     moved: list[bytes] = []
-    file = _file(workspace, entity)
+    file = store.kept_name(entity)
     for each in store.kept(entity):
         if each.kind == "moved":
             moved.append(each.data)
@@ -224,11 +223,6 @@ def _redaction(workspace: Workspace, entries: Iterable[Entry], old_text: str) ->
 
 def _place(workspace: Workspace, entity: str) -> Place:
     return locate(workspace.config, workspace.profile, entity)
-
-
-def _file(workspace: Workspace, entity: str) -> str:
-    """What ``Kept.file`` calls an entity. Several entities of a profile lie in one folder."""
-    return _place(workspace, entity).name if workspace.keeps_files else entity
 
 
 # --- where --------------------------------------------------------------------------------------------------------
@@ -280,7 +274,7 @@ class _Purging:
             found[:0] = self.redaction.entries(data)
         found[:0] = self.redaction.entries(self.store.peek(entity))
         self.elsewhere += [(entity, entry) for entry in _newest(found)]
-        return bool(found) or self._is_beside(entity, _file(self.workspace, entity))
+        return bool(found) or self._is_beside(entity, self.store.kept_name(entity))
 
     def _is_beside(self, entity: str, file: str | None) -> bool:
         """Whether what is kept beside, and is of ``file``, holds them and was not noted yet."""
@@ -383,8 +377,7 @@ class _Purging:
                     self.left.setdefault(each.path, _BACK if each.whole else UNREADABLE)
 
     def _verify_texts(self, entity: str) -> None:
-        path = self._path(entity)
-        journal = path.parent / SIDECAR / "journal" if self.workspace.keeps_files else path
+        path, journal = self._path(entity), self.store.history_place(entity)
         texts = chain([(path, self.store.peek(entity))], ((journal, data) for _, data in self.store.replay(entity)))
         for where, data in texts:
             if self.redaction.holds(data):

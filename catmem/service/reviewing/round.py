@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError
 from catmem.reading import read_bounded
-from catmem.store.files.folder import SIDECAR
+from catmem.store.lasting import SIDECAR
 from catmem.store.replacing import replace_json
 
 if TYPE_CHECKING:

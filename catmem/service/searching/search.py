@@ -17,9 +17,9 @@ from catmem.policy.search_rank import Match, Ranked, Source, matches, ranked
 from catmem.policy.search_snippet import Snippet, snippet
 from catmem.service import clock
 from catmem.service.ages.known import freshness_of
+from catmem.service.backends import FILE_NAMES
 from catmem.service.listing import ListedEntry
 from catmem.service.searching.filters import checked_states, has_tags, texts_of, threats_in
-from catmem.service.stores import FILE_NAMES
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:

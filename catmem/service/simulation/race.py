@@ -19,8 +19,9 @@ from uuid import uuid4
 
 from catmem.errors import BusyError, StaleError, StoreError
 from catmem.policy.config import load_config
+from catmem.service.backends import refuse_no_store
 from catmem.service.simulation.facts import SUBJECTS, Fact, History, first_text, with_fact
-from catmem.service.store_names import database_file, refuse_no_store, shown_store, store_at
+from catmem.service.store_names import database_file, shown_store, store_at
 from catmem.service.stores import merge_files
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change

@@ -5,19 +5,21 @@ One for each content: a copy that is there already is used again. Old ones are r
 
 from __future__ import annotations
 
+import os
 import re
 import stat
+from contextlib import closing
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
 from catmem.store.files.faults import store_error
+from catmem.store.files.folder import Folder, Place
+from catmem.store.files.system import System
 from catmem.store.files.whole import new_file, read_file
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
-
-    from catmem.store.files.folder import Folder
 
 KEPT = 10
 """How many copies of one file are kept."""
@@ -25,6 +27,7 @@ KEPT = 10
 KEPT_FOR = timedelta(days=30)
 """For how long; the newest stays whatever its age."""
 
+_NOT_KEPT = "No backup could be written, so nothing else was."
 _STAMP = "%Y%m%dT%H%M%SZ"
 _NAME = re.compile(r"(?P<file>.+)\.bak\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<number>\d+))?")
 
@@ -42,8 +45,31 @@ def keep_backup(folder: Folder, name: str, data: bytes, status: os.stat_result |
         copy = _write(folder, name, data, 0o600 if status is None else stat.S_IMODE(status.st_mode))
         _prune(folder, [*there, copy])
     except OSError as error:
-        raise store_error(error, folder.path / name, "No backup could be written, so nothing else was.") from error
+        raise store_error(error, folder.path / name, _NOT_KEPT) from error
     return folder.path / copy
+
+
+def keep_copy(path: Path, data: bytes) -> tuple[Path, bool]:
+    """Keep ``data`` beside a file; where that is, and whether it was not there before. Raises ``StoreError``."""
+    real = path.resolve()
+    try:
+        status = real.stat()
+        descriptor = os.open(real.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise store_error(error, path, _NOT_KEPT) from error
+    with closing(Folder(System(), real.parent, descriptor)) as folder:
+        there = backups(folder, real.name)
+        copy = keep_backup(folder, real.name, data, status)
+    return copy, copy.name not in there
+
+
+def copies_in(path: Path, names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """The names of the copies of each file in a folder. Raises ``OSError`` and ``StoreError``."""
+    folder = Folder.open(System(), Place(path, (), ""), create=False)
+    if folder is None:
+        return {}
+    with closing(folder):
+        return {name: backups(folder, name) for name in names}
 
 
 def backups(folder: Folder, name: str) -> list[str]:

@@ -8,12 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from catmem.errors import StoreError
 from catmem.store.files.faults import store_error
-from catmem.store.lasting import Feature
+from catmem.store.files.folder import SIDECAR
+from catmem.store.lasting import Feature, FolderReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from catmem.store.files.folder import Place
     from catmem.store.files.system import System
 
 
@@ -34,6 +37,23 @@ _EXCHANGE = (
 _LOCKS = ("writers of catmem wait for each other", "writers cannot wait for each other: nothing is written here")
 _SYNCS = ("a write is on the disk before it is acknowledged", "the disk confirms nothing: a power cut may lose writes")
 _XATTRS = ("extended attributes of a file are kept", "extended attributes of a file are not kept")
+
+
+def report(system: System, places: Sequence[Place], records: int | None) -> FolderReport:
+    """What the folder of ``places``, which all lie in one, gives; ``records`` counts those of its journal."""
+    folder = places[0].path.parent
+    if not os.path.lexists(folder):
+        names = " and ".join(place.name for place in places)
+        missing = f"there is no such folder yet; the first write makes it, for {names}"
+        return FolderReport(str(folder), "", (), store=False, records=None, note=missing)
+    features: tuple[Feature, ...] = ()
+    note = None
+    try:
+        features = tuple(examine(system, folder))
+    except StoreError as error:
+        note = f"{error.message}. {error.hint or ''}".strip()
+    there = os.path.lexists(folder / SIDECAR)
+    return FolderReport(str(folder), file_system(folder), features, store=there, records=records, note=note)
 
 
 def examine(system: System, folder: Path) -> list[Feature]:

@@ -26,7 +26,7 @@ from catmem.store.files.outside import Outside, merge_appended
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
 from catmem.store.files.recovery import recover
 from catmem.store.files.system import System
-from catmem.store.lasting import Erasure
+from catmem.store.lasting import Erasure, FolderReport, LastingStore
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -45,8 +45,10 @@ LOCK_TIMEOUT = 10.0
 """Seconds that a write waits for the folder's lock."""
 
 
-class FileStore:
+class FileStore(LastingStore):
     """Entities as files. Safe to use from several threads, processes and hosts' worth of outsiders at once."""
+
+    has_catalog = False
 
     def __init__(  # noqa: PLR0913 - choices of whoever opens the store, by keyword
         self,
@@ -318,14 +320,35 @@ class FileStore:
         with self._writing(entity) as (folder, name, _):
             return keep_backup(folder, name, self.peek(entity), None)
 
-    def verify(self) -> list[Fault]:
-        """Look at the journals, files and leftovers of all folders of the store's entities.
+    def verify(self, entity: str | None = None) -> list[Fault]:
+        """Look at the journals, files and leftovers of all folders of the store's entities, or of that of one.
 
         Left out is an entity of which ``locate`` says that nobody knows where it is: that is told by whoever knows why.
         """
         from catmem.store.files.fsck import look_over
 
-        return [fault for group in self._by_folder() for fault in look_over(self._system, group)]
+        only = None if entity is None else self._locate(entity).path.parent
+        groups = [group for group in self._by_folder() if only is None or group[0].path.parent == only]
+        return [fault for group in groups for fault in look_over(self._system, group)]
+
+    def place(self, entity: str) -> str:
+        """The path of the file."""
+        return str(self._locate(entity).path)
+
+    def history_place(self, entity: str) -> Path:
+        """The journal beside the file."""
+        return self._locate(entity).path.parent / SIDECAR / "journal"
+
+    def kept_name(self, entity: str) -> str:
+        """The name of the file: several entities lie in one folder."""
+        return self._locate(entity).name
+
+    def examine(self) -> Sequence[FolderReport]:
+        """Try what the store makes use of in every folder of its entities. As ``verify``, of known places only."""
+        from catmem.store.files.doctor import report
+
+        ends = {folder: end["sequence"] for folder, end in self.anchors()}
+        return [report(self._system, group, ends.get(group[0].path.parent)) for group in self._by_folder()]
 
     def mend(self) -> list[str]:
         """Mend what is safe to mend, in every folder that the store has used; says what was done. As ``verify``."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, DriftError, StoreError
 from catmem.store.contract import Change, Revision, Snapshot
-from catmem.store.lasting import Erased, Erasure, Feature
+from catmem.store.lasting import Erased, Erasure, Feature, FolderReport, LastingStore
 from catmem.store.memory import not_empty, unknown_revision
 from catmem.store.sql import entries, erasing, history, meta
 from catmem.store.sql.commit import Commit
@@ -46,7 +46,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.005, 0.25
 _Answer = TypeVar("_Answer")
 
 
-class SqlStore:
+class SqlStore(LastingStore):
     """Entities in a database. Safe to use from several threads, processes and, with PostgreSQL, hosts at once."""
 
     def __init__(
@@ -72,6 +72,10 @@ class SqlStore:
     def place(self, entity: str) -> str:
         """An entity as messages name it, such as ``sqlite:trinity/user``."""
         return f"{self._database.kind}:{entity}"
+
+    def history_place(self, entity: str) -> Path:
+        """The same: the history is in the same database."""
+        return Path(self.place(entity))
 
     # --- reading ------------------------------------------------------------------------------------------------
 
@@ -263,13 +267,14 @@ class SqlStore:
 
     # --- upkeep -------------------------------------------------------------------------------------------------
 
-    def verify(self) -> list[Fault]:
-        """Look at every record, digest and row of the database."""
+    def verify(self, entity: str | None = None) -> list[Fault]:
+        """Look at every record, digest and row of the database; with ``entity`` leave out the faults of others."""
         from catmem.store.sql.verify import look_over
 
         if not self._again(self._ready.to_read):
             return []
-        return self._again(lambda: look_over(self._database, self._codec))
+        found = self._again(lambda: look_over(self._database, self._codec))
+        return found if entity is None else [each for each in found if each.path in {None, self.place(entity)}]
 
     def mend(self) -> list[str]:
         """Make the triggers again, take in what nobody counted in the rows, and make open branches from the log again.
@@ -403,6 +408,16 @@ class SqlStore:
 
         name, features = self._again(lambda: examine(self._database))
         return name, (self._writes(), *features)
+
+    def examine(self) -> Sequence[FolderReport]:
+        """What the database gives the store, or why it gives nothing."""
+        try:
+            version, features = self.features()
+        except StoreError as error:
+            note = f"{error.message}. {error.hint or ''}".strip()
+            return [FolderReport(self.name, "", (), store=False, records=None, note=note)]
+        records = sum(end["sequence"] for _, end in self.anchors())
+        return [FolderReport(self.name, version, tuple(features), store=True, records=records, note=None)]
 
     def _writes(self) -> Feature:
         try:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from catmem.server.errors import ServerError
 from catmem.server.page.settling.seed_form import FIELD, SIDES, Seeds, seed_page
 from catmem.server.page.writing import Did, bad_form
+from catmem.service.backends import FILE_NAMES
 from catmem.service.seeding.applying import apply_shown
-from catmem.service.stores import FILE_NAMES
 
 if TYPE_CHECKING:
     from catmem.server.page.reading import Page

@@ -1,0 +1,175 @@
+"""The kinds of stores that ``store`` of catmem.yaml may name: how each is opened, and where it keeps entities.
+
+A new store is one more entry in ``BACKENDS``, with its form in ``schemas/config.schema.json``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.errors import ConfigError, StoreError, UnknownNameError
+from catmem.policy.config import expand_user
+from catmem.policy.profile import memory_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from catmem.model.document import Document
+    from catmem.policy.config import Config
+    from catmem.policy.profile import Profile
+    from catmem.store.contract import Store
+
+FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
+"""The file of each target, in the folder of a profile."""
+
+_SQLITE = "sqlite:///"
+
+
+class Opening(NamedTuple):
+    """What a store is opened with.
+
+    ``profile`` finds a profile by its name; ``names`` are the profiles whose entities ``verify`` looks at in files.
+    ``parse`` is how the root reads a document. ``is_own``: it is the store of the root, and not one to copy from or to.
+    """
+
+    config: Config
+    profile: Callable[[str], Profile]
+    names: Iterable[str]
+    parse: Callable[[bytes], Document]
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A kind of store.
+
+    ``form`` is the regular expression of its names in catmem.yaml. ``has_files``: each entity is a Markdown file in the
+    folder of its profile, which other programs edit. ``file`` is the one file that all of the store is in, if it is.
+    """
+
+    form: str
+    open: Callable[[Opening], Store]
+    has_files: bool = False
+    file: Callable[[Config], Path | None] = lambda _: None
+
+
+def _open_files(opening: Opening) -> Store:
+    from catmem.service.stores import locate, merge_files
+    from catmem.store.files.store import FileStore
+
+    config = opening.config
+    return FileStore(
+        lambda entity: locate(config, opening.profile, entity),
+        [f"{name}/{target}" for name in opening.names for target in FILE_NAMES],
+        merge=lambda base, ours, theirs: merge_files(config, base, ours, theirs),
+        durable=config.durability == "full",
+    )
+
+
+def _open_sqlite(opening: Opening) -> Store:
+    return _open_database(opening, _sqlite_url(opening.config), extra="sql")
+
+
+def _open_postgresql(opening: Opening) -> Store:
+    return _open_database(opening, opening.config.store, extra="postgres")
+
+
+def _open_database(opening: Opening, url: str, *, extra: str) -> Store:
+    config = opening.config
+    try:
+        from catmem.store.sql.store import SqlStore
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            f"the store of this root is a database, and {error.name} is not installed",
+            code="missing_extra",
+            path=config.path,
+            hint=f"Run: pip install 'catmem[{extra}]'",
+        ) from error
+    from catmem.service.rows import RowCodec
+    from catmem.service.stores import tier_of
+
+    codec = RowCodec(opening.parse, tier_of(opening.profile))
+    return SqlStore(url, codec, folder=config.root, root=config.root if opening.is_own else None)
+
+
+def _sqlite_url(config: Config) -> str:
+    """The URL with a whole path: that in catmem.yaml is taken from the root."""
+    path, mark, options = config.store.removeprefix(_SQLITE).partition("?")
+    return f"{_SQLITE}{config.root / expand_user(path)}{mark}{options}"
+
+
+def _sqlite_file(config: Config) -> Path:
+    return Path(_sqlite_url(config).removeprefix(_SQLITE).partition("?")[0]).resolve()
+
+
+BACKENDS = {
+    "files": Backend("files", _open_files, has_files=True),
+    "sqlite": Backend("sqlite:///.+", _open_sqlite, file=_sqlite_file),
+    "postgresql": Backend("postgresql://.+", _open_postgresql),
+}
+"""Each kind of store by the scheme that its name in catmem.yaml begins with."""
+
+
+def backend_of(config: Config) -> Backend:
+    """The kind of store that ``store`` of a root names. Raises ``ConfigError`` (``bad_store``)."""
+    backend = BACKENDS.get(_scheme(config.store))
+    if backend is None:
+        raise _bad_store(config.store)
+    return backend
+
+
+def refuse_no_store(where: str) -> None:
+    """Raise ``ConfigError`` (``bad_store``) for what is not written as a store in catmem.yaml."""
+    backend = BACKENDS.get(_scheme(where))
+    if backend is None or not re.fullmatch(backend.form, where):
+        raise _bad_store(where)
+
+
+def _bad_store(where: str) -> ConfigError:
+    return ConfigError(
+        f"{_scheme(where)!r} names no store",
+        code="bad_store",
+        hint="Say files, sqlite:///.catmem/memory.db (from the root; four slashes for a whole path) or "
+        "postgresql://host/database.",
+    )
+
+
+def memory_files(config: Config, profile: Profile) -> Mapping[str, Path]:
+    """The memory file of each target of a profile, which other programs edit; none where entities are no files.
+
+    Raises ``ConfigError`` (``outside_root``) and ``UnreadableError``.
+    """
+    if not backend_of(config).has_files:
+        return {}
+    folder = memory_dir(profile, config)
+    return {target: folder / name for target, name in FILE_NAMES.items()}
+
+
+def places(config: Config, profile: Profile) -> Mapping[str, Path]:
+    """Where each entity of a profile is, for a person: its file, or a name such as ``sqlite:trinity/user``.
+
+    Raises as ``memory_files``.
+    """
+    files = memory_files(config, profile)
+    return files or {target: Path(entity_name(config, f"{profile.name}/{target}")) for target in FILE_NAMES}
+
+
+def entity_name(config: Config, entity: str) -> str:
+    """The name of an entity that is no file, such as ``sqlite:trinity/user``."""
+    return f"{_scheme(config.store)}:{entity}"
+
+
+def known_target(target: str) -> str:
+    """A target that there is. Raises ``UnknownNameError``."""
+    if target not in FILE_NAMES:
+        raise UnknownNameError(
+            f"{target!r} is not a target", code="unknown_target", hint="Use 'user' (USER.md) or 'memory' (MEMORY.md)."
+        )
+    return target
+
+
+def _scheme(where: str) -> str:
+    return where.partition(":")[0]

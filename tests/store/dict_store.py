@@ -1,0 +1,170 @@
+"""A fourth kind of store, for tests alone: a dict in one JSON file. It is what a new store needs, and no more."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from base64 import b64decode, b64encode
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catmem.digest import bytes_digest
+from catmem.errors import DamagedError, StoreError
+from catmem.store.contract import Fault, Revision, Snapshot
+from catmem.store.lasting import Anchor, Erased, Erasure, FolderReport, Kept, LastingStore
+from catmem.store.memory import MemoryStore
+from catmem.store.replacing import replace_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from catmem.store.contract import Change, Update
+    from catmem.store.lasting import Redact
+
+
+class _Memory(MemoryStore):
+    """What the file holds, taken into memory and given back."""
+
+    def load(self, said: Mapping[str, list[dict[str, object]]]) -> None:
+        for past in said.values():
+            for each in past:
+                data = b64decode(str(each.pop("data")))
+                recorded = Revision(**each | {"parents": tuple(each["parents"])})  # type: ignore[arg-type]
+                self._keep(recorded, data)
+                self._sequence = max(self._sequence, recorded.sequence)
+
+    def dump(self) -> dict[str, list[dict[str, object]]]:
+        return {
+            entity: [{**each.to_dict(), "data": b64encode(data).decode()} for each, data in self.replay(entity)]
+            for entity in self.entities()
+        }
+
+    def redact(self, entity: str, redact: Redact) -> int:
+        old = self._revisions[entity]
+        new = [(each, redact(data)) for each, data in old]
+        self._revisions[entity] = [(replace(each, digest=bytes_digest(now), size=len(now)), now) for each, now in new]
+        return sum(before != after for (_, before), (_, after) in zip(old, new, strict=True))
+
+
+class DictStore(LastingStore):
+    """Every call reads the file; a write holds the lock beside it, and puts a new file in its place."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def _now(self) -> _Memory:
+        memory = _Memory()
+        try:
+            memory.load(json.loads(self._path.read_bytes()))
+        except FileNotFoundError:
+            pass
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DamagedError("the store cannot be read", path=self._path, hint="Restore the file.") from error
+        return memory
+
+    @contextmanager
+    def _changing(self) -> Iterator[_Memory]:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            memory = self._now()
+            before = memory.dump()
+            yield memory
+            after = memory.dump()
+            if after != before:
+                replace_json(self._path.parent, self._path.name, after, lasting=True)
+
+    # --- the contract -------------------------------------------------------------------------------------------
+
+    def head(self, entity: str) -> Revision | None:
+        return self._now().head(entity)
+
+    def read(self, entity: str, revision: str | None = None) -> Snapshot:
+        return self._now().read(entity, revision)
+
+    def peek(self, entity: str) -> bytes:
+        return self._now().peek(entity)
+
+    def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+        with self._changing() as memory:
+            return memory.commit(entity, expected, update, change)
+
+    def entities(self) -> Sequence[str]:
+        return self._now().entities()
+
+    def marks(self, entities: Iterable[str]) -> Mapping[str, object]:
+        return self._now().marks(entities)
+
+    def log(self, entity: str) -> Iterator[Revision]:
+        return self._now().log(entity)
+
+    def branches(self, entity: str) -> Sequence[Revision]:
+        return self._now().branches(entity)
+
+    def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
+        return self._now().replay(entity)
+
+    def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+        brought = list(history)
+        if any(bytes_digest(data) != each.digest for each, data in brought):
+            raise DamagedError("a revision has other bytes than it was recorded with", hint="Nothing was copied.")
+        with self._changing() as memory:
+            return memory.bring(entity, brought)
+
+    def check_writable(self, entities: Iterable[str]) -> None:
+        if not os.access(self._path.parent, os.W_OK):
+            raise StoreError("it takes no writes", code="not_writable", path=self._path)
+
+    def verify(self, entity: str | None = None) -> list[Fault]:
+        try:
+            memory = self._now()
+        except DamagedError as error:
+            return [Fault(error.code, error.message, error.path, error.hint or "")]
+        return [
+            Fault("damaged", f"revision {each.revision} has other bytes than it was recorded with", name, "Restore it.")
+            for name in (memory.entities() if entity is None else [entity])
+            for each, data in memory.replay(name)
+            if bytes_digest(data) != each.digest
+        ]
+
+    def close(self) -> None:
+        pass
+
+    # --- what lasts ---------------------------------------------------------------------------------------------
+
+    def examine(self) -> Sequence[FolderReport]:
+        memory = self._now()
+        count = sum(1 for entity in memory.entities() for _ in memory.log(entity))
+        return [FolderReport(str(self._path), "JSON", (), self._path.exists(), count, None)]
+
+    def history_place(self, entity: str) -> Path:
+        return self._path
+
+    def anchors(self) -> Iterator[tuple[Path, Anchor]]:
+        memory = self._now()
+        for entity in memory.entities():
+            newest = next(memory.log(entity))
+            yield Path(entity), {"store": entity, "sequence": newest.sequence, "line": newest.digest}
+
+    def holds(self, anchor: Anchor) -> bool:
+        log = self.log(anchor["store"])
+        return any((each.sequence, each.digest) == (anchor["sequence"], anchor["line"]) for each in log)
+
+    def mend(self) -> list[str]:
+        return []
+
+    def backup(self, entity: str) -> Path:
+        path = self._path.with_name(f"{entity.replace('/', '-')}.bak")
+        path.write_bytes(self.peek(entity))
+        return path
+
+    def kept(self, entity: str) -> Iterator[Kept]:
+        return iter(())
+
+    def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
+        with self._changing() as memory:
+            count = memory.redact(entity, erasure.redact if isinstance(erasure, Erasure) else erasure)
+        return Erased(count, (), (), ())

@@ -5,11 +5,12 @@ A new store is one more entry in ``BACKENDS``, with its form in ``schemas/config
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.errors import ConfigError, StoreError
+from catmem.errors import ConfigError, StoreError, UnknownNameError
 from catmem.policy.config import expand_user
 from catmem.policy.profile import memory_dir
 
@@ -116,12 +117,18 @@ def backend_of(config: Config) -> Backend:
     """The kind of store that ``store`` of a root names. Raises ``ConfigError`` (``bad_store``)."""
     backend = BACKENDS.get(_scheme(config.store))
     if backend is None:
-        raise bad_store(config.store)
+        raise _bad_store(config.store)
     return backend
 
 
-def bad_store(where: str) -> ConfigError:
-    """The error for what names no store."""
+def refuse_no_store(where: str) -> None:
+    """Raise ``ConfigError`` (``bad_store``) for what is not written as a store in catmem.yaml."""
+    backend = BACKENDS.get(_scheme(where))
+    if backend is None or not re.fullmatch(backend.form, where):
+        raise _bad_store(where)
+
+
+def _bad_store(where: str) -> ConfigError:
     return ConfigError(
         f"{_scheme(where)!r} names no store",
         code="bad_store",
@@ -153,6 +160,15 @@ def places(config: Config, profile: Profile) -> Mapping[str, Path]:
 def entity_name(config: Config, entity: str) -> str:
     """The name of an entity that is no file, such as ``sqlite:trinity/user``."""
     return f"{_scheme(config.store)}:{entity}"
+
+
+def known_target(target: str) -> str:
+    """A target that there is. Raises ``UnknownNameError``."""
+    if target not in FILE_NAMES:
+        raise UnknownNameError(
+            f"{target!r} is not a target", code="unknown_target", hint="Use 'user' (USER.md) or 'memory' (MEMORY.md)."
+        )
+    return target
 
 
 def _scheme(where: str) -> str:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from catmem.service.backends import BACKENDS, backend_of, bad_store
+from catmem.service.backends import backend_of, refuse_no_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,12 +27,6 @@ def store_at(workspace: Workspace, where: str) -> Store:
     refuse_no_store(where)
     config = replace(workspace.config, store=where)
     return open_store(config, workspace.profile, profile_names(config.profiles_dir), is_own=False)
-
-
-def refuse_no_store(where: str) -> None:
-    """Raise ``ConfigError`` (``bad_store``) for what is not written as a store in catmem.yaml."""
-    if not any(re.fullmatch(backend.form, where) for backend in BACKENDS.values()):
-        raise bad_store(where)
 
 
 def shown_store(where: str) -> str:

@@ -22,7 +22,7 @@ from catmem.policy.prompt import TARGETS, Prompt, build_prompt
 from catmem.policy.rights import Rights
 from catmem.reading import read_bounded
 from catmem.service.ages.histories import Histories
-from catmem.service.backends import FILE_NAMES, backend_of, memory_files, places
+from catmem.service.backends import FILE_NAMES, backend_of, known_target, memory_files, places
 from catmem.service.clock import today
 from catmem.service.counts import Counts
 from catmem.service.listing import ListedEntry, Lists, Notice, list_documents, notices
@@ -189,7 +189,7 @@ class Workspace:
         were not there.
         """
         profile = self.profile(name)
-        targets = TARGETS if target is None else (_known_target(target),)
+        targets = TARGETS if target is None else (known_target(target),)
         documents = {each: self._document(profile, each) for each in targets}
         return list_documents(self, profile, documents, category=category, as_of=as_of or today())
 
@@ -294,7 +294,7 @@ class Workspace:
         return backend_of(self.config).has_files
 
     def _path(self, profile: Profile, target: str) -> Path:
-        return places(self.config, profile)[_known_target(target)]
+        return places(self.config, profile)[known_target(target)]
 
     def _document(self, profile: Profile, target: str) -> Document:
         return self._parsed(self.bytes_of(profile, target), self._path(profile, target))
@@ -443,7 +443,7 @@ class Workspace:
         )
         with trying as attempt:
             acting = None if actor is None else self.profile(actor)
-            rights = Rights(acting, _known_target(target), self.config.taxonomy)
+            rights = Rights(acting, known_target(target), self.config.taxonomy)
             rights.refuse_other_owner(name)
             owner = self.profile(name)
             known = partial(known_since, self, owner.name, rights)
@@ -504,7 +504,7 @@ class Workspace:
         """
         from catmem.service.envelopes.making import make_envelope
 
-        entity = f"{self.profile(name).name}/{_known_target(target)}"
+        entity = f"{self.profile(name).name}/{known_target(target)}"
         made = make_envelope(self, entity, content, agent=agent, prev=prev, op_id=op_id, alert=alert, signed=signed)
         return made.envelope
 
@@ -587,7 +587,7 @@ class Workspace:
             targets, unreadable = order.targets(self.profile(source).name), (*wrong, *order.unreadable)
             if unreadable and not targets:
                 raise unreadable[0]
-        only = None if target is None else _known_target(target)
+        only = None if target is None else known_target(target)
         day = as_of or today()
         plan = plan_seed(
             self,
@@ -654,11 +654,3 @@ def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, 
     if tags is None:
         return None
     return {key: list(value) if isinstance(value, tuple) else value for key, value in tags.items()}
-
-
-def _known_target(target: str) -> str:
-    if target not in FILE_NAMES:
-        raise UnknownNameError(
-            f"{target!r} is not a target", code="unknown_target", hint="Use 'user' (USER.md) or 'memory' (MEMORY.md)."
-        )
-    return target

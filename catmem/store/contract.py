@@ -233,10 +233,6 @@ class Store(Protocol):
         """Look at everything that is kept, and say what is not right; with ``entity`` what concerns that one."""
         ...
 
-    def close(self) -> None:
-        """Let go of what is open; the store can be opened again."""
-        ...
-
     def place(self, entity: str) -> str:
         """Where an entity is, for a person: a path, or a name such as ``sqlite:trinity/user``."""
         return entity
@@ -253,6 +249,10 @@ class Store(Protocol):
         """The rows of an entity that are no entries, and so are not shown: the id of each, and what is wrong."""
         del entity
         return ()
+
+    def close(self) -> None:
+        """Let go of what is open; the store can be opened again."""
+        ...
 
 
 def sees(expected: str, snapshot_revision: str | None, digest: str) -> bool:

@@ -32,7 +32,7 @@ from catmem.service.linting.stores import faults
 from catmem.service.stores import open_store, parse_file
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
-from catmem.store.files.folder import SIDECAR
+from catmem.store.lasting import SIDECAR
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.errors import CatmemError
 from catmem.reading import read_bounded
 from catmem.service.derived import write_derived
-from catmem.store.files.folder import SIDECAR
+from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -31,7 +31,7 @@ from catmem.service.searching.usage_log import (
     read_log,
 )
 from catmem.service.stores import locate
-from catmem.store.files.folder import SIDECAR
+from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.policy.staleness import read_date
-from catmem.service.stores import FILE_NAMES
+from catmem.service.backends import FILE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

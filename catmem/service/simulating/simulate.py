@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError
+from catmem.service.backends import refuse_no_store
 from catmem.service.simulating.race import Outcome, race
-from catmem.service.store_names import refuse_no_store, shown_store
+from catmem.service.store_names import shown_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -45,6 +45,7 @@ WANTED = {
 
 _KIND = re.compile(
     r"\b(sql_store|keeps_files|has_one_writer)\(|\.keeps_files\b|isinstance\([^)]*(SqlStore|FileStore|MemoryStore)\b"
+    r"|\.store\.(startswith|partition)\(|\.store [!=]= "
 )
 
 _LOADED = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +11,7 @@ from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.document import parse
 from catmem.model.merge import merge
 from catmem.policy.profile import memory_dir
-from catmem.service.backends import FILE_NAMES as FILE_NAMES  # noqa: PLC0414 - for `writable`
-from catmem.service.backends import Opening, backend_of
+from catmem.service.backends import FILE_NAMES, Opening, backend_of
 from catmem.store.contract import Merged
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
     from catmem.store.contract import Store
-    from catmem.store.sql.store import SqlStore
-
-_SQLITE = "sqlite:///"
 
 
 def open_store(
@@ -44,15 +39,6 @@ def open_store(
     """
     read = parse or (lambda data: parse_file(config, data))
     return backend_of(config).open(Opening(config, profile, names, read, is_own))
-
-
-def sql_store(store: Store) -> SqlStore | None:
-    """The store, if it is a database. Its library is loaded only where it is in use."""
-    if "catmem.store.sql.store" not in sys.modules:
-        return None
-    from catmem.store.sql.store import SqlStore
-
-    return store if isinstance(store, SqlStore) else None
 
 
 def tier_of(profile: Callable[[str], Profile]) -> Callable[[str], int | None]:

@@ -45,18 +45,20 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     The same files, profile and day give the same bytes. With --format json: text, digest and manifest.
     """
+    from catmem.service.profile_memory import read_memory
+
     workspace = open_to_read(root_folder)
     warn_of_rows(workspace, source or profile)
-    prompt = workspace.prompt(profile, source=source, as_of=as_of, style=style)
+    memory = read_memory(workspace, profile, source=source)
+    prompt = memory.prompt(as_of=as_of, style=style)
     if as_json:
         emit_json(prompt.to_dict())
         return
-    for warning in workspace.warnings(profile, source=source):
+    for warning in memory.warnings():
         place = shown_path(warning.path or workspace.root) + (f":{warning.line}" if warning.line else "")
         say(printable(f"warning: {place}: {warning.message}"))
     if explain:
-        files = {target: workspace.path(source or profile, target) for target in prompt.manifest.hidden}
-        paths = {target: printable(shown_path(file)) for target, file in files.items()}
+        paths = {target: printable(shown_path(memory.paths[target])) for target in prompt.manifest.hidden}
         emit("".join(_explained(prompt, paths)))
     else:
         emit(prompt.text)

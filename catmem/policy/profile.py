@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +24,7 @@ from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_once
 from catmem.reading import read_bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from catmem.policy.config import Taxonomy
     from catmem.policy.yamlfile import KeyPath
@@ -139,6 +141,25 @@ class Profile:
         return dict(sorted(settings.items()))
 
 
+_read_now: ContextVar[dict[tuple[Path, str], Profile] | None] = ContextVar("profiles of this operation", default=None)
+
+
+@contextmanager
+def one_reading() -> Iterator[None]:
+    """Within it ``find_profile`` reads each profile once, so that an operation works on one state of the profiles.
+
+    An operation inside another one is part of it. Threads that are begun inside have their own reading.
+    """
+    if _read_now.get() is not None:
+        yield
+        return
+    begun = _read_now.set({})
+    try:
+        yield
+    finally:
+        _read_now.reset(begun)
+
+
 def load_profile(path: str | Path, *, profiles_dir: str | Path | None = None, config: Config | None = None) -> Profile:
     """The profile in the file at ``path``.
 
@@ -166,6 +187,10 @@ def find_profile(config: Config, name: str) -> Profile:
 
     Raises ``UnknownNameError``, for a name that none can have (``../x``) before any path is made of it.
     """
+    known = _read_now.get()
+    key = config.profiles_dir, name
+    if known is not None and key in known:
+        return known[key]
     file = _file_of(config.profiles_dir, name) if is_name(name) else None
     if file is None:
         raise UnknownNameError(
@@ -173,7 +198,10 @@ def find_profile(config: Config, name: str) -> Profile:
             path=config.profiles_dir,
             hint=suggestion(name, profile_names(config.profiles_dir), "profiles"),
         )
-    return load_profile(file, config=config)
+    profile = load_profile(file, config=config)
+    if known is not None:
+        known[key] = profile
+    return profile
 
 
 def has_profile(config: Config, name: str) -> bool:

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from catmem.policy.profile import one_reading
 from catmem.server.errors import ServerError
 
 if TYPE_CHECKING:
@@ -78,7 +79,14 @@ async def in_thread(request: HTTPConnection, function: Callable[P, T], *args: P.
     """
     workers: Workers = request.app.state.workers
     writes = request.scope["method"] not in _READS
-    return await workers.call(partial(function, *args, **kwargs), deadline=request.scope[DEADLINE], writes=writes)
+    return await workers.call(
+        partial(_one_operation, function, *args, **kwargs), deadline=request.scope[DEADLINE], writes=writes
+    )
+
+
+def _one_operation(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    with one_reading():
+        return function(*args, **kwargs)
 
 
 def stopping() -> ServerError:

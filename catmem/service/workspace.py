@@ -17,14 +17,15 @@ from catmem.model.document import Document, parse
 from catmem.policy.access import View, visible
 from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.problems import all_problems
-from catmem.policy.profile import check_profile, find_profile, load_profiles, profile_names
-from catmem.policy.prompt import TARGETS, Prompt, build_prompt
+from catmem.policy.profile import check_profile, find_profile, load_profiles, one_reading, profile_names
+from catmem.policy.prompt import TARGETS, Prompt
 from catmem.reading import read_bounded
 from catmem.service import clock
 from catmem.service.ages.histories import Histories
 from catmem.service.backends import FILE_NAMES, backend_of, known_target, memory_files, places
 from catmem.service.counts import Counts
-from catmem.service.listing import ListedEntry, Notice, list_documents, notices
+from catmem.service.listing import ListedEntry, Notice, list_documents
+from catmem.service.profile_memory import parsed_at, read_document, read_memory
 from catmem.service.profiles import load_each
 from catmem.service.session import Session
 from catmem.service.writing.operation import Operation, asked_by
@@ -174,7 +175,7 @@ class Workspace:
         profile = self.profile(name)
         path = self._path(profile, target)
         now = self.store.read(f"{profile.name}/{target}")
-        return Reading(f"{profile.name}/{target}", now.revision, now.digest, self._parsed(now.data, path))
+        return Reading(f"{profile.name}/{target}", now.revision, now.digest, parsed_at(self, now.data, path))
 
     def view(self, name: str, target: str, *, source: str | None = None) -> View:
         """What a profile sees of its own file, or of the file of ``source``. A missing file reads as an empty one."""
@@ -222,17 +223,8 @@ class Workspace:
         ``as_of`` is today by default. Raises ``ConfigError`` and ``UnreadableError``; a file that cannot be read is
         never taken for an empty one.
         """
-        profile = self.profile(name)
-        owner = self.profile(source) if source is not None else profile
-        return build_prompt(
-            {target: self._document(owner, target) for target in TARGETS},
-            profile,
-            as_of=as_of or clock.today(),
-            config=self.config,
-            style=style,
-            scanner=scanner,
-            counter=counter,
-        )
+        memory = read_memory(self, name, source=source)
+        return memory.prompt(as_of=as_of, style=style, scanner=scanner, counter=counter)
 
     def problems(self, document: Document) -> tuple[Problem, ...]:
         """Everything that looks wrong in a document of this root, tags and undeclared categories included."""
@@ -243,13 +235,7 @@ class Workspace:
 
         Speaks of visible entries and declared categories only, each with its place.
         """
-        profile = self.profile(name)
-        owner = self.profile(source) if source is not None else profile
-        found: list[Notice] = []
-        for target in TARGETS:
-            view = visible(self._document(owner, target), target, profile, self.config.taxonomy)
-            found += notices(view, self._path(owner, target), profile, self.config)
-        return tuple(found)
+        return read_memory(self, name, source=source).warnings()
 
     def survey(self, *, as_of: date | None = None) -> Survey:
         """How the root stands, in numbers: heads, stale and expired entries, drift, open branches.
@@ -287,7 +273,7 @@ class Workspace:
         return places(self.config, profile)[known_target(target)]
 
     def _document(self, profile: Profile, target: str) -> Document:
-        return self._parsed(self.bytes_of(profile, target), self._path(profile, target))
+        return read_document(self, profile, target, self._path(profile, target))
 
     def bytes_of(self, profile: Profile, target: str, path: Path | None = None) -> bytes:
         """The bytes of a profile's file as they are now: the one place where they are read to be shown.
@@ -304,13 +290,6 @@ class Workspace:
             # A link that leads nowhere is no missing file: something should be there.
             if error.code == "missing" and not os.path.lexists(path):
                 return b""
-            raise
-
-    def _parsed(self, data: bytes, path: Path) -> Document:
-        try:
-            return self.parse(data)
-        except CatmemError as error:
-            error.path = str(path)
             raise
 
     # --- writing ---------------------------------------------------------------------------------------------------
@@ -431,7 +410,7 @@ class Workspace:
         trying = gate.attempt(
             self, f"{name}/{target}", op=asked_by(operations), agent=agent, prev=expected, recorded=not dry_run
         )
-        with trying as attempt:
+        with one_reading(), trying as attempt:
             acting = None if actor is None else self.profile(actor)
             terms = terms_of(self, name, known_target(target), acting)
             config = self.config
@@ -464,7 +443,8 @@ class Workspace:
         """
         from catmem.service.envelopes.submitting import submit
 
-        return submit(self, envelope, confirm=confirm, sender=sender)
+        with one_reading():
+            return submit(self, envelope, confirm=confirm, sender=sender)
 
     def envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,
@@ -613,7 +593,8 @@ class Workspace:
         """
         from catmem.service.seeding.applying import apply_seed
 
-        return apply_seed(self, plan, on_drift=on_drift)
+        with one_reading():
+            return apply_seed(self, plan, on_drift=on_drift)
 
 
 def _parsed(config: Config, data: str | bytes) -> Document:

@@ -10,6 +10,7 @@ import click
 
 from catmem.cli.options import format_option, open_workspace, root_option, target_option
 from catmem.cli.output import columns, emit, emit_json, print_error, printable, say, shown_path
+from catmem.names import FILE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +26,6 @@ _WIDTH = 80
 
 _MOST_COLUMNS = 16
 _WIDEST = 5
-_FILES = {"user": "USER.md", "memory": "MEMORY.md"}
 _LEGEND = {
     "r": "reads",
     "rw": "reads and may write",
@@ -202,7 +202,7 @@ def _orphans(title: str, orphans: list[Orphan]) -> Iterator[str]:
     yield f"\n{title}:\n"
     rows: list[tuple[str, ...]] = []
     for orphan in orphans:
-        where = f" in {_FILES[orphan.target]}" if orphan.target else ""
+        where = f" in {FILE_NAMES[orphan.target]}" if orphan.target else ""
         declared = "" if orphan.declared else "not declared, " if orphan.category[0] != "_" else ""
         rows.append(("", orphan.category, f"{declared}{_counted(orphan.entries, 'entry')}{where}"))
     yield columns(rows)
@@ -242,7 +242,7 @@ def _answers(why: Why) -> Iterator[str]:
 
 def _question(reason: Reason) -> str:
     asked = {"write": "may write it", "verify": "may verify it"}
-    return asked.get(reason.asked) or f"reads it in {_FILES[reason.asked]}"
+    return asked.get(reason.asked) or f"reads it in {FILE_NAMES[reason.asked]}"
 
 
 def _answer(why: Why, reason: Reason) -> str:
@@ -252,7 +252,7 @@ def _answer(why: Why, reason: Reason) -> str:
             return "in a file without section headers"
         return "no, its file has section headers" if headers else "yes, its file has no section headers"
     count = why.entries.get(reason.asked, 0)
-    held = f" ({_counted(count, 'entry')} in its own file)" if reason.asked in _FILES and count else ""
+    held = f" ({_counted(count, 'entry')} in its own file)" if reason.asked in FILE_NAMES and count else ""
     return f"{reason.answer}{held}"
 
 

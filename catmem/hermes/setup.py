@@ -22,8 +22,8 @@ from catmem.hermes.plugin_files import FILES, FOLDER, MARK
 from catmem.hermes.setup_config import Was, with_memory, without_memory
 from catmem.hermes.setup_homes import read_config, refuse_other_version
 from catmem.hermes.setup_settings import Settings, read_settings, refuse_link, settings_path
+from catmem.names import FILE_NAMES
 from catmem.reading import read_bounded
-from catmem.service.backends import FILE_NAMES
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.text import DEFAULT_LIMITS
 

@@ -15,7 +15,8 @@ from typing import Any
 import yaml
 
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
-from catmem.policy.config import expand_user, is_name
+from catmem.names import is_name
+from catmem.policy.config import expand_user
 from catmem.policy.schema import nearest, shown
 from catmem.reading import read_bounded
 from catmem.text import decode

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError, UnreadableError
-from catmem.policy.config import CONFIG_NAME, expand_user, is_name
+from catmem.names import is_name
+from catmem.policy.config import CONFIG_NAME, expand_user
 from catmem.policy.schema import shown
 from catmem.reading import read_bounded
 

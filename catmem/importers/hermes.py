@@ -8,6 +8,7 @@ from catmem.errors import CatmemError, UnreadableError
 from catmem.importers.files import day_of_file, read_data, refuse_missing, within
 from catmem.importers.imported import Imported, ImportedEntry, LeftOut
 from catmem.model.document import parse
+from catmem.names import FILE_NAMES
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document
 
-_TARGETS = {"USER.md": "user", "MEMORY.md": "memory"}
+_TARGETS = {name: target for target, name in FILE_NAMES.items()}
 
 
 def read(path: Path) -> Imported:

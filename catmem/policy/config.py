@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.errors import ConfigError, UnreadableError
+from catmem.names import is_name
 from catmem.policy.schema import shown, validate
 from catmem.policy.staleness import DEFAULT_STALE_AFTER
 from catmem.policy.yamlfile import YamlFile, key_text, load_yaml
@@ -31,8 +32,6 @@ DEFAULT_RECENCY_DAYS = 30
 
 DEFAULT_CLOCK_SKEW = 3600
 """Seconds that the time of an envelope may lie before or after the time here."""
-
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 RESERVED = ("person", "external")
 """Agents that are no profile: whoever has none, and whoever writes by other means than catmem."""
@@ -191,11 +190,6 @@ def days(text: str) -> int:
 def seconds(text: str) -> int:
     """The number of seconds that a checked value such as ``"90s"``, ``"5m"`` or ``"1h"`` says."""
     return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
-
-
-def is_name(name: str) -> bool:
-    """Whether ``name`` has the form of a profile's, or of an agent's."""
-    return bool(_NAME.fullmatch(name))
 
 
 def refuse_bad_name(name: str) -> None:

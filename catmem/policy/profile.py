@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
-from catmem.policy.config import Config, days, expand_user, is_name, refuse_bad_name
+from catmem.names import is_name
+from catmem.policy.config import Config, days, expand_user, refuse_bad_name
 from catmem.policy.schema import check, shown, suggestion
 from catmem.policy.selector import Selectors, is_pattern, resolve_aliases, selector_fault, split
 from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_once

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
+from catmem.names import TARGETS
 from catmem.policy.access import View, visible
 from catmem.policy.manifest import Manifest, Row
 from catmem.policy.staleness import UNVERIFIED, Freshness, freshness, stale_after_days
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from catmem.policy.profile import Profile
     from catmem.policy.threats import Scanner
 
-TARGETS = ("user", "memory")
 """The two files of a profile, in the order in which a prompt shows them: what changes least comes first."""
 
 _PREVIEW = 80

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from catmem.names import FILE_NAMES
 from catmem.policy.fleet import access_of
 from catmem.policy.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS
 from catmem.policy.rights import Rights
@@ -29,7 +30,6 @@ Rule = Literal[
 
 _READ_KEYS = {"user": SELECTOR_KEYS[0], "memory": SELECTOR_KEYS[1]}
 _WRITE_KEY = SELECTOR_KEYS[2]
-_FILES = {"user": "USER.md", "memory": "MEMORY.md"}
 
 
 class Reason(NamedTuple):
@@ -107,7 +107,7 @@ class _Case(NamedTuple):
             because += ", but it can verify only what it reads"
             return self._reason("verify", "no", "not-seen", because, at=at)
         whose = "any profile" if self.profile.tier == ORCHESTRATOR_TIER else "its own files"
-        where = " and ".join(file for target, file in _FILES.items() if self.cell.reads(target) != "no")
+        where = " and ".join(file for target, file in FILE_NAMES.items() if self.cell.reads(target) != "no")
         because += f"; it counts for what it reads, in {where} of {whose}"
         return self._reason("verify", answer, "may-verify", because, at=at)
 

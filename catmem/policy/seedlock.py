@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import ConfigError
+from catmem.names import is_entity
 from catmem.policy.staleness import read_date
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
@@ -25,7 +26,6 @@ LOCK_NAME = "catmem.seed.lock"
 VERSION = 1
 
 _ID = re.compile(r"b2:[0-9a-f]{8,128}")
-_ENTITY = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}/(?:user|memory)")
 _MARKERS = {"<" * 7: "ours", "|" * 7: "base", "=" * 7: "theirs", ">" * 7: "both"}
 """How git begins the parts of a conflict, and whose lines follow."""
 _MARKER = len("<<<<<<<")
@@ -198,11 +198,7 @@ class _Reading:
         """Take in one record, if it is one."""
         day = read_date(data.get("date")) if isinstance(data, dict) else None
         entries = data.get("entries") if isinstance(data, dict) else None
-        if (
-            not (_ENTITY.fullmatch(target) and _ENTITY.fullmatch(source))
-            or day is None
-            or not isinstance(entries, dict)
-        ):
+        if not (is_entity(target) and is_entity(source)) or day is None or not isinstance(entries, dict):
             self.bad_records.append(f"{target} from {source}"[:120])
             return
         self.of = f"{target} from {source}"

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
-from catmem.policy.config import expand_user, is_name
+from catmem.names import is_name
+from catmem.policy.config import expand_user
 from catmem.policy.schema import shown, suggestion
 from catmem.server.caller import PERSON, Caller, Scope
 from catmem.server.private import write_private

@@ -12,7 +12,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, ForbiddenError
-from catmem.policy.prompt import TARGETS, build_prompt
+from catmem.names import TARGETS
+from catmem.policy.prompt import build_prompt
 from catmem.policy.rights import Rights
 from catmem.policy.staleness import freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.errors import ConfigError, StoreError, UnknownNameError
+from catmem.errors import ConfigError, StoreError
+from catmem.names import FILE_NAMES
 from catmem.policy.config import expand_user
 from catmem.policy.profile import memory_dir
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
     from catmem.store.contract import Store
-
-FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
-"""The file of each target, in the folder of a profile."""
 
 _SQLITE = "sqlite:///"
 
@@ -160,15 +158,6 @@ def places(config: Config, profile: Profile) -> Mapping[str, Path]:
 def entity_name(config: Config, entity: str) -> str:
     """The name of an entity that is no file, such as ``sqlite:trinity/user``."""
     return f"{_scheme(config.store)}:{entity}"
-
-
-def known_target(target: str) -> str:
-    """A target that there is. Raises ``UnknownNameError``."""
-    if target not in FILE_NAMES:
-        raise UnknownNameError(
-            f"{target!r} is not a target", code="unknown_target", hint="Use 'user' (USER.md) or 'memory' (MEMORY.md)."
-        )
-    return target
 
 
 def _scheme(where: str) -> str:

@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
+from catmem.names import TARGETS
 from catmem.policy.fleet import Fleet, Held, fleet_of
 from catmem.policy.profile import load_profile
-from catmem.policy.prompt import TARGETS
 from catmem.policy.reasons import Reason, reasons
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.policy.selector import is_pattern

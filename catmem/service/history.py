@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import ForbiddenError, UnknownNameError
+from catmem.names import FILE_NAMES
 from catmem.policy.rights import Rights
 from catmem.policy.schema import suggestion
 from catmem.service import gate
-from catmem.service.backends import FILE_NAMES
 from catmem.service.no_root import refuse_no_root
 from catmem.service.writing.budget import Usage, limit_of, size_of
 from catmem.service.writing.crowding import crowded_out

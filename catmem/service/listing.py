@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import StoreError
+from catmem.names import TARGETS
 from catmem.policy.access import visible
 from catmem.policy.problems import all_problems
-from catmem.policy.prompt import TARGETS
 from catmem.policy.schema import nearest
 from catmem.policy.staleness import Freshness, freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError
+from catmem.names import TARGETS
 from catmem.policy.access import visible
 from catmem.policy.profile import one_reading
-from catmem.policy.prompt import TARGETS, build_prompt
+from catmem.policy.prompt import build_prompt
 from catmem.service import clock
 from catmem.service.backends import places
 from catmem.service.listing import Notice, notices

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError
+from catmem.names import TARGETS
 from catmem.policy.profile import YAML_SUFFIXES, check_profile, load_profile, profile_names
-from catmem.policy.prompt import TARGETS
 from catmem.service.no_root import refuse_no_root
 
 if TYPE_CHECKING:

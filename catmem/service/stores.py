@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.document import parse
 from catmem.model.merge import merge
+from catmem.names import FILE_NAMES
 from catmem.policy.profile import memory_dir
-from catmem.service.backends import FILE_NAMES, Opening, backend_of
+from catmem.service.backends import Opening, backend_of
 from catmem.store.contract import Merged
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore

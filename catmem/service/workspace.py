@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.model.document import Document, parse
+from catmem.names import TARGETS, known_target
 from catmem.policy.access import View, visible
 from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.problems import all_problems
 from catmem.policy.profile import check_profile, find_profile, load_profiles, one_reading, profile_names
-from catmem.policy.prompt import TARGETS, Prompt
+from catmem.policy.prompt import Prompt
 from catmem.reading import read_bounded
 from catmem.service import clock
 from catmem.service.ages.histories import Histories
-from catmem.service.backends import FILE_NAMES, backend_of, known_target, memory_files, places
+from catmem.service.backends import backend_of, memory_files, places
 from catmem.service.counts import Counts
 from catmem.service.listing import ListedEntry, Notice, list_documents
 from catmem.service.profile_memory import parsed_at, read_document, read_memory
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from catmem.store.contract import OnDrift, OnStale, Store
     from catmem.store.envelope import Envelope
 
-__all__ = ["FILE_NAMES", "ListedEntry", "Notice", "Reading", "Session", "Workspace"]
+__all__ = ["ListedEntry", "Notice", "Reading", "Session", "Workspace"]
 
 _KEPT = 4
 """Documents, and indexes of them, that a workspace keeps at hand."""

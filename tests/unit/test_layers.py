@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-GROUND = {"errors", "text", "digest", "reading", "resources"}
+GROUND = {"errors", "text", "digest", "names", "reading", "resources"}
 # From the bottom up. The store stands beside syntax, model and policy, and neither side knows the other: see below.
 # The surface (`catmem/__init__.py`) gathers what the layers offer, so only adapters import it.
 LAYERS = [

@@ -10,7 +10,7 @@ import os
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from catmem.policy.prompt import TARGETS
+from catmem.names import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.staleness import DATED_BY, Clock, Freshness, freshness, is_ahead, read_date, stale_after_days
 from catmem.service import clock

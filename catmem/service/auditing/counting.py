@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from catmem.errors import StoreError
+from catmem.names import FILE_NAMES
 from catmem.policy.profile import profile_names
 from catmem.service.auditing.recording import audit_log
-from catmem.service.backends import FILE_NAMES
 from catmem.service.counts import CONFLICTS, OTHER, Counts
 from catmem.service.envelopes.roles import agents_of
 from catmem.store.audit import NAME

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from catmem.errors import StoreError
+from catmem.names import FILE_NAMES
 from catmem.policy.profile import profile_names
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.service.auditing.recording import audit_log
-from catmem.service.backends import FILE_NAMES
 from catmem.service.envelopes.roles import agents_of
 from catmem.service.no_root import refuse_no_root
 from catmem.service.writing.operation import Action

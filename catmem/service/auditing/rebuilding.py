@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, UnreadableError
-from catmem.service.backends import FILE_NAMES
+from catmem.names import FILE_NAMES
 from catmem.service.history import entity_of
 from catmem.service.profiles import entities_of_each
 from catmem.store.graph import tips

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
-from catmem.policy.config import expand_user, is_name
+from catmem.names import is_name, key_file_parts
+from catmem.policy.config import expand_user
 from catmem.policy.schema import shown, suggestion
 from catmem.service.envelopes.roles import agents_of
 from catmem.service.no_root import refuse_no_root
@@ -35,7 +36,6 @@ VARIABLE = "CATMEM_KEY_"
 _BYTES = 32
 _LONGEST = 4096
 _HEX = re.compile(rf"(?:[0-9a-fA-F]{{2}}){{{_BYTES},512}}")
-_FILE = re.compile(r"([a-z0-9][a-z0-9_-]{0,63})\.([a-z0-9][a-z0-9_-]{0,63})")
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -92,10 +92,11 @@ def list_keys(config: Config) -> list[Key]:
         if descriptor is None:
             return []
         names = sorted(os.listdir(descriptor))  # noqa: PTH208 - the folder that was looked at, not its path
-        found = [match for name in names if (match := _FILE.fullmatch(name))]
-        for match in found:
-            _refuse_unsafe(os.stat(match[0], dir_fd=descriptor, follow_symlinks=False), folder / match[0])
-    return [Key(match[1], match[2], folder / match[0]) for match in found]
+        found = [Key(*parts, folder / name) for name in names if (parts := key_file_parts(name))]
+        for key in found:
+            name = f"{key.agent}.{key.key_id}"
+            _refuse_unsafe(os.stat(name, dir_fd=descriptor, follow_symlinks=False), folder / name)
+    return found
 
 
 def all_keys(config: Config) -> list[Key]:

@@ -6,10 +6,10 @@ becomes an envelope, and is refused for the same reasons in the same order.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError
+from catmem.names import is_entity, is_name, is_revision
 from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest, shown
 from catmem.service import gate
@@ -28,9 +28,6 @@ FIELDS = ("entity_id", "content", "prev_rev", "op_id", "alert")
 """What a plain write may have; the first two it must."""
 
 _OF_ENVELOPES = frozenset({"agent_id", "role_id", "role_hash", "timestamp", "mem_rev", "parents", "mem_hash"})
-_REVISION = re.compile(r"[0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8}")
-_ENTITY = re.compile(r"([a-z0-9][a-z0-9_-]{0,63})/(user|memory)")
-_PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _HINT = "Nothing was written. A plain write has entity_id and content, and says what it is made on."
 
 
@@ -58,7 +55,7 @@ def plain_envelope(
     ``ForbiddenError``, ``UnknownNameError``, and ``StaleError`` where the text of ``base`` is no longer there.
     """
     named = fields.get("entity_id")
-    if isinstance(named, str) and _PROFILE.fullmatch(named):
+    if isinstance(named, str) and is_name(named):
         named = f"{named}/user"
         fields = {**fields, "entity_id": named}
     agent = PERSON if sender is None else sender.agent
@@ -105,7 +102,7 @@ def _check(fields: Mapping[str, Any]) -> None:
 
 def _check_values(fields: Mapping[str, Any]) -> None:
     entity = fields["entity_id"]
-    if not isinstance(entity, str) or not _ENTITY.fullmatch(entity):
+    if not isinstance(entity, str) or not is_entity(entity):
         raise EnvelopeError(
             f"{shown(entity)} is no entity",
             key="entity_id",
@@ -121,7 +118,7 @@ def _check_values(fields: Mapping[str, Any]) -> None:
         if name in fields and not isinstance(fields[name], kind):
             raise EnvelopeError(f"{name} is {shown(fields[name])}", key=name, hint=_HINT)
     prev = fields.get("prev_rev")
-    if prev is not None and (isinstance(prev, bool) or not _REVISION.fullmatch(str(prev))):
+    if prev is not None and (isinstance(prev, bool) or not is_revision(str(prev))):
         raise EnvelopeError(f"{shown(prev)} is no revision", key="prev_rev", hint="Write 7, or a branch as '8a'.")
 
 

@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnknownNameError
+from catmem.names import FILE_NAMES
 from catmem.policy.lint.linted import StoreFault
 from catmem.policy.schema import shown
-from catmem.service.backends import FILE_NAMES
 from catmem.service.stores import open_store
 from catmem.service.unread import look_over
 from catmem.store.files.backups import copies_in

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from catmem.errors import CatmemError, DriftError, EditError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
-from catmem.service.backends import FILE_NAMES
+from catmem.names import FILE_NAMES
 from catmem.service.history import entity_of
 from catmem.service.merging.past import Past
 from catmem.service.no_root import refuse_no_root

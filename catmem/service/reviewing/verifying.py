@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from catmem.errors import EditError, NoMatchError
-from catmem.policy.prompt import TARGETS
+from catmem.names import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.schema import shown
 from catmem.service import gate

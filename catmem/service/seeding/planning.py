@@ -24,6 +24,7 @@ from catmem.errors import (
 )
 from catmem.model.compose import composed
 from catmem.model.version import Version
+from catmem.names import TARGETS
 from catmem.policy.access import hidden_by_sections
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.profile import check_profile, memory_dir, profile_names
@@ -274,7 +275,7 @@ class _Planning:
         self.acting = refuse_bounded(workspace, asked.actor)
         self.source = self.known(asked.source)
         self.profiles = {name: self.known(name) for name in asked.targets}
-        self.only = ("user", "memory") if asked.only is None else (asked.only,)
+        self.only = TARGETS if asked.only is None else (asked.only,)
         self._refuse()
         self.file = SeedFile(workspace.root)
         self.lock = self.file.read()

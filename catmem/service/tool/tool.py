@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
+from catmem.names import TARGETS
 from catmem.policy.access import visible
-from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest
 from catmem.resources import schema

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError
-from catmem.policy.prompt import TARGETS, build_prompt
+from catmem.names import TARGETS
+from catmem.policy.prompt import build_prompt
 from catmem.service import clock
 from catmem.service.writing.written import Crowded, Written
 

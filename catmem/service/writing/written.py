@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from catmem.names import FILE_NAMES
+
 if TYPE_CHECKING:
     from catmem.model.document import Entry
     from catmem.policy.manifest import Row
     from catmem.service.writing.budget import Usage
     from catmem.store.contract import OnDrift, OnStale
 
-_FILES = {"user": "USER.md", "memory": "MEMORY.md", "total": "both files together"}
+_FILES = {**FILE_NAMES, "total": "both files together"}
 _MOST = 10
 """Entries that an answer names at most."""
 

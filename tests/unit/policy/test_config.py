@@ -5,18 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import ConfigError, UnreadableError
-from catmem.policy.config import (
-    Category,
-    Config,
-    Rollout,
-    Signing,
-    Taxonomy,
-    days,
-    find_root,
-    is_name,
-    load_config,
-    read_config,
-)
+from catmem.names import is_name
+from catmem.policy.config import Category, Config, Rollout, Signing, Taxonomy, days, find_root, load_config, read_config
 from catmem.policy.schema import validate
 from catmem.policy.staleness import DEFAULT_STALE_AFTER
 from tests.golden.case import put

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from catmem.names import FILE_NAMES
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 HERMES_LIMITS = {"user": 1375, "memory": 2200}
 """Characters that stock Hermes Agent lets its two files have."""
 
-_TARGETS = {"USER.md": "user", "MEMORY.md": "memory"}
+_TARGETS = {name: target for target, name in FILE_NAMES.items()}
 _HERMES_HOME = ".hermes"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from catmem.names import FILE_NAMES
 from catmem.server.errors import ServerError
 from catmem.server.page.settling.seed_form import FIELD, SIDES, Seeds, seed_page
 from catmem.server.page.writing import Did, bad_form
-from catmem.service.backends import FILE_NAMES
 from catmem.service.seeding.applying import apply_shown
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.names import FILE_NAMES
 from catmem.server.page.reading import Page
 from catmem.service.fleet import explain, read_access
 
@@ -20,8 +21,6 @@ MARKS = {
     "d": "may write and not read",
     ".": "neither",
 }
-
-TARGETS = {"user": "USER.md", "memory": "MEMORY.md"}
 
 QUESTIONS = {
     "user": "Reads it in USER.md",
@@ -44,7 +43,7 @@ class Row(NamedTuple):
 def access(asked: Asked) -> Page:
     """The matrix of categories and profiles; the query may name a ``target``."""
     found = read_access(asked.workspace)
-    target = asked.choice("target", TARGETS)
+    target = asked.choice("target", FILE_NAMES)
     names = [profile.name for profile in found.fleet.profiles]
     return Page(
         "access.html",
@@ -55,7 +54,7 @@ def access(asked: Asked) -> Page:
             "rows": [_row(found.fleet, category, names, target) for category in found.fleet.categories],
             "marks": MARKS,
             "target": target,
-            "targets": TARGETS,
+            "targets": FILE_NAMES,
             "orphans": found.fleet.orphans(),
             "problems": found.problems,
         },

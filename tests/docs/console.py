@@ -10,7 +10,6 @@ what is around it.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
@@ -18,16 +17,11 @@ import subprocess
 import sysconfig
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from unittest import mock
 
-from click.testing import CliRunner
-
-from catmem.cli.main import group
+from tests.commands import catmem
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from click.testing import Result
 
 # What installs things or needs the checkout: it is not run here.
 _NOT_RUN = re.compile(r"(make|git clone|(python3? -m )?pip3? install|pipx install|cd catmem\b)(\s|$)")
@@ -89,7 +83,7 @@ class Shell:
         plain = _PLAIN.fullmatch(command)
         if plain is None or plain[2].endswith("&") or _PROCESSES & set(plain[1].split()[1:2]):
             return self._bash(command)
-        result = self._catmem(shlex.split(plain[1])[1:])
+        result = catmem(self.folder, shlex.split(plain[1])[1:], self._environment)
         if not plain[2]:
             self.status = result.exit_code
             return result.output.rstrip("\n")
@@ -98,13 +92,6 @@ class Shell:
         err.write_bytes(result.stderr_bytes)
         again = f"_printed() {{ cat '{out}'; cat '{err}' >&2; return {result.exit_code}; }}"
         return self._bash(f"{again}\n_printed {plain[2]}")
-
-    def _catmem(self, arguments: list[str]) -> Result:
-        with mock.patch.dict(os.environ, self._environment, clear=True), contextlib.chdir(self.folder):
-            result = CliRunner().invoke(group, arguments, prog_name="catmem")
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result
 
     def _bash(self, command: str) -> str:
         script = f"trap 'pwd > \"{self._left_in}\"' EXIT\n(exit {self.status})\n{command}\n"

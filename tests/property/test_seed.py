@@ -179,7 +179,7 @@ def state(workspace, names):
 
 
 fleets = st.dictionaries(st.sampled_from(["neo", "trinity", "ash"]), selectors, min_size=1)
-FEW = settings(max_examples=max(40, settings().max_examples // 4))
+FEW = settings(max_examples=max(15, settings().max_examples // 4))
 
 
 REWORDED_FIRST = Side({"rules": ["SOURCE of rules 4: alpha alpha", "SOURCE of rules 5: alpha alpha"]})

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import date
 from itertools import product
 
-import pytest
-
 from catmem.policy.seedlock import Record, Seeded, SeedLock, read_lock
 from catmem.policy.seedlock_merge import merge_locks
+from tests.together import together
 
 DAY = date(2026, 5, 1)
 
@@ -30,7 +29,7 @@ NONE = lock()
 ONE, TWO, ONE_TWO, ONE_THREE = (lock(record(*said)) for said in (["one"], ["two"], ["one", "two"], ["one", "three"]))
 
 
-@pytest.mark.parametrize(
+@together(
     ("base", "ours", "theirs", "expected"),
     [
         (ONE, ONE_TWO, ONE, ["one", "two"]),
@@ -52,7 +51,7 @@ def test_what_becomes_of_a_record(base, ours, theirs, expected):
 LOCKS = [NONE, ONE, TWO, ONE_TWO, ONE_THREE, lock(record("one", day=date(2026, 6, 1)))]
 
 
-@pytest.mark.parametrize(("base", "ours", "theirs"), list(product(LOCKS, repeat=3)))
+@together(("base", "ours", "theirs"), list(product(LOCKS, repeat=3)))
 def test_the_laws_of_a_merge(base, ours, theirs):
     merged = merge_locks(base, ours, theirs)
     assert merged == merge_locks(base, theirs, ours)

@@ -9,6 +9,7 @@ import pytest
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json, write_root
 from tests.golden.case import put
+from tests.together import together
 
 URL = "sqlite:///.catmem/memory.db"
 TEXT = "## Rules\nPay on Friday.\n"
@@ -88,7 +89,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize(("command", "shown"), COMMANDS.items(), ids=COMMANDS)
+@together(("command", "shown"), COMMANDS.items(), ids=COMMANDS)
 def test_the_others_are_looked_at_and_it_is_told(code, store, command, shown):
     expected = shown[store != "files"]
     if expected is None:
@@ -98,7 +99,7 @@ def test_the_others_are_looked_at_and_it_is_told(code, store, command, shown):
     assert tells(result, code)
 
 
-@pytest.mark.parametrize("command", ["doctor", "fsck", "store info", "anchor", "fmt", "replay --to rebuilt"])
+@together("command", ["doctor", "fsck", "store info", "anchor", "fmt", "replay --to rebuilt"])
 def test_programs_are_told_in_the_same_object(code, store, command):
     if store != "files" and command in {"store info", "anchor", "fmt"}:
         return

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TypeVar
 
 _FULL = {"ci", "thorough"}
 
+Length = TypeVar("Length")
 
-def at_length(full: int, by_hand: int) -> int:
-    """The number of operations for this run."""
+
+def at_length(full: Length, by_hand: Length) -> Length:
+    """The number of operations for this run, or the list of what is tried."""
     return full if os.environ.get("HYPOTHESIS_PROFILE") in _FULL else by_hand

@@ -19,7 +19,6 @@ from catmem.policy.access import View, visible
 from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.problems import all_problems
 from catmem.policy.profile import check_profile, find_profile, load_profiles, one_reading, profile_names
-from catmem.policy.prompt import Prompt
 from catmem.reading import read_bounded
 from catmem.service import clock
 from catmem.service.ages.histories import Histories
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Problem
     from catmem.policy.profile import Profile
-    from catmem.policy.prompt import Counter
+    from catmem.policy.prompt import Counter, Prompt
     from catmem.policy.search_index import Index
     from catmem.policy.seed import Resolve
     from catmem.policy.styles import Style

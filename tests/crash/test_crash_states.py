@@ -11,8 +11,9 @@ from tests.crash.disk import ROOT, Disk
 from tests.crash.scene import quick_folder, trial_in
 from tests.crash.states import Story, check_stopped, stop, tell, tell_at_random
 from tests.crash.watched import Watched
+from tests.lengths import at_length
 
-STATES = 500
+STATES = at_length(500, 250)
 AT_ONCE = 50
 
 

@@ -7,15 +7,16 @@ import io
 import json
 import os
 import re
-import subprocess
-import sysconfig
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 from tests.docs.console import Command, Shell, agrees, commands
 from tests.docs.pages import ROOT, Example, Page, pages, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Languages whose examples are there to be read only; a drawing has none. nginx is run by end_to_end/test_proxy.py.
 FREE = {"", "diff", "html", "markdown", "nginx", "text", "xml"}
@@ -33,10 +34,10 @@ def run_page(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     folder.mkdir()
     scratch.mkdir()
     monkeypatch.chdir(folder)
-    if "example" in page.directions:
-        command = Path(sysconfig.get_path("scripts")) / "catmem"
-        subprocess.run([command, "init", "--example", "."], cwd=folder, check=True, capture_output=True)
     shell = Shell(folder, scratch)
+    if "example" in page.directions:
+        shell.run("catmem init --example .")
+        assert shell.status == 0
     namespace: dict[str, object] = {"__name__": "__main__"}
     printed = ""
     for example in page.examples:

@@ -8,11 +8,10 @@ import pkgutil
 import re
 from pathlib import Path
 
-import pytest
-
 import catmem
 from catmem.errors import CatmemError, ConfigError
 from tests.docs.pages import ROOT
+from tests.together import together
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _UNUSED = ("never raised", "not raised in this version")
@@ -79,14 +78,14 @@ def test_every_code_stands_under_its_class_and_no_other_does():
     assert {(name, row[0].strip("`")) for name, row in ROWS} == in_source
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@together("name", CLASSES)
 def test_every_class_has_a_section_with_its_status(name):
     said = re.search(r"(?m)^Status (\d)", SECTIONS[name])
     assert said
     assert int(said[1]) == CLASSES[name].exit_status
 
 
-@pytest.mark.parametrize(("name", "row"), ROWS, ids=[f"{name}-{row[0]}" for name, row in ROWS])
+@together(("name", "row"), ROWS, ids=[f"{name}-{row[0]}" for name, row in ROWS])
 def test_every_code_has_a_case_an_example_and_a_way_out(name, row):
     code, when, example, way_out = row
     assert when

@@ -20,6 +20,7 @@ from catmem.errors import (
 )
 from tests.docs import cli_reference
 from tests.golden.case import put
+from tests.together import together
 
 GROUP = cli_reference.command_line()
 COMMANDS = dict(cli_reference.subcommands(GROUP, "catmem"))
@@ -46,7 +47,7 @@ def test_the_commands_of_this_version():
     assert set(COMMANDS) == {f"catmem {name}" for name in names}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@together("name", COMMANDS)
 def test_every_command_and_option_has_help(name):
     command = COMMANDS[name]
     assert command.help
@@ -55,7 +56,7 @@ def test_every_command_and_option_has_help(name):
             assert parameter.help, parameter.opts
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@together("name", COMMANDS)
 def test_every_help_shows_an_example(name):
     command = COMMANDS[name]
     assert f"{name} " in f"{command.help}\n{command.epilog or ''}"

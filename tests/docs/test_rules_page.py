@@ -8,6 +8,7 @@ import pytest
 
 from catmem.policy.lint.rule import all_rules
 from tests.docs import rules_page
+from tests.together import together
 
 RULES = all_rules()
 
@@ -22,7 +23,7 @@ def test_the_page_is_up_to_date():
     assert written == rules_page.page(), "run `python -m tests.docs.rules_page`"
 
 
-@pytest.mark.parametrize("code", RULES)
+@together("code", RULES)
 def test_every_page_says_why_shows_an_example_and_what_to_do(code):
     rule = RULES[code]
     headings = re.findall(r"^## (.+)$", re.sub(r"(?ms)^(`{3,})\w*$.*?^\1$", "", rule.page), re.MULTILINE)
@@ -33,7 +34,7 @@ def test_every_page_says_why_shows_an_example_and_what_to_do(code):
         assert f"- `{option}`: " in rule.page
 
 
-@pytest.mark.parametrize("code", RULES)
+@together("code", RULES)
 def test_a_page_that_shows_bad_and_good_names_both(code):
     example = RULES[code].page.partition("## Example")[2].partition("## Fix")[0]
     assert "Bad" in example

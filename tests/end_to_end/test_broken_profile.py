@@ -9,6 +9,7 @@ import pytest
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json, write_root
 from tests.golden.case import put
+from tests.together import together
 
 URL = "sqlite:///.catmem/memory.db"
 TEXT = "## Rules\nPay on Friday.\n"
@@ -31,20 +32,29 @@ def root(folder, store):
         file.unlink()
 
 
-@pytest.fixture(params=["files", URL])
-def store(request):
+IN_STORES = [("files", name) for name in BROKEN] + [(URL, "bad YAML"), (URL, "no file")]
+
+
+@pytest.fixture(params=IN_STORES, ids=" of ".join)
+def broken(request):
+    """A store, and what is wrong with a profile. The profile is read before any store is opened."""
     return request.param
 
 
-@pytest.fixture(params=BROKEN.values(), ids=BROKEN)
-def code(request, store, tmp_path, monkeypatch):
+@pytest.fixture
+def store(broken):
+    return broken[0]
+
+
+@pytest.fixture
+def code(broken, store, tmp_path, monkeypatch):
     """The code of what is wrong with the profile bad; neo and boss have a history, and bad has one too."""
     root(tmp_path, store)
     monkeypatch.chdir(tmp_path)
     put(tmp_path / "profiles" / "bad.yaml", "tier: 1\n")
     for name in ("neo", "bad"):
         run("add", "Pay on Friday.", "-p", name, "-c", "rules")
-    text, code = request.param
+    text, code = BROKEN[broken[1]]
     path = tmp_path / "profiles" / "bad.yaml"
     path.unlink()
     if text is None:
@@ -79,7 +89,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize(("command", "shown"), COMMANDS.items(), ids=COMMANDS)
+@together(("command", "shown"), COMMANDS.items(), ids=COMMANDS)
 def test_the_others_are_looked_at_and_it_is_told(code, store, command, shown):
     expected = shown[store != "files"]
     if expected is None:
@@ -89,7 +99,7 @@ def test_the_others_are_looked_at_and_it_is_told(code, store, command, shown):
     assert tells(result, code)
 
 
-@pytest.mark.parametrize("command", ["doctor", "fsck", "store info", "anchor", "fmt", "replay --to rebuilt"])
+@together("command", ["doctor", "fsck", "store info", "anchor", "fmt", "replay --to rebuilt"])
 def test_programs_are_told_in_the_same_object(code, store, command):
     if store != "files" and command in {"store info", "anchor", "fmt"}:
         return
@@ -98,8 +108,8 @@ def test_programs_are_told_in_the_same_object(code, store, command):
     assert said["unreadable"][0]["path"].endswith("profiles/bad.yaml")
 
 
-def test_lint_and_the_history_of_others_go_on(code, request):
-    warned = "not declared" in request.node.name  # a rule of its own says that
+def test_lint_and_the_history_of_others_go_on(code, broken):
+    warned = "not declared" in broken[1]  # a rule of its own says that
     result = run("lint", status=1 if warned else 2)
     assert "profiles/bad.yaml" in result.stdout
     assert "CM9" not in result.stdout  # nothing is damaged

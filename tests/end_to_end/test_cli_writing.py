@@ -13,6 +13,7 @@ from catmem.text import DEFAULT_LIMITS
 from tests.days import stand_still
 from tests.end_to_end.terminal import USER, error_of, process, run, run_json, snapshot, write_root
 from tests.patches import patched
+from tests.together import together
 
 DAY = today()
 TODAY = DAY.isoformat()
@@ -147,7 +148,7 @@ def test_the_size_is_told_where_there_is_a_limit(tmp_path):
     assert said == f"added to rules in neo/user (revision 2), {size} of 1,375 characters\n"
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "why"),
     [
         (("add", "-p", "neo", "-c", "talk", "Never before ten."), "is already there"),
@@ -225,7 +226,7 @@ def test_the_entry_that_is_meant_from_standard_input(user, verb):
     assert user.read_text() != USER
 
 
-@pytest.mark.parametrize(
+@together(
     ("data", "code"),
     [(b"\xff", "not_utf8"), (b"x" * (DEFAULT_LIMITS.file_bytes + 1), "too_large"), (b"", "empty"), (b"\n \n", "empty")],
     ids=["not UTF-8", "over the cap", "nothing", "blank"],
@@ -318,7 +319,7 @@ def test_a_dry_run_is_refused_like_the_write(user, verb):
 # --- refusals ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "code", "hint"),
     [
         (("remove", "-p", "neo", "due on the 16th"), "no_match", "The nearest: 'Invoices are due on the 15th.'"),
@@ -416,7 +417,7 @@ def test_on_drift_refuse_refuses_once(user):
 # --- usage ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "said"),
     [
         (("add", "-p", "neo"), "Missing argument 'TEXT'"),
@@ -453,7 +454,7 @@ TEXTS_LIKE_OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", TEXTS_LIKE_OPTIONS)
+@together("arguments", TEXTS_LIKE_OPTIONS)
 def test_a_text_that_was_taken_for_an_option(user, arguments):
     said = run(*arguments, status=2).stderr
     assert "No such option" in said

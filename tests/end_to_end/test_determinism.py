@@ -12,16 +12,19 @@ import pytest
 
 AS_OF = "2026-11-21"
 PLACES = {
-    "hash seed 0": {"PYTHONHASHSEED": "0"},
-    "hash seed 12345": {"PYTHONHASHSEED": "12345"},
-    "C locale": {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-    "Turkish, Latin-5": {"LC_ALL": "tr_TR.ISO-8859-9", "LANG": "tr_TR", "PYTHONUTF8": "0"},
-    "other output encoding": {"PYTHONIOENCODING": "utf-16"},
-    "far east of Greenwich": {"TZ": "Pacific/Kiritimati"},
-    "far west of Greenwich": {"TZ": "Etc/GMT+12"},
-    "narrow terminal": {"COLUMNS": "20", "TERM": "dumb", "NO_COLOR": "1"},
-    "development mode": {"PYTHONDEVMODE": "1", "PYTHONOPTIMIZE": "2"},
-}
+    "hash seed 0, C locale, far east of Greenwich": {
+        "PYTHONHASHSEED": "0", "TZ": "Pacific/Kiritimati",
+        "LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0",
+    },
+    "hash seed 12345, Turkish, Latin-5, far west of Greenwich, narrow terminal": {
+        "PYTHONHASHSEED": "12345", "TZ": "Etc/GMT+12", "LC_ALL": "tr_TR.ISO-8859-9", "LANG": "tr_TR", "PYTHONUTF8": "0",
+        "COLUMNS": "20", "TERM": "dumb", "NO_COLOR": "1",
+    },
+    "other output encoding, development mode": {
+        "PYTHONIOENCODING": "utf-16", "PYTHONDEVMODE": "1", "PYTHONOPTIMIZE": "2",
+    },
+}  # fmt: skip
+C_LOCALE, _, OTHER_ENCODING = PLACES.values()
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +76,7 @@ def test_a_copy_somewhere_else_gives_the_same_bytes(demo, usual, tmp_path):
 
 def test_the_text_is_printed_as_utf8_whatever_the_locale(demo, usual):
     text = json.loads(usual)["text"].encode()
-    for environment in ({}, PLACES["C locale"], PLACES["other output encoding"]):
+    for environment in ({}, C_LOCALE, OTHER_ENCODING):
         assert output(demo, "prompt", "trinity", "--as-of", AS_OF, **environment) == text
 
 
@@ -87,4 +90,4 @@ def test_the_text_is_printed_as_utf8_whatever_the_locale(demo, usual):
 )
 def test_the_other_commands_are_as_steady(demo, arguments):
     expected = output(demo, *arguments)
-    assert output(demo, *arguments, **PLACES["C locale"], **PLACES["hash seed 12345"]) == expected
+    assert output(demo, *arguments, **C_LOCALE) == expected

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.end_to_end.terminal import process, write_root
+from tests.end_to_end.terminal import run, write_root
 from tests.sql.postgres import MISSING
 from tests.streams import SECONDS, Stream
 
@@ -61,7 +61,8 @@ def home(tmp_path, monkeypatch):
 
 
 def add(root, words, name="neo"):
-    process("add", "-p", name, words, "-c", "rules", cwd=root)
+    """Write from this process, which is another one than the server."""
+    run("add", "-p", name, words, "-c", "rules", "--root", root)
 
 
 def until(stream, kind, **wanted):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import subprocess
-import sysconfig
 from contextlib import closing
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-CATMEM = Path(sysconfig.get_path("scripts")) / "catmem"
+from tests.commands import catmem
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Root:
@@ -30,8 +31,8 @@ class Root:
         return root
 
     def run(self, *words: str, status: int = 0) -> str:
-        ended = subprocess.run([CATMEM, *words], cwd=self.folder, capture_output=True, text=True, check=False)
-        assert ended.returncode == status, ended.stderr + ended.stdout
+        ended = catmem(self.folder, words)
+        assert ended.exit_code == status, ended.output
         return ended.stdout + ended.stderr
 
     def sql(self, statement: str) -> list[tuple[object, ...]]:

@@ -19,6 +19,7 @@ from tests.store.stores import kinds
 ENTITY = "trinity/user"
 WRITES = at_length(200, 100)
 """The long run (`python -m tests.torture stale-writes`) makes 1,000 of each."""
+PROCESSES = at_length(4, 2)
 needs_postgresql = pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
 RACED = [
     pytest.param("files", id="files"),
@@ -86,7 +87,7 @@ def place(where):
 @pytest.mark.parametrize("where", RACED)
 @pytest.mark.parametrize("guard", ["refuse", "branch"])
 def test_racing_writes_lose_nothing(place, guard):
-    outcome = race(Trial(writes=WRITES, think=0.002, processes=4), guard, place)
+    outcome = race(Trial(writes=WRITES, think=0.002, processes=PROCESSES), guard, place)
     assert outcome.acknowledged == WRITES
     assert (outcome.silent_overwrites, outcome.unrecorded) == (0, 0)
     assert outcome.rebuilt
@@ -100,7 +101,7 @@ def test_racing_writes_lose_nothing(place, guard):
 @pytest.mark.parametrize("where", RACED)
 def test_without_guards_the_same_race_loses_facts(place):
     # What is counted above can be counted: the same writes by the same agents, and nothing to refuse them.
-    outcome = race(Trial(writes=WRITES, think=0.002, processes=4), "none", place)
+    outcome = race(Trial(writes=WRITES, think=0.002, processes=PROCESSES), "none", place)
     assert outcome.acknowledged == WRITES
     assert outcome.silent_overwrites > 0
     assert outcome.unrecorded == 0

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from tests.fuzz.seeds import SEEDS
 from tests.fuzz.targets import TARGETS
+from tests.together import together
 
 EACH = [(name, number) for name, seeds in SEEDS.items() for number in range(len(seeds))]
 
 
-@pytest.mark.parametrize(("name", "number"), EACH)
+@together(("name", "number"), EACH)
 def test_seeds(name, number):
     TARGETS[name](SEEDS[name][number])
 

@@ -8,6 +8,7 @@ import sysconfig
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.model.document import parse
+from tests.commands import catmem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +56,10 @@ class Repository:
     def run(self, *command: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(command, cwd=self.folder, env=self.environment, check=False, capture_output=True)
 
+    def catmem(self, *arguments: str) -> None:
+        done = catmem(self.folder, arguments, self.environment)
+        assert done.exit_code == 0, done.output
+
     def git(self, *arguments: str) -> str:
         done = self.run("git", *arguments)
         assert done.returncode == 0, done.stderr.decode()
@@ -65,8 +70,7 @@ class Repository:
         if attributes:
             (self.folder / ".gitattributes").write_text("".join(f"{line}\n" for line in attributes))
         else:
-            done = self.run("catmem", "init", "--git")
-            assert done.returncode == 0, done.stderr.decode()
+            self.catmem("init", "--git")
         self.commit({}, "set up")
 
     def commit(self, files: dict[str, bytes], message: str) -> None:

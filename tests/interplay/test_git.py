@@ -94,9 +94,7 @@ def in_ways(scenes, *names):
     ]
 
 
-@pytest.mark.parametrize(
-    ("scene", "way"), in_ways(CLEAN, "two appends", "one moves a section, the other appends to it")
-)
+@pytest.mark.parametrize(("scene", "way"), in_ways(CLEAN, "two appends"))
 def test_changes_to_different_entries_merge_by_themselves(repository, scene, way):
     repository.set_up()
     merged = repository.merged(*texts(scene), way)

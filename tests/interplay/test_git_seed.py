@@ -28,14 +28,8 @@ def repository(tmp_path):
     return made
 
 
-def catmem(repository, *arguments):
-    done = repository.run("catmem", *arguments)
-    assert done.returncode == 0, (done.stdout + done.stderr).decode()
-    return done.stdout.decode()
-
-
 def seed(repository):
-    return catmem(repository, "seed", "boss", "neo")
+    repository.catmem("seed", "boss", "neo")
 
 
 def branches(repository, on_theirs, on_ours):
@@ -56,7 +50,7 @@ def bodies(repository, file):
 
 def learn(repository, text):
     def act():
-        catmem(repository, "add", "-p", "boss", "-c", "facts", text)
+        repository.catmem("add", "-p", "boss", "-c", "facts", text)
         seed(repository)
 
     return act
@@ -69,14 +63,14 @@ def test_seeds_on_both_branches(repository):
     seed(repository)
     assert bodies(repository, TARGET) == both
     # From the record that this seed made, a removal at the source arrives again.
-    catmem(repository, "remove", "-p", "boss", "Travel is on")
+    repository.catmem("remove", "-p", "boss", "Travel is on")
     seed(repository)
     assert bodies(repository, TARGET) == both[:3]
 
 
 def test_a_seed_on_one_branch_and_an_edit_of_the_copy_on_the_other(repository):
     def edit():
-        catmem(repository, "replace", "-p", "neo", "The vendor is Acme", "The vendor is Acme Ltd of Leeds.")
+        repository.catmem("replace", "-p", "neo", "The vendor is Acme", "The vendor is Acme Ltd of Leeds.")
 
     branches(repository, edit, learn(repository, "Ada runs finance."))
     seed(repository)
@@ -89,7 +83,7 @@ def test_a_seed_on_one_branch_and_an_edit_of_the_copy_on_the_other(repository):
 
 def test_what_was_taken_back_on_one_branch_stays_away(repository):
     def forget():
-        catmem(repository, "remove", "-p", "boss", "The vendor is Acme")
+        repository.catmem("remove", "-p", "boss", "The vendor is Acme")
         seed(repository)
 
     branches(repository, forget, learn(repository, "Ada runs finance."))

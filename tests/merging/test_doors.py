@@ -20,7 +20,7 @@ from tests.merging.scripts import FULL, RECORDED, Range, scene
 from tests.store.stores import kinds, named
 
 MARKED = re.compile(r"^<<<<<<< ours\n(.*?)^=======\n(.*?)^>>>>>>> theirs$", re.MULTILINE | re.DOTALL)
-SCENES = range(at_length(60, 20))
+SCENES = range(at_length(60, 12))
 TIER_1 = "tier: 1\nuser_memory_categories: ['*']\ninclude_uncategorized: true\n"
 SEEDED = TIER_1 + "seed_from: boss{}\n"
 WORDS = {"hidden", "false", "misnamed", "lost", "resurrected", "doubled", "invented", "precedence"}
@@ -273,7 +273,7 @@ def test_an_entry_that_another_program_changed_is_not_written_over_at_once(works
 
 # --- git ---
 
-MERGED_BY_GIT = range(at_length(60, 25))
+MERGED_BY_GIT = range(at_length(60, 12))
 
 
 def both(found):

@@ -43,7 +43,7 @@ CALLS = st.fixed_dictionaries(
 CONFIGS = st.sampled_from(["", "rollout: {mode: shadow}\n", "rollout: {mode: canary, canary: 50}\n"])
 
 
-@settings(max_examples=100)
+@settings(max_examples=max(30, settings().max_examples // 2))
 @given(CONFIGS, st.lists(CALLS, max_size=8))
 def test_one_line_an_attempt_and_none_a_dry_run(config, calls):
     with TemporaryDirectory() as folder:

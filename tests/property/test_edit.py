@@ -274,4 +274,4 @@ class OurOwnDocuments(RuleBasedStateMachine):
 
 
 TestOurOwnDocuments = OurOwnDocuments.TestCase
-TestOurOwnDocuments.settings = settings(max_examples=max(20, settings().max_examples // 5), stateful_step_count=12)
+TestOurOwnDocuments.settings = settings(max_examples=max(12, settings().max_examples // 5), stateful_step_count=12)

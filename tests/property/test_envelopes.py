@@ -31,7 +31,7 @@ CONFIG = canaries.CONFIG | {
     "merging": "on_drift: merge\n",
     "shadow": "rollout: {mode: shadow}\n",
 }
-FEW = settings(max_examples=max(20, settings.default.max_examples // 5))
+FEW = settings(max_examples=max(12, settings.default.max_examples // 5))
 """Each of five roots is tried."""
 ENTRIES = parse(TEXT.format(canary=CANARY, vault="Vault")).entries
 

@@ -16,7 +16,7 @@ from tests.roots import make_root, text_of
 PROFILES = {"neo": "user_memory_categories: ['*']\n", "boss": "tier: 1\nuser_memory_categories: ['*']\n"}
 BASE = "## A\none two three four\n§\nfive six seven eight\n\n## B\nnine ten eleven twelve\n"
 WORDS = ["one", "five", "nine", "new"]
-FEW = settings(max_examples=max(40, settings().max_examples // 4))
+FEW = settings(max_examples=max(15, settings().max_examples // 4))
 
 writes = st.lists(
     st.tuples(

@@ -25,7 +25,7 @@ from tests.unit.server.page.forms import Forms, sent, shown
 ENTRIES = ["one two three four", "five six seven eight", "nine ten eleven twelve", "red green blue grey"]
 BASE = "# Notes\n\n## A\n" + "\n§\n".join(ENTRIES[:2]) + "\n\n## B\n" + "\n§\n".join(ENTRIES[2:]) + "\n"
 PAGE = "/page/branches/neo/user/2a"
-FEW = settings(max_examples=max(30, settings().max_examples // 4))
+FEW = settings(max_examples=max(12, settings().max_examples // 4))
 
 changes = st.lists(
     st.sampled_from(["keep", "keep", "reword", "lengthen", "remove", "tag", "move"]), min_size=4, max_size=4

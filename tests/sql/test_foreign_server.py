@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import socket
 import struct
-import subprocess
-import sys
 import threading
 from contextlib import closing, contextmanager
 
 import pytest
 
+from tests.commands import catmem
 from tests.sql import server
 from tests.store.stores import sql_store
 
@@ -94,8 +93,7 @@ def reading(tmp_path, store, **settings):
     (tmp_path / "catmem.yaml").write_text(f"store: {store}\n")
     environment = {name: value for name, value in os.environ.items() if name not in LIBPQ}
     environment |= {"PGPASSWORD": SECRET, "HOME": str(tmp_path), **settings}
-    command = [sys.executable, "-m", "catmem", "list", "-p", "neo"]
-    return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    return catmem(tmp_path, ["list", "-p", "neo"], environment)
 
 
 ROOTS = {
@@ -116,7 +114,7 @@ ROOTS = {
 def test_whatever_a_root_says_a_server_elsewhere_hears_no_password(tmp_path, store, asks):
     with foreign(asks) as there:
         done = reading(tmp_path, store.format(port=there.port))
-        assert done.returncode != 0
+        assert done.exit_code != 0
         assert SECRET not in done.stderr
         assert b"reader" not in there.heard  # not even who asks, without TLS
 
@@ -125,7 +123,7 @@ def test_whatever_a_root_says_a_server_elsewhere_hears_no_password(tmp_path, sto
 def test_without_tls_a_server_elsewhere_still_hears_no_password(tmp_path, asks):
     with foreign(asks) as there:
         done = reading(tmp_path, ROOTS["a host"].format(port=there.port), PGSSLMODE="disable")
-        assert done.returncode == 4
+        assert done.exit_code == 4
         assert there.calls
         assert b"reader" in there.heard
         assert SECRET.encode() not in there.heard

@@ -19,6 +19,7 @@ from catmem.model.edit import (
     retag_entry,
 )
 from catmem.model.layout import formatted
+from tests.together import together
 
 FOLDER = Path(__file__).parents[1] / "conformance"
 TAKEN_HERE = ("parse.json", "edits/*.json", "layouts/*.json", "problems/*.json")
@@ -49,7 +50,7 @@ def test_every_file_is_taken_by_a_runner():
     assert not left
 
 
-@pytest.mark.parametrize("pattern", TAKEN_HERE)
+@together("pattern", TAKEN_HERE)
 def test_names_are_unique(pattern):
     for path in FOLDER.glob(pattern):
         data = json.loads(path.read_bytes())
@@ -62,7 +63,7 @@ def test_names_are_unique(pattern):
             assert all(("after" in case) != ("error" in case) for case in data["cases"])
 
 
-@pytest.mark.parametrize("case", cases("parse.json"))
+@together("case", cases("parse.json"))
 def test_parse(case):
     document = parse(case["input"].encode(), case.get("declared"))
     found = document.to_dict()
@@ -71,7 +72,7 @@ def test_parse(case):
     assert document.to_bytes() == case["input"].encode()
 
 
-@pytest.mark.parametrize("case", cases("problems/*.json"))
+@together("case", cases("problems/*.json"))
 def test_problems(case):
     assert parse(case["input"], case.get("declared")).to_dict()["problems"] == case["problems"]
 
@@ -87,7 +88,7 @@ def edited(document, operation):
     return operations[kind](document, document.entries[arguments.pop("entry")], **arguments)
 
 
-@pytest.mark.parametrize("case", cases("edits/*.json", key="after"))
+@together("case", cases("edits/*.json", key="after"))
 def test_edit(case):
     document = parse(case["before"])
     result = edited(document, case["operation"])
@@ -98,14 +99,14 @@ def test_edit(case):
         assert result.entry.tags == case["operation"].get("tags", {})
 
 
-@pytest.mark.parametrize("case", cases("edits/*.json", key="error"))
+@together("case", cases("edits/*.json", key="error"))
 def test_refused_edit(case):
     with pytest.raises(EditError) as caught:
         edited(parse(case["before"]), case["operation"])
     assert caught.value.code == case["error"]
 
 
-@pytest.mark.parametrize("case", cases("layouts/*.json"))
+@together("case", cases("layouts/*.json"))
 def test_layout(case):
     assert formatted(parse(case["before"]), case["layout"]) == case["after"]
     assert formatted(parse(case["after"]), case["layout"]) == case["after"]

@@ -4,11 +4,10 @@ import pytest
 
 from catmem.errors import NotUtf8Error, TooLargeError
 from catmem.text import BOM, Limits, LineIndex, decode, dominant_newline, unify_newlines, with_newline
+from tests.together import together
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"x", "é中\U0001f600".encode(), b"\xef\xbb\xbfx", b"a\r\nb\r", bytes(range(128))]
-)
+@together("data", [b"", b"x", "é中\U0001f600".encode(), b"\xef\xbb\xbfx", b"a\r\nb\r", bytes(range(128))])
 def test_decoding_loses_nothing(data):
     assert decode(data).encode() == data
     assert decode(decode(data)) == decode(data)
@@ -18,7 +17,7 @@ def test_a_bom_is_the_first_character():
     assert decode(b"\xef\xbb\xbfx") == BOM + "x"
 
 
-@pytest.mark.parametrize(
+@together(
     ("data", "offset"),
     [(b"\xff", 0), (b"ab\x80", 2), ("é".encode() + b"\xc3", 2), (b"x\xed\xa0\x80", 1), (b"\xc0\xaf", 0)],
 )
@@ -35,7 +34,7 @@ def test_a_lone_surrogate_counts_bytes_too():
     assert "U+D800" in str(caught.value)
 
 
-@pytest.mark.parametrize("data", [b"12345", "12345", "éé1"])
+@together("data", [b"12345", "12345", "éé1"])
 def test_sizes_are_bytes(data):
     with pytest.raises(TooLargeError) as caught:
         decode(data, Limits(file_bytes=4))
@@ -49,7 +48,7 @@ def test_the_size_is_looked_at_before_the_encoding():
         decode(b"\xff" * 9, Limits(file_bytes=8))
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "newline"),
     [
         ("", "\n"),
@@ -69,8 +68,8 @@ def test_unify_touches_crlf_only():
     assert unify_newlines("a\r\nb\rc\n\r\r\nd\u2028") == "a\nb\rc\n\r\nd\u2028"
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("text", ["", "a\nb", "a\r\nb", "\r\n\r\n", "a\r\r\nb\n\rc"])
+@together("newline", ["\n", "\r\n"])
+@together("text", ["", "a\nb", "a\r\nb", "\r\n\r\n", "a\r\r\nb\n\rc"])
 def test_a_text_comes_back_from_either_newline(text, newline):
     stored = with_newline(text, newline)
     assert unify_newlines(stored) == text

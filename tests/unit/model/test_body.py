@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catmem.model.body import LIMIT, plain_text, to_html
 from catmem.model.document import parse
+from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "words"),
     [
         ("Prefers **short** answers.", "Prefers short answers."),
@@ -27,7 +26,7 @@ def test_plain_text(body, words):
     assert plain_text(body) == words
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "html"),
     [
         ("Prefers **short** answers.", "<p>Prefers <strong>short</strong> answers.</p>\n"),

@@ -9,6 +9,7 @@ from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
 from catmem.syntax.slug import UNCATEGORIZED
+from tests.together import together
 
 PLAIN = parse("")
 
@@ -78,15 +79,15 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("text", ODD)
-@pytest.mark.parametrize("category", ["talk", UNCATEGORIZED])
+@together("text", ODD)
+@together("category", ["talk", UNCATEGORIZED])
 def test_an_odd_text_says_the_same_and_touches_no_neighbour(text, category):
     pairs = [(category, "before"), (category, text), (category, "behind"), ("rules", "other")]
     wanted = [(each.category, each.body, each.tags) for each in versions(*pairs)]
     assert said(made(*pairs)) == wanted
 
 
-@pytest.mark.parametrize("text", ODD)
+@together("text", ODD)
 def test_an_odd_text_alone_at_the_head_of_a_file(text):
     (version,) = versions((UNCATEGORIZED, text))
     assert said(composed([version], {}, PLAIN)) == [(UNCATEGORIZED, version.body, version.tags)]

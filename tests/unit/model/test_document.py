@@ -9,6 +9,7 @@ from catmem.errors import NotUtf8Error, TooLargeError
 from catmem.model.document import parse
 from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
 from catmem.text import Limits
+from tests.together import together
 
 TEXT = """# What we know
 
@@ -173,7 +174,7 @@ def test_problems_have_spans_and_words():
     assert "comment" in parse("<!-- x").problems[0].message
 
 
-@pytest.mark.parametrize(
+@together(
     ("position", "behind", "before"),
     [("one", True, False), ("two", False, True), ("three", False, False)],
 )
@@ -198,7 +199,7 @@ def test_entries_between_are_those_of_the_touched_stretches():
     assert document.entries_between(0, len(document.text)) == list(document.entries)
 
 
-@pytest.mark.parametrize("text", ["", "\n", "\ufeff", "§", "\ufeff§\n§", " \t\r\n", "\r"])
+@together("text", ["", "\n", "\ufeff", "§", "\ufeff§\n§", " \t\r\n", "\r"])
 def test_nothing_in_it(text):
     document = parse(text)
     assert document.entries == ()

@@ -17,6 +17,7 @@ from catmem.model.edit import (
     retag_entry,
 )
 from catmem.text import Limits
+from tests.together import together
 
 TEXT = "# T\n\nfirst\n\n## A\none\n§\ntwo\n\n## B\nthree\n"
 
@@ -85,7 +86,7 @@ def test_a_title_for_another_category_is_not_used():
     assert add_entry(parse(""), "x", category="a-b", title="Something Else").document.text == "## A b\nx\n"
 
 
-@pytest.mark.parametrize("title", ["A\nb", "A b #", "A b ##", " A b", "A " + "-" * 2000 + "b"])
+@together("title", ["A\nb", "A b #", "A b ##", " A b", "A " + "-" * 2000 + "b"])
 def test_a_title_that_no_heading_can_hold_is_not_used(title):
     assert add_entry(parse(""), "x", category="a-b", title=title).document.text == "## A b\nx\n"
 
@@ -96,7 +97,7 @@ def test_the_hint_names_the_slug():
     assert "finance-rules" in caught.value.hint
 
 
-@pytest.mark.parametrize("body", ["\ud800", "x\udfffy"])
+@together("body", ["\ud800", "x\udfffy"])
 def test_a_lone_surrogate_is_refused(body):
     document = parse("one")
     with pytest.raises(EditError) as caught:
@@ -121,7 +122,7 @@ def test_a_carriage_return_before_a_line_end_comes_back():
         assert moved.entry.body == "a\r\nb\rc"
 
 
-@pytest.mark.parametrize(
+@together(
     "body",
     [
         "a\n§\nb", "§", "## Admin", "x\n## Admin\ny", "# Title", "\\§", "\\\\## x", "```\nopen", "<!-- open",
@@ -130,11 +131,11 @@ def test_a_carriage_return_before_a_line_end_comes_back():
         "\\", "##\t\ttab", "-->", "--> ## x\n```", "x\n    ## y\n§ \t\nz",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize(
+@together(
     "before",
     ["", "x", "x\r\n", "\ufeff", "# T\n## A\n", "## A\n```\n", "<!--\n## A\n", "## A\n§\n## __uncategorized__", "§\r"],
 )
-@pytest.mark.parametrize("category", ["a", "new", "__uncategorized__"])
+@together("category", ["a", "new", "__uncategorized__"])
 def test_hostile_texts_come_back_and_break_nothing(before, body, category):
     document = parse(before)
     edited = add_entry(document, body, category=category, tags={"source": "x"})

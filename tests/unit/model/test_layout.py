@@ -5,9 +5,10 @@ import pytest
 from catmem.model import layout as layout_module
 from catmem.model.document import parse
 from catmem.model.layout import formatted, is_shared, repeated_entries
+from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "shared"),
     [
         ("## A\n§\none\n§\n## __uncategorized__", True),
@@ -57,7 +58,7 @@ def test_the_longest_headings_have_room():
     assert formatted(document, "plain") == text.replace("# a #", "# a")
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "plain"),
     [
         ("## A\nx\n\n## __uncategorized__\n", "## A\nx\n"),
@@ -72,9 +73,7 @@ def test_an_empty_last_section_without_a_category_says_nothing(text, plain):
     assert formatted(parse(plain), "plain") == plain
 
 
-@pytest.mark.parametrize(
-    "text", ["## __uncategorized__\n", "one\n\n## __uncategorized__\n", "# T\n\n## __uncategorized__\n"]
-)
+@together("text", ["## __uncategorized__\n", "one\n\n## __uncategorized__\n", "# T\n\n## __uncategorized__\n"])
 def test_the_only_header_stays_since_without_one_the_file_reads_differently(text):
     # A title counts, and entries without a category are hidden by default, only where there is a header.
     assert formatted(parse(text), "plain") == text

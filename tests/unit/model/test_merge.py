@@ -12,6 +12,7 @@ from catmem.model.document import parse
 from catmem.model.merge import merge
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
+from tests.together import together
 
 FOLDER = Path(__file__).parents[2] / "conformance" / "merge"
 CASES = [
@@ -21,8 +22,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("turned", [False, True])
+@together("case", CASES)
+@together("turned", [False, True])
 def test_cases(case, turned):
     sides = (case["theirs"], case["ours"]) if turned else (case["ours"], case["theirs"])
     precedence = case.get("precedence")
@@ -56,7 +57,7 @@ def test_an_arrival_beside_an_open_fence_is_set_apart():
     }
 
 
-@pytest.mark.parametrize(
+@together(
     ("base", "ours", "theirs", "merged"),
     [
         # Theirs keeps the line an entry, although a section follows: so it stays one.
@@ -73,7 +74,7 @@ def test_what_stands_at_the_head_of_a_file(base, ours, theirs, merged):
     assert [entry.body for entry in parse(merge(base, theirs, ours).text).entries] == merged
 
 
-@pytest.mark.parametrize(
+@together(
     ("ours", "theirs", "title", "reasons"),
     [
         ("# New\n\n## A\nx\n", "# Old\n\n## A\nx\n§\ny\n", "New", []),
@@ -99,7 +100,7 @@ def test_what_neither_side_touched_keeps_its_bytes():
     assert merged.text == base.replace("two", "two more").replace("three", "three more")
 
 
-@pytest.mark.parametrize(
+@together(
     ("old", "new", "pairs"),
     [
         ("one\n§\ntwo", "two\n§\none", {0: 1, 1: 0}),
@@ -175,8 +176,8 @@ def test_the_same_words_from_different_entries_are_a_conflict_where_they_stand_o
             assert merge(base, one, other).conflicts, theirs
 
 
-@pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("winner", ["ours", "theirs"])
+@together("turned", [False, True])
+@together("winner", ["ours", "theirs"])
 def test_of_one_text_in_two_categories_the_side_that_wins_says_which(turned, winner):
     base = "## A\na0\n\n## B\nb0\n"
     sides = (base.replace("a0\n", "a0\n§\nSame new fact.\n"), base + "§\nSame new fact.\n")

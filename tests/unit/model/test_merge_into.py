@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catmem.model.document import parse
 from catmem.model.merge_into import merge_into
+from tests.together import together
 
 BASE = "## Talk\nLikes tea.\n§\nNo calls before ten.\n"
 
@@ -37,7 +36,7 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize("ours", KEPT.values(), ids=KEPT)
+@together("ours", KEPT.values(), ids=KEPT)
 def test_what_arrives_leaves_every_other_byte_as_it_is(ours):
     merged = into(ours, "## Talk\nLikes tea.\n§\nLikes milk.\n", base="## Talk\nLikes tea.\n").text
     newline = "\r\n" if "\r\n" in ours else "\n"
@@ -93,21 +92,21 @@ CONFLICTS = {
 }
 
 
-@pytest.mark.parametrize(("ours", "theirs", "conflict"), CONFLICTS.values(), ids=CONFLICTS)
+@together(("ours", "theirs", "conflict"), CONFLICTS.values(), ids=CONFLICTS)
 def test_of_a_conflict_ours_stays_and_it_is_reported(ours, theirs, conflict):
     merged = into(ours, theirs)
     assert merged.text == ours
     assert bodies(merged) == [conflict]
 
 
-@pytest.mark.parametrize(("ours", "theirs", "conflict"), CONFLICTS.values(), ids=CONFLICTS)
+@together(("ours", "theirs", "conflict"), CONFLICTS.values(), ids=CONFLICTS)
 def test_theirs_may_win_and_the_conflict_is_reported_all_the_same(ours, theirs, conflict):
     merged = into(ours, theirs, precedence="theirs")
     assert [entry.body for entry in parse(merged.text).entries] == [entry.body for entry in parse(theirs).entries]
     assert bodies(merged) == [conflict]
 
 
-@pytest.mark.parametrize(("winner", "value"), [("ours", "call"), ("theirs", "mail")])
+@together(("winner", "value"), [("ours", "call"), ("theirs", "mail")])
 def test_one_tag_that_both_changed(winner, value):
     base, ours, theirs = (f"## Talk\n[source: {each}] Likes tea.\n" for each in ("x", "call", "mail"))
     merged = into(ours, theirs, base=base, precedence=winner)
@@ -115,7 +114,7 @@ def test_one_tag_that_both_changed(winner, value):
     assert [each.reason for each in merged.conflicts] == ["tags"]
 
 
-@pytest.mark.parametrize(("winner", "category"), [("ours", "home"), ("theirs", "work")])
+@together(("winner", "category"), [("ours", "home"), ("theirs", "work")])
 def test_an_entry_that_both_moved(winner, category):
     base, ours, theirs = (f"## {each}\nLikes tea.\n" for each in ("Talk", "Home", "Work"))
     merged = into(ours, theirs, base=base, precedence=winner)
@@ -171,8 +170,8 @@ def test_the_same_changes_once_more_change_nothing():
     assert into(once, theirs, base=theirs).text == once
 
 
-@pytest.mark.parametrize("winner", ["ours", "theirs"])
-@pytest.mark.parametrize(("theirs", "verified"), [("", None), ("[verified_date: 2026-02-02] ", "2026-02-02")])
+@together("winner", ["ours", "theirs"])
+@together(("theirs", "verified"), [("", None), ("[verified_date: 2026-02-02] ", "2026-02-02")])
 def test_new_words_of_theirs_have_their_verification_and_never_ours(theirs, verified, winner):
     base = "## Talk\n[verified_date: 2026-02-02] Likes tea.\n" if verified else "## Talk\nLikes tea.\n"
     ours = "## Talk\n[verified_date: 2026-11-01, source: call] Likes tea.\n"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from catmem.model import unified
 from catmem.model.unified import unified_diff
 from tests.patches import lines_of, patched
+from tests.together import together
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "§\n", "## c\n", "@@\n", "- x\n"]), max_size=30)
 
@@ -62,7 +63,7 @@ def test_texts_that_differ_very_widely_differ_as_a_whole(old, new):
     assert len(lines_of(said)) == 3 + 6 + old + new
 
 
-@pytest.mark.parametrize("kinds", [1, 2, 50, 10_000])
+@together("kinds", [1, 2, 50, 10_000])
 def test_the_work_on_a_large_text_grows_with_its_length(kinds):
     compared = []
 

@@ -13,6 +13,7 @@ from catmem.policy.access import visible
 from catmem.policy.config import Category, Config, Taxonomy
 from catmem.policy.profile import Profile
 from catmem.policy.prompt import build_prompt
+from tests.together import together
 
 TEXT = """# Title of the file
 
@@ -72,15 +73,13 @@ def test_the_last_selector_that_matches_wins():
     assert "finance-payroll" in see(user_memory_categories=("!finance-payroll", "finance-*")).categories
 
 
-@pytest.mark.parametrize("title", ["FINANCE PAYROLL", "ﬁnance payroll", "Finance—Payroll", "Finance  Payroll ##"])
+@together("title", ["FINANCE PAYROLL", "ﬁnance payroll", "Finance—Payroll", "Finance  Payroll ##"])
 def test_other_spellings_of_a_name_are_the_same_category(title):
     view = see(f"## {title}\nsecret\n", user_memory_categories=("*", "!finance-payroll"))
     assert (bodies(view), view.hidden) == ([], 1)
 
 
-@pytest.mark.parametrize(
-    ("include", "with_headers", "without"), [(None, False, True), (True, True, True), (False, False, False)]
-)
+@together(("include", "with_headers", "without"), [(None, False, True), (True, True, True), (False, False, False)])
 def test_uncategorized_entries(include, with_headers, without):
     assert ("Loose." in bodies(see(include_uncategorized=include))) is with_headers
     assert ("Loose." in bodies(see("Loose.\n§\nToo.\n", include_uncategorized=include))) is without
@@ -91,8 +90,8 @@ def test_no_pattern_reaches_uncategorized_entries_and_their_name_does():
     assert "Loose." in bodies(see(user_memory_categories=("__uncategorized__",)))
 
 
-@pytest.mark.parametrize("selectors", [("!__uncategorized__",), ("talk", "!*"), ("!__un*", "talk")])
-@pytest.mark.parametrize("include", [None, True])
+@together("selectors", [("!__uncategorized__",), ("talk", "!*"), ("!__un*", "talk")])
+@together("include", [None, True])
 def test_a_profile_that_takes_uncategorized_away_does_not_see_it(selectors, include):
     view = see("Loose.\n", user_memory_categories=selectors, include_uncategorized=include)
     assert (bodies(view), view.hidden) == ([], 1)
@@ -118,8 +117,8 @@ def test_a_pattern_reaches_declared_categories_only_in_a_closed_taxonomy():
     assert see(text, user_memory_categories=("*",)).categories == ("finanse", "pay", "talk")
 
 
-@pytest.mark.parametrize("selectors", [("*", "!pay"), ("talk",)])
-@pytest.mark.parametrize("closed", [True, False])
+@together("selectors", [("*", "!pay"), ("talk",)])
+@together("closed", [True, False])
 def test_an_alias_is_its_category_even_in_a_document_that_was_parsed_without_aliases(selectors, closed):
     # `build_prompt` takes documents from anywhere, and a section named by an alias must not slip past an exclusion.
     taxonomy = Taxonomy(closed=closed, categories=CLOSED.categories)

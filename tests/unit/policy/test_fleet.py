@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catmem.policy.config import Category, Taxonomy
 from catmem.policy.fleet import Cell, Held, Orphan, Width, access_of, categories_of, fleet_of
 from catmem.policy.profile import Profile
+from tests.together import together
 
 LOOSE = "__uncategorized__"
 OPEN = Taxonomy()
@@ -15,7 +14,7 @@ ALIASED = Taxonomy(categories={"talk": Category("talk", "Talk", aliases=("speech
 CHIEF = Profile("chief", tier=1, user_memory_categories=("*",), memory_categories=("*",))
 
 
-@pytest.mark.parametrize(
+@together(
     ("cell", "target", "mark"),
     [
         (Cell("yes", "yes", write=False), None, "r"),
@@ -34,7 +33,7 @@ def test_a_mark_says_what_a_profile_may_do(cell, target, mark):
     assert cell.mark(target) == mark
 
 
-@pytest.mark.parametrize(
+@together(
     ("profile", "taxonomy", "category", "cell"),
     [
         (Profile("a"), OPEN, "talk", Cell("no", "no", write=False)),
@@ -68,7 +67,7 @@ def test_profiles_stand_by_tier_and_name():
 TALKER = Profile("talker", user_memory_categories=("talk",))
 
 
-@pytest.mark.parametrize(
+@together(
     ("profiles", "taxonomy", "entries", "orphans"),
     [
         # Declared, and only tier 1 reads it.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from catmem.policy.config import Category, Config, Taxonomy
 from catmem.policy.labels import Meanings, read_labels
+from tests.together import together
 
 CONFIG = Config(
     Path("root"),
@@ -30,7 +29,7 @@ def labels(body, tags=None):
     return read_labels(body, tags or {}, MEANINGS, 4096)
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "category", "rest"),
     [
         ("[COMM] Short.", COMM, "Short."),
@@ -53,7 +52,7 @@ def test_a_label_that_names_a_category_leaves_the_text(body, category, rest):
     assert body.endswith(found.rest.removeprefix("- ").removeprefix("* "))
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "tags", "rest"),
     [
         ("[project:x] Text.", {"project": "x"}, "Text."),
@@ -72,7 +71,7 @@ def test_a_label_with_a_value_becomes_a_tag(body, tags, rest):
     assert (found.category, found.tags, found.rest) == (None, tags, rest)
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "why"),
     [
         ("Plain text.", "it begins with no label"),
@@ -104,7 +103,7 @@ def test_what_cannot_be_understood_stays_and_says_why(body, why):
     assert found.stays.startswith(why)
 
 
-@pytest.mark.parametrize("body", ["[COMM]\n  - a\n  - b", "- [COMM]\n  a", "[COMM] a\n[COMM] b", "Comm: a\n- Comm: b"])
+@together("body", ["[COMM]\n  - a\n  - b", "- [COMM]\n  a", "[COMM] a\n[COMM] b", "Comm: a\n- Comm: b"])
 def test_a_label_that_the_lines_below_it_need_stays_though_the_entry_moves(body):
     found = labels(body)
     assert (found.category, found.rest) == (COMM, body)
@@ -117,7 +116,7 @@ def test_a_label_beside_a_tag_that_says_other_stays():
     assert labels("[project:x] text", {"project": "y"}).rest == "[project:x] text"
 
 
-@pytest.mark.parametrize("tags", [{"domain": "finance"}, {"domain": ["a", "finance"]}])
+@together("tags", [{"domain": "finance"}, {"domain": ["a", "finance"]}])
 def test_a_label_that_says_what_a_tag_says_leaves(tags):
     found = labels("[domain:finance] text", tags)
     assert (found.tags, found.rest) == ({}, "text")
@@ -127,6 +126,6 @@ def test_an_escaped_tag_block_is_text():
     assert labels("[created: 2026-05-01] text").rest == "[created: 2026-05-01] text"
 
 
-@pytest.mark.parametrize(("body", "unknown"), [("[OPS] x", "OPS"), ("[TODO] x", None), ("[Ops] x", None), ("x", None)])
+@together(("body", "unknown"), [("[OPS] x", "OPS"), ("[TODO] x", None), ("[Ops] x", None), ("x", None)])
 def test_a_label_that_nobody_declared_is_named(body, unknown):
     assert labels(body).unknown == unknown

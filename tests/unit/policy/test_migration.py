@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from catmem.model.document import parse
 from catmem.policy.config import Category, Config, Taxonomy
 from catmem.policy.migration import plan_migration
+from tests.together import together
 
 TAXONOMY = Taxonomy(
     categories={
@@ -23,7 +22,7 @@ def migrated(text, config=CONFIG):
     return plan_migration(parse(text, aliases=config.taxonomy.aliases), config)
 
 
-@pytest.mark.parametrize(
+@together(
     ("before", "after"),
     [
         ("[COMM] Short.", "## Communication Style\nShort.\n"),
@@ -49,7 +48,7 @@ def test_a_flat_file(before, after):
     assert not migrated(after).changes
 
 
-@pytest.mark.parametrize(
+@together(
     ("before", "after"),
     [
         # Entries go to the end of their section; what has a category stays, and so do odd blanks.

@@ -23,6 +23,7 @@ from catmem.policy.profile import (
     memory_dir,
     profile_names,
 )
+from tests.together import together
 
 CASES = Path(__file__).parents[2] / "conformance" / "profiles"
 GOOD = sorted(path.name for path in (CASES / "good").iterdir())
@@ -40,7 +41,7 @@ def load_case(folder, load):
     return profile
 
 
-@pytest.mark.parametrize("name", GOOD)
+@together("name", GOOD)
 def test_good_case(name):
     expected = json.loads((CASES / "good" / name / "expected.json").read_text(encoding="utf-8"))
     profile = load_case(CASES / "good" / name, expected["load"])
@@ -52,7 +53,7 @@ def test_good_case(name):
         assert [one for one in categories if profile.selectors(target).matches(one)] == []
 
 
-@pytest.mark.parametrize("name", BAD)
+@together("name", BAD)
 def test_bad_case(name):
     folder = CASES / "bad" / name
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
@@ -134,7 +135,7 @@ def test_a_profile_can_be_made_in_code():
         profile.selectors("users")
 
 
-@pytest.mark.parametrize(
+@together(
     ("profile", "may"),
     [
         (Profile("a", tier=1), True),

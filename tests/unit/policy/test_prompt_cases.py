@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.case import build
+from tests.together import together
 
 FOLDER = Path(__file__).parents[2] / "conformance" / "prompts"
 CASES = [
@@ -30,7 +31,7 @@ def test_case(tmp_path, case):
     assert [text for text in case.get("hides", []) if text in everything] == []
 
 
-@pytest.mark.parametrize("case", CASES)
+@together("case", CASES)
 def test_every_case_expects_something_and_nothing_unknown(case):
     assert EXPECTATIONS & set(case)
     assert set(case) <= {"name", "documents", "profile", "config", "as_of", "style"} | EXPECTATIONS

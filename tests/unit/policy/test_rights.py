@@ -9,6 +9,7 @@ from catmem.model.document import parse
 from catmem.policy.config import Category, Taxonomy
 from catmem.policy.profile import Profile
 from catmem.policy.rights import Rights
+from tests.together import together
 
 OPEN = Taxonomy()
 CLOSED = Taxonomy(
@@ -30,7 +31,7 @@ def bodies(entries):
     return [entry.body for entry in entries]
 
 
-@pytest.mark.parametrize("actor", [None, Profile("boss", tier=1)])
+@together("actor", [None, Profile("boss", tier=1)])
 def test_a_person_and_a_tier_1_profile_may_do_anything(actor):
     anything = Rights(actor, "user", CLOSED)
     anything.refuse_other_owner("neo")
@@ -43,7 +44,7 @@ def test_a_person_sees_everything():
     assert bodies(Rights(None, "user", CLOSED).in_sight(DOCUMENT)) == ["loose", "short", "secret"]
 
 
-@pytest.mark.parametrize("tier", [1, 2, 3])
+@together("tier", [1, 2, 3])
 def test_a_profile_of_any_tier_sees_what_its_selectors_pick(tier):
     profile = rights(tier=tier, user_memory_categories=("*", "!pay"), writable_categories=("*",))
     assert bodies(profile.in_sight(DOCUMENT)) == ["short"]
@@ -54,7 +55,7 @@ def test_it_sees_uncategorized_entries_of_a_flat_file_if_it_does_not_say_otherwi
     assert rights(include_uncategorized=False).in_sight(parse("loose\n")) == ()
 
 
-@pytest.mark.parametrize(
+@together(
     ("selectors", "category", "may"),
     [
         (("talk",), "talk", True),
@@ -69,9 +70,7 @@ def test_what_it_may_see_whatever_is_there(selectors, category, may):
     assert Rights(None, "user", OPEN).may_see(category)
 
 
-@pytest.mark.parametrize(
-    ("writable", "refused"), [((), True), (("talk", "!talk"), True), (("talk",), False), (("t*",), False)]
-)
+@together(("writable", "refused"), [((), True), (("talk", "!talk"), True), (("talk",), False), (("t*",), False)])
 def test_who_may_write_to_no_category_changes_nothing(writable, refused):
     bounded = rights(writable_categories=writable)
     if not refused:
@@ -82,7 +81,7 @@ def test_who_may_write_to_no_category_changes_nothing(writable, refused):
     assert caught.value.hint == "It may write to no category."
 
 
-@pytest.mark.parametrize("owner", ["boss", "nobody", "../x", ""])
+@together("owner", ["boss", "nobody", "../x", ""])
 def test_another_profile_looks_as_if_there_were_none(owner):
     with pytest.raises(UnknownNameError) as caught:
         rights().refuse_other_owner(owner)
@@ -94,7 +93,7 @@ def test_its_own_files_are_its_own():
     rights().refuse_other_owner("neo")
 
 
-@pytest.mark.parametrize(
+@together(
     ("taxonomy", "writable", "category", "may"),
     [
         (OPEN, ("talk",), "talk", True),
@@ -126,7 +125,7 @@ def test_reading_a_category_is_no_right_to_write_it():
     assert caught.value.hint == "It may write to notes."
 
 
-@pytest.mark.parametrize("category", ["pay", "pay-old", "never-heard-of"])
+@together("category", ["pay", "pay-old", "never-heard-of"])
 def test_a_hidden_category_is_refused_in_the_same_words_whether_it_exists_or_not(category):
     with pytest.raises(ForbiddenError) as caught:
         rights(CLOSED, writable_categories=("talk",)).refuse_unwritable(category)
@@ -148,7 +147,7 @@ def test_a_slip_is_led_to_what_may_be_written():
     assert caught.value.hint == "Did you mean 'workflow-rules'? It may write to workflow-rules."
 
 
-@pytest.mark.parametrize(
+@together(
     ("taxonomy", "writable", "names", "only"),
     [
         (OPEN, (), (), None),
@@ -169,7 +168,7 @@ def test_what_a_profile_is_told_that_it_may_write(taxonomy, writable, names, onl
     assert (bounded.writable_names(), bounded.only_category()) == (names, only)
 
 
-@pytest.mark.parametrize(
+@together(
     ("settings", "may"),
     [
         ({}, False),
@@ -186,7 +185,7 @@ def test_who_may_verify(settings, may):
             rights(**settings).refuse_unverified()
 
 
-@pytest.mark.parametrize(
+@together(
     ("tag", "message", "hint"),
     [
         (None, "neo may not say that a fact was verified", "A person may do that"),

@@ -13,6 +13,7 @@ from catmem.errors import ConfigError
 from catmem.model.document import parse
 from catmem.policy.schema import check, nearest, shown, suggestion, tag_faults, validate
 from catmem.policy.yamlfile import key_text, parse_yaml
+from tests.together import together
 
 
 def faults_of(text, name="profile"):
@@ -36,10 +37,8 @@ def test_a_fault_has_its_place():
     assert key_text(fault.key) == "prompt.style"
 
 
-@pytest.mark.parametrize("name", ["profile", "config"])
-@pytest.mark.parametrize(
-    "text", ["hidden words of a memory file", "name:hidden", "- hidden\n- too\n", "4711", "47.11", "true"]
-)
+@together("name", ["profile", "config"])
+@together("text", ["hidden words of a memory file", "name:hidden", "- hidden\n- too\n", "4711", "47.11", "true"])
 def test_a_file_that_is_something_else_is_not_quoted(text, name):
     # A link among the profiles may lead to a file of somebody's memory.
     fault = fault_of(text, name)
@@ -58,7 +57,7 @@ def test_all_faults_are_found_in_the_order_of_the_file():
     assert [fault.line for fault in faults] == [1, 2, 2, 3, 4]
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message", "hint"),
     [
         ("teir: 1", "the key 'teir' is not known here", "Did you mean 'tier'?"),
@@ -92,7 +91,7 @@ def test_faults_are_said_in_plain_words(text, message, hint):
     assert hint in fault.hint
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message", "key"),
     [
         ("version: 2", "must be 1, and is 2", "version"),
@@ -146,7 +145,7 @@ def test_a_schema_that_does_not_exist():
 # --- the schemas themselves ---
 
 
-@pytest.mark.parametrize("name", resources.SCHEMA_NAMES)
+@together("name", resources.SCHEMA_NAMES)
 def test_a_schema_is_valid_and_names_itself(name):
     from jsonschema import Draft202012Validator
 
@@ -166,7 +165,7 @@ def properties_in(part, path=""):
             yield from properties_in(value, f"{path}/{index}")
 
 
-@pytest.mark.parametrize("name", resources.SCHEMA_NAMES)
+@together("name", resources.SCHEMA_NAMES)
 def test_every_property_has_a_title_and_a_description(name):
     found = list(properties_in(resources.schema(name)))
     assert found
@@ -189,7 +188,7 @@ def test_the_json_form_of_a_document_fits_its_schema():
     assert validate(form, "document") == []
 
 
-@pytest.mark.parametrize(
+@together(
     "change",
     [
         {"format_version": 2},
@@ -212,7 +211,7 @@ def test_what_is_no_document_does_not_fit(change):
 OWNER = {"owner": {"type": "string", "enum": ["ann", "ben"]}, "review": {"type": ["string", "array"], "format": "date"}}
 
 
-@pytest.mark.parametrize(
+@together(
     "tags",
     [
         {},
@@ -228,7 +227,7 @@ def test_tags_that_fit(tags):
     assert tag_faults(tags, OWNER) == []
 
 
-@pytest.mark.parametrize(
+@together(
     ("tags", "message"),
     [
         ({"verified_date": "2026-13-01"}, "'2026-13-01' is not a day of the form YYYY-MM-DD"),
@@ -288,7 +287,7 @@ def test_nearest():
     assert nearest("finance" * 10_000, ["finance"]) is None
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "known", "hint"),
     [
         ("noe", ["neo", "trinity"], "Did you mean 'neo'?"),
@@ -301,7 +300,7 @@ def test_suggestion(name, known, hint):
     assert suggestion(name, known, "profiles") == hint
 
 
-@pytest.mark.parametrize(
+@together(
     ("value", "text"),
     [("a", "'a'"), (True, "true"), (5, "5"), (None, "empty"), ([], "a list"), ({}, "a mapping of keys to values")],
 )

@@ -11,6 +11,7 @@ from catmem.model.document import parse
 from catmem.policy.search import MOST_CHARACTERS, MOST_WORDS, Term, parse_query
 from catmem.policy.search_fold import fold
 from catmem.policy.search_index import Index
+from tests.together import together
 
 
 def found(query: str, text: str) -> list[str]:
@@ -29,7 +30,7 @@ def counted(query: str, body: str) -> float:
 # --- folding ---
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "folded"),
     [
         ("Plain ASCII", "plain ascii"),
@@ -63,7 +64,7 @@ def test_many_letters_fold_as_few_do():
 # --- queries ---
 
 
-@pytest.mark.parametrize(
+@together(
     ("query", "terms"),
     [
         ("tea", [("tea",)]),
@@ -95,14 +96,14 @@ def test_a_long_run_without_blanks_is_looked_for_in_pieces_too():
     assert all(piece.weight < whole.weight for piece in pieces)
 
 
-@pytest.mark.parametrize("query", ["", "  ", "§", '""', '"§ !"', "___", "\ud800", "\x00", ".*+?()[]{}|^$\\"])
+@together("query", ["", "  ", "§", '""', '"§ !"', "___", "\ud800", "\x00", ".*+?()[]{}|^$\\"])
 def test_a_query_without_words_is_refused(query):
     with pytest.raises(QueryError) as caught:
         parse_query(query)
     assert caught.value.code == "empty_query"
 
 
-@pytest.mark.parametrize(
+@together(
     "query",
     [
         "x" * (MOST_CHARACTERS + 1),
@@ -119,9 +120,7 @@ def test_a_query_that_is_too_long_is_refused(query):
     assert caught.value.code == "long_query"
 
 
-@pytest.mark.parametrize(
-    "query", ["x" * MOST_CHARACTERS, "a" * 999 + "b", "é" * MOST_CHARACTERS, "(a+)+b", "a?" * 30 + "b"]
-)
+@together("query", ["x" * MOST_CHARACTERS, "a" * 999 + "b", "é" * MOST_CHARACTERS, "(a+)+b", "a?" * 30 + "b"])
 def test_no_query_makes_the_search_slow(query):
     # Each step of these would be repeated for every character if the patterns went back: this would not end.
     text = "a" * 200_000 + " " + "a " * 50_000 + "é" * 50_000
@@ -132,7 +131,7 @@ def test_no_query_makes_the_search_slow(query):
 # --- matching ---
 
 
-@pytest.mark.parametrize(
+@together(
     ("query", "body", "counts"),
     [
         ("tea", "Tea.", 1),
@@ -163,7 +162,7 @@ def test_what_a_match_of_a_word_counts(query, body, counts):
     assert counted(query, body) == counts
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "matches"),
     [
         ("the due date is", True),
@@ -187,7 +186,7 @@ def test_a_phrase_of_scripts_without_blanks():
     assert not counted('"用 uv"', "请用uvx")
 
 
-@pytest.mark.parametrize("between", ["\n§\n", "\n§ \n", "\r\n§\r\n", "\n## Tea\n", "\n§\n\n§\n"])
+@together("between", ["\n§\n", "\n§ \n", "\r\n§\r\n", "\n## Tea\n", "\n§\n\n§\n"])
 def test_a_phrase_does_not_go_on_in_the_next_entry(between):
     assert found('"due due"', f"due{between}due due{between}due") == ["due due"]
 
@@ -215,7 +214,7 @@ front
 """
 
 
-@pytest.mark.parametrize("text", [TEXT, TEXT.replace("\n", "\r\n"), "\ufeff" + TEXT, TEXT.replace("## Tea", "## Cup")])
+@together("text", [TEXT, TEXT.replace("\n", "\r\n"), "\ufeff" + TEXT, TEXT.replace("## Tea", "## Cup")])
 def test_words_in_tags_are_not_found_and_words_in_bodies_are(text):
     index = Index(parse(text.replace("## Tea Rules", "## Rules")))
     (term,) = parse_query("tea").terms
@@ -223,9 +222,7 @@ def test_words_in_tags_are_not_found_and_words_in_bodies_are(text):
     assert bodies == ["tea [source: x]", "[not a tag: tea] text", "[source: tea] escaped"]
 
 
-@pytest.mark.parametrize(
-    ("query", "names"), [("rules", True), ("rul", True), ("ru", False), ("tea", True), ('"tea rules"', False)]
-)
+@together(("query", "names"), [("rules", True), ("rul", True), ("ru", False), ("tea", True), ('"tea rules"', False)])
 def test_the_name_of_a_category_counts_a_little(query, names):
     index = Index(parse("one\n\n## Tea Rules\ntwo\n§\n\n§\nthree\n"))
     places = index.places(parse_query(query).terms[0])
@@ -245,7 +242,7 @@ def test_the_index_has_the_entries_of_the_document():
     assert tuple(entries) == document.entries
 
 
-@pytest.mark.parametrize(
+@together(
     ("entry", "days"),
     [
         ("[created: 2026-05-01] x", ["2026-05-01"]),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catmem.model.document import parse
 from catmem.policy.search import parse_query
 from catmem.policy.search_index import Index
 from catmem.policy.search_rank import Source, matches, ranked
 from catmem.policy.search_snippet import WIDTH, snippet
+from tests.together import together
 
 DAY = 700_000
 
@@ -31,7 +30,7 @@ def entries(*bodies: str) -> str:
     return "\n§\n".join(bodies) + "\n"
 
 
-@pytest.mark.parametrize(
+@together(
     ("query", "first", "second"),
     [
         ("tea", "tea here now", "teapot here now"),
@@ -115,7 +114,7 @@ def marked(query: str, body: str, width: int = WIDTH) -> str:
     return "".join([*parts, shown.text[done:]])
 
 
-@pytest.mark.parametrize(
+@together(
     ("query", "body", "expected"),
     [
         ("tea", "Likes Tea, and tea.", "Likes [Tea], and [tea]."),
@@ -131,7 +130,7 @@ def test_a_short_body_is_shown_whole(query, body, expected):
     assert marked(query, body) == expected
 
 
-@pytest.mark.parametrize(
+@together(
     ("query", "expected"),
     [
         ("tea", "…word word [tea] word word word…"),
@@ -148,9 +147,7 @@ def test_a_long_body_is_cut_between_words(query, expected):
     assert shown == expected
 
 
-@pytest.mark.parametrize(
-    "body", ["x" * 50_000, "茶" * 50_000, "x " * 50_000, "tea " * 50_000, "tea" + " " * 50_000 + "cup"]
-)
+@together("body", ["x" * 50_000, "茶" * 50_000, "x " * 50_000, "tea " * 50_000, "tea" + " " * 50_000 + "cup"])
 def test_a_snippet_is_never_long(body):
     shown = snippet(body, parse_query('tea cup 茶 "tea cup"'))
     assert len(shown.text) <= WIDTH + 2

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 
-import pytest
-
 from catmem.policy.threats import SECRETS, BuiltinScanner, scan
 from catmem.policy.threats.batch import scan_each
 from catmem.policy.threats.secrets import find_secrets
 from tests.threats import report
+from tests.together import together
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
 
@@ -18,15 +17,13 @@ def shown(text: str) -> list[tuple[str, str]]:
     return [(found.rule, text[found.start : found.end]) for found in scan(text)]
 
 
-@pytest.mark.parametrize("rule", SECRETS)
+@together("rule", SECRETS)
 def test_each_secret_is_found_by_its_own_detector_and_no_threat_rule(rule):
     for text in report.load("attacks")[rule]:
         assert {found.rule for found in scan(text)} <= {*SECRETS, "hidden-markup"}, text
 
 
-@pytest.mark.parametrize(
-    "text", [TOKEN, f"({TOKEN})", f"`{TOKEN}`", f"CI:{TOKEN}.", f"Größe {TOKEN}", f"x\n{TOKEN}\ny"]
-)
+@together("text", [TOKEN, f"({TOKEN})", f"`{TOKEN}`", f"CI:{TOKEN}.", f"Größe {TOKEN}", f"x\n{TOKEN}\ny"])
 def test_the_span_is_the_secret_alone(text):
     assert shown(text) == [("github-token", TOKEN)]
 
@@ -41,22 +38,18 @@ def test_a_private_key_without_an_end_reaches_to_the_end_of_its_body():
     assert shown(text) == [("private-key", text)]
 
 
-@pytest.mark.parametrize(
-    "value", ["billing:s3cret-and-more", "ana:correct horse battery"], ids=["one-word", "several-words"]
-)
+@together("value", ["billing:s3cret-and-more", "ana:correct horse battery"], ids=["one-word", "several-words"])
 def test_basic_authentication_is_judged_by_what_it_decodes_to(value):
     encoded = base64.b64encode(value.encode()).decode()
     assert [rule for rule, _ in shown(f"Authorization: Basic {encoded}")] == ["basic-auth"]
 
 
-@pytest.mark.parametrize(
-    "text", ["Basic understanding_of_finance", "basic authenticationwithout", "Basic AAAAAAAAAAAAAAAA"]
-)
+@together("text", ["Basic understanding_of_finance", "basic authenticationwithout", "Basic AAAAAAAAAAAAAAAA"])
 def test_what_decodes_to_no_name_and_password_passes(text):
     assert shown(text) == []
 
 
-@pytest.mark.parametrize(
+@together(
     "password",
     ["password", "$PASSWORD", "${DB_PASSWORD}", "<password>", "{password}", "xxxx", "***", "db_user", "1234"],
 )

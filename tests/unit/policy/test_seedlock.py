@@ -11,6 +11,7 @@ import pytest
 from catmem.errors import ConfigError
 from catmem.model.version import Version
 from catmem.policy.seedlock import LOCK_NAME, Record, Seeded, SeedLock, read_lock
+from tests.together import together
 
 DAY = date(2026, 11, 21)
 DIGEST = "sha256:" + "0" * 64
@@ -71,7 +72,7 @@ def test_an_empty_lock_is_a_file_too():
     assert read(SeedLock().to_text()) == SeedLock()
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b" \r\n\t\n"])
+@together("data", [b"", b"\n", b" \r\n\t\n"])
 def test_no_lock_and_an_empty_one_say_nothing(data):
     assert read_lock(data) == SeedLock()
 
@@ -114,7 +115,7 @@ def test_the_note_says_where_it_broke():
     )
 
 
-@pytest.mark.parametrize(
+@together(
     "data",
     [b"null", b"[]", b'"x"', b"3", b"{}", b'{"version": 1}', b'{"version": 1, "seeds": []}', b"\xff", b"\x00"],
 )
@@ -123,7 +124,7 @@ def test_what_is_no_lock_is_named_and_says_nothing(data):
     assert (found.records, len(found.notes)) == ({}, 1)
 
 
-@pytest.mark.parametrize("data", [b"[" * 100_000, b'{"seeds":' * 50_000, b'{"seeds": {"a": ' + b"9" * 5_000 + b"}}"])
+@together("data", [b"[" * 100_000, b'{"seeds":' * 50_000, b'{"seeds": {"a": ' + b"9" * 5_000 + b"}}"])
 def test_hostile_depth_and_numbers_are_named(data):
     assert read(data).notes
 
@@ -144,7 +145,7 @@ BAD_RECORDS = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD_RECORDS.values(), ids=BAD_RECORDS)
+@together("bad", BAD_RECORDS.values(), ids=BAD_RECORDS)
 def test_a_record_of_the_wrong_form_is_named_and_the_others_count(bad):
     data = json.loads(WHOLE.to_text())
     data["seeds"]["neo/user"]["boss/user"] = bad
@@ -153,7 +154,7 @@ def test_a_record_of_the_wrong_form_is_named_and_the_others_count(bad):
     assert found.notes == ("has records that cannot be read: neo/user from boss/user",)
 
 
-@pytest.mark.parametrize("name", ["neo", "neo/", "../neo/user", "neo/users", "Neo/user", "", "neo/user\n", "x" * 9_999])
+@together("name", ["neo", "neo/", "../neo/user", "neo/users", "Neo/user", "", "neo/user\n", "x" * 9_999])
 def test_a_record_with_a_name_of_no_entity_is_left_out(name):
     data = json.loads(WHOLE.to_text())
     data["seeds"] = {name: data["seeds"]["neo/user"]}
@@ -195,9 +196,7 @@ def not_an_id(data):
     data["seeds"]["neo/user"]["boss/user"]["entries"]["talk"] = [None]
 
 
-@pytest.mark.parametrize(
-    "damage", [odd_text, no_text, empty_text, half_a_character, no_texts, odd_id, odd_category, not_an_id]
-)
+@together("damage", [odd_text, no_text, empty_text, half_a_character, no_texts, odd_id, odd_category, not_an_id])
 def test_an_entry_without_its_text_is_counted_and_the_others_stay(damage):
     data = json.loads(lock_of(record(TEA, ACME)).to_text())
     damage(data)
@@ -206,7 +205,7 @@ def test_an_entry_without_its_text_is_counted_and_the_others_stay(damage):
     assert found.notes == ("names 1 entry of which it has no text (neo/user from boss/user)",)
 
 
-@pytest.mark.parametrize("key", ["revision", "digest"])
+@together("key", ["revision", "digest"])
 def test_a_record_that_names_its_source_by_half_a_character_can_be_written_again(key):
     data = json.loads(WHOLE.to_text())
     data["seeds"]["neo/user"]["boss/user"][key] = "\ud800"
@@ -229,7 +228,7 @@ def test_one_that_a_newer_catmem_wrote_is_refused():
     assert "Nothing was seeded" in caught.value.hint
 
 
-@pytest.mark.parametrize("version", ['"1"', "null", "0", "[]", "1.0"])
+@together("version", ['"1"', "null", "0", "[]", "1.0"])
 def test_an_odd_version_is_no_newer_one(version):
     assert read(WHOLE.to_text().replace('"version": 1', f'"version": {version}')).records
 
@@ -252,7 +251,7 @@ PLAIN = None
 DIFF3 = ['   "whatever": "stood there",']
 
 
-@pytest.mark.parametrize("base", [PLAIN, DIFF3], ids=["plain", "diff3"])
+@together("base", [PLAIN, DIFF3], ids=["plain", "diff3"])
 def test_of_a_merge_that_git_left_open_counts_what_both_sides_hold(base):
     ours, theirs = lock_of(record(TEA, ACME)), lock_of(record(ACME, CALLS))
     text = marked(ours, theirs, base)
@@ -262,7 +261,7 @@ def test_of_a_merge_that_git_left_open_counts_what_both_sides_hold(base):
     assert found.notes[0] == "holds both sides of a merge in git: what they agree on counts"
 
 
-@pytest.mark.parametrize("base", [PLAIN, DIFF3], ids=["plain", "diff3"])
+@together("base", [PLAIN, DIFF3], ids=["plain", "diff3"])
 def test_of_a_record_that_one_side_alone_has_nothing_counts(base):
     ours = lock_of(record(TEA))
     theirs = lock_of(record(TEA), record(CALLS, target="zoe/user"))
@@ -275,7 +274,7 @@ def test_with_crlf_too():
     assert entries_of(found) == {("neo/user", "boss/user"): (ACME,)}
 
 
-@pytest.mark.parametrize("line", ["<<<<<<< HEAD", "=======", ">>>>>>> theirs"])
+@together("line", ["<<<<<<< HEAD", "=======", ">>>>>>> theirs"])
 def test_half_of_the_markers_make_it_unreadable_and_no_more(line):
     text = marked(lock_of(record(TEA)), lock_of(record(CALLS)))
     found = read("".join(each for each in re.split(r"(?<=\n)", text) if each.rstrip("\n") != line))
@@ -287,7 +286,7 @@ def test_markers_in_the_text_of_an_entry_are_text():
     assert read(lock_of(record(entry)).to_text()).records["neo/user", "boss/user"].entries == (entry,)
 
 
-@pytest.mark.parametrize(
+@together(
     "lines",
     ["<<<<<<< a\n", "<<<<<<< a\n|||||||\n=======\n", "<<<<<<< a\n=======\n>>>>>>>\n", "=======\n"],
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import date
 from itertools import product
 
-import pytest
-
 from catmem.policy.seedlock import Record, Seeded, SeedLock, merge_locks, read_lock
+from tests.together import together
 
 DAY = date(2026, 5, 1)
 
@@ -29,7 +28,7 @@ NONE = lock()
 ONE, TWO, ONE_TWO, ONE_THREE = (lock(record(*said)) for said in (["one"], ["two"], ["one", "two"], ["one", "three"]))
 
 
-@pytest.mark.parametrize(
+@together(
     ("base", "ours", "theirs", "expected"),
     [
         (ONE, ONE_TWO, ONE, ["one", "two"]),
@@ -51,7 +50,7 @@ def test_what_becomes_of_a_record(base, ours, theirs, expected):
 LOCKS = [NONE, ONE, TWO, ONE_TWO, ONE_THREE, lock(record("one", day=date(2026, 6, 1)))]
 
 
-@pytest.mark.parametrize(("base", "ours", "theirs"), list(product(LOCKS, repeat=3)))
+@together(("base", "ours", "theirs"), list(product(LOCKS, repeat=3)))
 def test_the_laws_of_a_merge(base, ours, theirs):
     merged = merge_locks(base, ours, theirs)
     assert merged == merge_locks(base, theirs, ours)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
-
 from catmem.policy.selector import Selectors, resolve_aliases, selector_fault
+from tests.together import together
 
 CATEGORIES = ["communication-style", "finance-payroll", "finance-tools", "working-relationship"]
 
@@ -16,7 +15,7 @@ def selected(*patterns, declared=None, among=CATEGORIES):
     return [category for category in among if selectors.matches(category)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("patterns", "expected"),
     [
         ([], []),
@@ -84,7 +83,7 @@ def test_aliases_are_resolved_in_exact_names_only():
     )
 
 
-@pytest.mark.parametrize(
+@together(
     "selector",
     [
         "a",
@@ -112,7 +111,7 @@ def test_slugs_and_patterns_are_fine(selector):
     assert selector_fault(selector) is None
 
 
-@pytest.mark.parametrize(
+@together(
     ("selector", "hint"),
     [
         ("Workflow Rules", "workflow-rules"),
@@ -145,7 +144,7 @@ def test_what_can_match_nothing_is_a_fault_with_a_hint(selector, hint):
     assert "\n" not in message
 
 
-@pytest.mark.parametrize(
+@together(
     ("selector", "mended"),
     [
         (unicodedata.normalize("NFD", "!façade-*"), "!façade-*"),
@@ -168,7 +167,7 @@ def test_a_pattern_that_no_slug_can_match_is_a_fault_that_names_the_mended_one(s
     assert selector_fault(mended) is None
 
 
-@pytest.mark.parametrize(
+@together(
     "selector", ["[ ]*", "[.]*", "[^a]*", "![z-a]*", "a-[-]*", "[-]*", "*-", "-?", "a-\u030c*", "a[b--]*", "[a,b]*"]
 )
 def test_what_is_in_a_set_or_beside_a_dash_counts_too(selector):

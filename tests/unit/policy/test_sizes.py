@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
-
 from catmem.model.document import parse
 from catmem.policy.config import NO_ROOT, Category, Config, Taxonomy
 from catmem.policy.profile import Profile, PromptSettings
 from catmem.policy.prompt import build_prompt
 from catmem.policy.sizes import Sizes, Use, Whole, measure, total
+from tests.together import together
 
 DAY = date(2026, 11, 21)
 TEXT = """\
@@ -60,7 +59,7 @@ def test_unfiltered_every_entry_is_in_whatever_its_category_date_or_text():
     assert sizes(profile).unfiltered == len(prompt(everything, plain).text)
 
 
-@pytest.mark.parametrize(
+@together(
     "profile",
     [
         Profile("neo"),

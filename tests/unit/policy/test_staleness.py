@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 from pathlib import Path
 
-import pytest
-
 from catmem.policy.config import Category, Config, Taxonomy
 from catmem.policy.profile import Profile
 from catmem.policy.staleness import DEFAULT_STALE_AFTER, Clock, Freshness, freshness, read_date, stale_after_days
+from tests.together import together
 
 DAY = date(2026, 11, 21)
 
@@ -18,10 +17,8 @@ def state(tags, *, as_of=DAY, stale_after=90):
     return freshness(tags, as_of=as_of, stale_after=stale_after)
 
 
-@pytest.mark.parametrize(
-    ("age", "expected"), [(0, "fresh"), (89, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")]
-)
-@pytest.mark.parametrize("key", ["verified_date", "created"])
+@together(("age", "expected"), [(0, "fresh"), (89, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")])
+@together("key", ["verified_date", "created"])
 def test_a_fact_is_stale_after_more_days_than_the_limit(key, age, expected):
     day = DAY - timedelta(age)
     found = state({key: day.isoformat()})
@@ -48,7 +45,7 @@ def test_a_future_expires_verifies_nothing():
     assert state({"expires": "2027-01-01"}).state == "unverified"
 
 
-@pytest.mark.parametrize("key", ["verified_date", "created"])
+@together("key", ["verified_date", "created"])
 def test_a_date_in_the_future_is_none(key):
     assert state({key: "2999-12-31"}).state == "unverified"
 
@@ -58,7 +55,7 @@ def test_it_may_be_tomorrow_already_further_east():
     assert freshness({"created": "2026-05-03"}, as_of=date(2026, 5, 1), stale_after=90).state == "unverified"
 
 
-@pytest.mark.parametrize("tags", [{}, {"source": "somebody"}, {"domain": ["a", "b"]}])
+@together("tags", [{}, {"source": "somebody"}, {"domain": ["a", "b"]}])
 def test_without_a_date_a_fact_is_unverified(tags):
     found = state(tags)
     assert (found.state, found.basis, found.day) == ("unverified", None, None)
@@ -72,7 +69,7 @@ BROKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", BROKEN)
+@together("value", BROKEN)
 def test_what_is_no_date_counts_as_none(value):
     assert read_date(value) is None
     for key in ("verified_date", "created", "expires"):
@@ -85,12 +82,12 @@ def test_a_leap_day_is_a_date():
     assert read_date("2026-02-29") is None
 
 
-@pytest.mark.parametrize("as_of", [date.min, date.max])
+@together("as_of", [date.min, date.max])
 def test_the_ends_of_the_calendar(as_of):
     assert state({"verified_date": "0001-01-01", "expires": "9999-12-31"}, as_of=as_of).state in {"fresh", "stale"}
 
 
-@pytest.mark.parametrize(
+@together(
     ("tags", "note"),
     [
         ({"verified_date": "2026-11-01"}, None),
@@ -120,7 +117,7 @@ def config(**settings):
     )
 
 
-@pytest.mark.parametrize(
+@together(
     ("category", "tags", "profile_limit", "expected"),
     [
         ("own", {}, 30, 10),
@@ -151,7 +148,7 @@ def test_the_default_is_ninety_days():
     assert stale_after_days("x", {}, Profile("reader", stale_after=7), None) == 7
 
 
-@pytest.mark.parametrize(
+@together(
     ("tags", "age", "basis", "overdue"),
     [
         ({}, 30, "first_seen", False),

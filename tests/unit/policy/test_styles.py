@@ -15,6 +15,7 @@ from catmem.policy.prompt import build_prompt
 from catmem.policy.staleness import UNVERIFIED
 from catmem.policy.styles import Block, Category, Fact, blocked_line, render
 from tests.property.frames import READERS, BrokenFrameError
+from tests.together import together
 
 DAY = date(2026, 11, 21)
 EVERYTHING = Profile("reader", user_memory_categories=("*",), memory_categories=("*",), include_uncategorized=True)
@@ -89,9 +90,9 @@ def prompt(text, *, style, target="user", profile=EVERYTHING, scanner=None, **ch
     return build_prompt({target: parse(text)}, profile, as_of=DAY, style=style, scanner=scanner, **choices)
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("body", HOSTILE)
-@pytest.mark.parametrize("tags", ["", "[verified_date: 2020-01-01] "], ids=["undated", "stale"])
+@together("style", STYLES)
+@together("body", HOSTILE)
+@together("tags", ["", "[verified_date: 2020-01-01] "], ids=["undated", "stale"])
 def test_a_hostile_entry_stays_one_entry(style, body, tags):
     document = parse(f"## First\n{tags}{body}\n\n## Second\nlast")
     assert [len(entries) for entries in document.by_category.values()] == [1, 1]
@@ -127,8 +128,8 @@ ORDINARY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("tags", ["", "[verified_date: 2020-01-01] "], ids=["undated", "stale"])
-@pytest.mark.parametrize(("body", "shown"), [*FORGED, *((body, body) for body in ORDINARY)])
+@together("tags", ["", "[verified_date: 2020-01-01] "], ids=["undated", "stale"])
+@together(("body", "shown"), [*FORGED, *((body, body) for body in ORDINARY)])
 def test_what_begins_like_a_note_is_no_note(body, shown, tags):
     shown = f"\\{body}" if shown is None else shown
     text = f"## A\n{tags}\n{body}\n§\n[created: 2026-11-20] other\n"
@@ -140,7 +141,7 @@ def test_what_begins_like_a_note_is_no_note(body, shown, tags):
     assert f">{body}</entry>" in prompt(text, style="xml", scanner=NoScanner()).text  # a state is an attribute there
 
 
-@pytest.mark.parametrize(
+@together(
     ("title", "shown"),
     [("x (unverified)", "x \\(unverified)"), ("x (Unverified )", "x \\(Unverified )"), ("x (finance)", "x (finance)")],
 )
@@ -150,8 +151,8 @@ def test_a_title_ends_with_no_note(title, shown):
     assert f"\n## {shown} (unverified)\n" in prompt(f"## {title}\na\n", style="markdown", scanner=NoScanner()).text
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize(
+@together("style", STYLES)
+@together(
     "title",
     [
         "x\u2028## y", "x\u2029- y", "x\r## y", "x\x0b# Notes", "x\x85- y", "x\x0c- y", 'x" state="fresh', "x <entry>",
@@ -176,7 +177,7 @@ def test_a_hostile_declared_title_stays_one_title(style, tmp_path):
     assert count == 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("style", "text"),
     [
         ("markdown", "# Notes\n\n## A\n- b\nlost"),
@@ -223,13 +224,13 @@ def test_xml_dates_are_attributes():
     ]
 
 
-@pytest.mark.parametrize("style", STYLES)
+@together("style", STYLES)
 def test_nothing_is_rendered_of_empty_categories_and_targets(style):
     empty = Block("user", (Category("a", "A", ()),), None)
     assert render([empty, Block("memory", (), 5)], style) == []
 
 
-@pytest.mark.parametrize("style", STYLES)
+@together("style", STYLES)
 def test_every_entry_is_a_piece_of_its_own(style):
     facts = (Fact(3, "a", UNVERIFIED, None), Fact(7, "b", UNVERIFIED, None, "some-rule"))
     pieces = render([Block("user", (Category("x", "X", facts),), None)], style)
@@ -239,7 +240,7 @@ def test_every_entry_is_a_piece_of_its_own(style):
     assert "b" not in owned[7].replace(blocked_line("some-rule"), "").replace("</entry>", "").replace("<entry>", "")
 
 
-@pytest.mark.parametrize("case", json.loads(HERMES.read_text(encoding="utf-8")), ids=lambda case: case["name"])
+@together("case", json.loads(HERMES.read_text(encoding="utf-8")), ids=lambda case: case["name"])
 def test_hermes_is_what_hermes_agent_shows(case):
     profile = replace(EVERYTHING, prompt=PromptSettings(budget={case["target"]: case["limit"] + 1000}))
     text = prompt(case["text"], style="hermes", target=case["target"], profile=profile).text
@@ -248,7 +249,7 @@ def test_hermes_is_what_hermes_agent_shows(case):
     assert body_of(text) == body_of(expected)
 
 
-@pytest.mark.parametrize("case", json.loads(HERMES.read_text(encoding="utf-8")), ids=lambda case: case["name"])
+@together("case", json.loads(HERMES.read_text(encoding="utf-8")), ids=lambda case: case["name"])
 def test_the_hermes_header_is_what_hermes_agent_shows(case):
     facts = tuple(Fact(index, entry.body, UNVERIFIED, None) for index, entry in enumerate(parse(case["text"]).entries))
     pieces = render([Block(case["target"], (Category("x", "X", facts),), case["limit"])], "hermes")
@@ -268,7 +269,7 @@ def test_hermes_without_a_budget_names_the_size():
     assert prompt("x" * 1234, style="hermes").text.splitlines()[1] == "USER PROFILE (who the user is) [1,234 chars]"
 
 
-@pytest.mark.parametrize("style", ["markdown", "xml", "hermes"])
+@together("style", ["markdown", "xml", "hermes"])
 def test_no_character_of_an_entry_is_left_out_unseen(style):
     # A line of nothing but a unit separator: dropping it would hide it from the scan over the text.
     prompt = build_prompt(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from catmem.errors import ConfigError, NotUtf8Error, TooLargeError, UnreadableError
 from catmem.policy.yamlfile import key_text, load_yaml, parse_yaml
+from tests.together import together
 
 
 def data_of(text):
@@ -33,7 +34,7 @@ def test_an_ordinary_file():
     }
 
 
-@pytest.mark.parametrize(
+@together(
     ("word", "value"),
     [
         ("true", True),
@@ -72,7 +73,7 @@ def test_scalars_are_those_of_yaml_1_2(word, value):
     assert type(read) is type(value)
 
 
-@pytest.mark.parametrize("text", ["", "\n", "# only a comment\n", "---\n", "\ufeff"])
+@together("text", ["", "\n", "# only a comment\n", "---\n", "\ufeff"])
 def test_an_empty_file_has_no_data(text):
     assert data_of(text) is None
 
@@ -99,20 +100,20 @@ def test_positions_name_every_key_and_item():
     }
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@together("newline", ["\n", "\r\n"])
 def test_lines_are_counted_as_an_editor_counts_them(newline):
     file = parse_yaml(newline.join(["\ufeff# one line", "a: 'x", "  y'", "b: 2"]))
     assert file.positions[("a",)] == (2, 1)
     assert file.positions[("b",)] == (4, 1)
 
 
-@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029", "\r"])
+@together("end", ["\x85", "\u2028", "\u2029", "\r"])
 def test_no_key_hides_in_a_comment_behind_an_exotic_line_end(end):
     error = refused(f"title: a\n# a comment {end}tier: 1\n")
     assert (error.code, error.line, error.column) == ("yaml_syntax", 2, 13)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "code", "line", "column"),
     [
         ("a: &x 1\n", "yaml_alias", 1, 4),
@@ -158,7 +159,7 @@ def test_a_duplicate_key_names_the_key_and_the_first_line():
     assert "line 3" in error.message
 
 
-@pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
+@together("opening", ["[", "{a: ", "- "])
 def test_thirty_two_levels_are_the_limit(opening):
     assert refused(opening * 33 + "x").code == "yaml_depth"
     # A hundred thousand levels are refused at the thirty-third, without recursion.
@@ -228,7 +229,7 @@ def test_what_is_no_file_is_refused(tmp_path):
         assert caught.value.code == code
 
 
-@pytest.mark.parametrize(
+@together(
     ("key", "text"),
     [((), None), (("a",), "a"), (("prompt", "style"), "prompt.style"), (("a", 0, "b"), "a[0].b"), ((0,), "[0]")],
 )

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import pytest
-
 from catmem.syntax.escape import escape, unescape, with_backslashes
+from tests.together import together
 
 ESCAPED = ["\\§", "\\§ \t", "\\\\§", "\\# ", "\\# x", "\\## x", "\\##\tx", "\\\\\\## x", "\\#\t"]
 PLAIN = [
@@ -23,7 +22,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("line", ESCAPED)
+@together("line", ESCAPED)
 def test_reading_takes_one_backslash(line):
     assert unescape(line) == line[1:]
     assert unescape(f"a\n{line}\nb") == f"a\n{line[1:]}\nb"
@@ -31,13 +30,13 @@ def test_reading_takes_one_backslash(line):
     assert unescape(f"{line}\n{line}") == f"{line[1:]}\n{line[1:]}"
 
 
-@pytest.mark.parametrize("line", PLAIN)
+@together("line", PLAIN)
 def test_other_lines_stay(line):
     assert unescape(line) == line
     assert unescape(f"a\n{line}\nb") == f"a\n{line}\nb"
 
 
-@pytest.mark.parametrize("line", [*ESCAPED, *PLAIN])
+@together("line", [*ESCAPED, *PLAIN])
 def test_writing_adds_what_reading_takes(line):
     text = f"{line}\nx\n{line}"
     assert unescape(escape(text, ())) == text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catmem.syntax.scan import (
     ANY_CATEGORY,
     MAX_HEADING,
@@ -15,6 +13,7 @@ from catmem.syntax.scan import (
     touched_region,
     unclosed_spans,
 )
+from tests.together import together
 
 
 def titles(text, categories=ANY_CATEGORY):
@@ -26,7 +25,7 @@ def delimiter_lines(text):
     return [text.count("\n", 0, newline + 1) for newline, _ in scan(text).delimiters]
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "lines"),
     [
         ("§", [0]),
@@ -45,7 +44,7 @@ def test_delimiter_lines(text, lines):
     assert delimiter_lines(text) == lines
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "title"),
     [
         ("## A", "A"),
@@ -69,7 +68,7 @@ def test_the_title_of_a_heading(line, title):
     assert titles(f"x\n{line}\ny") == [title.replace("\r", "") if line.endswith("\r") else title]
 
 
-@pytest.mark.parametrize(
+@together(
     "line", ["##", "##A", "### A", "# A", " ## A", "\t## A", "\\## A", "\ufeff## A", "##\xa0A", "> ## A", "- ## A"]
 )
 def test_no_heading(line):
@@ -91,7 +90,7 @@ def test_declared_categories_and_aliases():
     assert [header.category for header in open_world.headers] == ["finance", "other"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "title"),
     [
         ("# T\n## A", "T"),
@@ -112,7 +111,7 @@ def test_the_title_of_the_document(text, title):
     assert (found.text if found else None) == title
 
 
-@pytest.mark.parametrize(
+@together(
     "stretch",
     [
         "```\nx\n```",
@@ -136,7 +135,7 @@ def test_one_closed_span_is_the_whole_of_it(stretch):
     assert titles(f"## A\n{stretch}\n## B") == ["A", "B"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("stretch", "count"),
     [
         ("```", 1),
@@ -176,7 +175,7 @@ def test_boundary_lines_of_an_entry():
     assert boundary_lines("# x\n\\## y\n ## z", ANY_CATEGORY) == []
 
 
-@pytest.mark.parametrize(
+@together(
     ("old", "new", "start", "end"),
     [
         ("\ufeff§", "\ufeff§", 0, 0),
@@ -201,7 +200,7 @@ def test_the_touched_region_is_the_stretch():
     assert touched_region(scan(text), 2, 2) == (0, 7)
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "```\n" * 50_000,

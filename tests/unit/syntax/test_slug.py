@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import pytest
-
 from catmem.syntax.slug import UNCATEGORIZED, slugify
+from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("title", "slug"),
     [
         ("Workflow Rules (Finance)", "workflow-rules-finance"),

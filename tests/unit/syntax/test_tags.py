@@ -6,6 +6,7 @@ import pytest
 
 from catmem.errors import EditError
 from catmem.syntax.tags import block_size, read_body, read_pairs, write, write_block, write_body
+from tests.together import together
 
 LIMIT = 4096
 
@@ -14,7 +15,7 @@ def read(text, limit=LIMIT):
     return list(read_pairs(text, limit)), read_body(text, limit)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "pairs", "body"),
     [
         ("[a: b] x", [("a", "b")], "x"),
@@ -56,7 +57,7 @@ def test_tags(text, pairs, body):
     assert block_size(text) > 0
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "[text](url)", "[a: b](url)", "[a: b][ref]", "[a: b]x", "[a: b]: x", "[COMM] x", "[project:x] y",
@@ -75,7 +76,7 @@ def test_text(text):
     assert block_size(text) == 0
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "body"),
     [
         ("\\[a: b] x", "[a: b] x"),
@@ -124,7 +125,7 @@ def test_line_ends_that_yaml_knows_are_escaped():
     assert write_block({"a": "b\x85c\u2028d\x7f"}) == '[a: "b\\u0085c\\u2028d\\u007f"]'
 
 
-@pytest.mark.parametrize(
+@together(
     "tags",
     [
         {"": "x"},
@@ -145,7 +146,7 @@ def test_what_cannot_be_written(tags):
     assert len(str(caught.value)) < 300 or len(next(iter(tags))) > 1000
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "changed"),
     [
         ("[a:  b] x", "[a:  b] new"),
@@ -160,7 +161,7 @@ def test_another_body_behind_the_same_block(text, changed):
     assert write_body(text, "new", LIMIT) == changed
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "[" * 200_000,

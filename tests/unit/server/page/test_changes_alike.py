@@ -83,7 +83,7 @@ def operations(entry, act, text, category):
     return [*moves, {"action": "replace", **named, "category": category, "content": text}]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=max(20, settings().max_examples // 3))
 @given(ENTRIES, ENDS, st.sampled_from(["verify", "remove", "add", "edit"]), TEXTS, st.sampled_from(["talk", "rules"]))
 def test_the_page_writes_what_the_library_writes(  # noqa: PLR0917 - what is drawn
     both, entries, end, act, text, category

@@ -15,6 +15,7 @@ from catmem.server.settings import Settings
 from catmem.server.tokens import new_token
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
+from tests.together import together
 from tests.unit.server.page.conftest import ADDRESS, CONFIG, NEO, PROFILES
 from tests.unit.server.page.markup import Markup
 
@@ -62,7 +63,7 @@ def test_every_address_is_looked_at():
 # --- how each is made -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("address", PAGES)
+@together("address", PAGES)
 def test_a_page_is_well_made(client, address):
     answer = client.get(address)
     made = Markup(answer.text)
@@ -83,7 +84,7 @@ def test_a_page_is_well_made(client, address):
     assert len(made.all("table")) == len(made.all("caption"))
 
 
-@pytest.mark.parametrize("address", PAGES)
+@together("address", PAGES)
 def test_a_page_needs_nothing_that_its_policy_forbids(client, address):
     answer = client.get(address)
     assert "default-src 'self'" in answer.headers["content-security-policy"]
@@ -97,7 +98,7 @@ def test_a_page_needs_nothing_that_its_policy_forbids(client, address):
             assert not (attributes.get(name) or "").startswith("//")
 
 
-@pytest.mark.parametrize("address", PAGES)
+@together("address", PAGES)
 def test_every_field_has_a_name(client, address):
     made = Markup(client.get(address).text)
     labelled = {each["for"] for each in made.all("label") if "for" in each}

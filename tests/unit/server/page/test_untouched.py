@@ -195,7 +195,7 @@ def whatever(request, tmp_path_factory):
     bound.store.close()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=max(30, settings().max_examples // 2))
 @given(PARTS, st.booleans(), st.sampled_from(["\n", "\r\n"]))
 def test_no_entry_is_changed_by_a_form_that_nobody_touched(whatever, parts, closed, end):
     workspace, client = whatever[closed]

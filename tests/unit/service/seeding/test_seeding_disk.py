@@ -21,6 +21,7 @@ from catmem.service.purging.purge import purge
 from catmem.service.seeding import lockfile as seedfile
 from catmem.service.upkeep import fsck
 from catmem.service.workspace import Workspace
+from tests.lengths import at_length
 from tests.unit.service.seeds import DAY, LOCK_NAME, NEO, TEXT, bodies, everything, locked, seed, states, write_files
 from tests.unit.service.tree import holding
 
@@ -182,7 +183,11 @@ def stopped(program, folder, after, *targets):
 
 @pytest.mark.parametrize("first", [True, False], ids=["the first seed", "a later seed"])
 @pytest.mark.parametrize(
-    ("program", "after"), [*((STOPPED, after) for after in range(6)), (BEFORE_THE_LOCK, 0)], ids=[*"012345", "lock"]
+    ("program", "after"),
+    [
+        *(pytest.param(STOPPED, after, id=f"{after}") for after in at_length([*range(6)], [0, 3, 5])),
+        pytest.param(BEFORE_THE_LOCK, 0, id="lock"),
+    ],
 )
 def test_a_seed_that_is_killed_and_run_again_comes_to_the_same(tmp_path, opened, first, program, after):
     place, whole = (write_files(tmp_path / name, profiles=SIX) for name in ("place", "whole"))

@@ -5,6 +5,7 @@ import zlib
 import pytest
 
 from catmem.store.files.frames import MAX_PAYLOAD, frame, payload_size, walk
+from tests.together import together
 
 LINES = [frame(payload) for payload in (b"{}", b"", b'{"a": "b"}', b"\x00\xff")]
 
@@ -17,7 +18,7 @@ def test_a_line_names_the_length_and_crc_of_its_payload():
     assert frame(b"{}") == b"\x1e00000002 %08x {}\n" % zlib.crc32(b"{}")
 
 
-@pytest.mark.parametrize("payload", [b"a\nb", b"a\x1eb"], ids=["line feed", "separator"])
+@together("payload", [b"a\nb", b"a\x1eb"], ids=["line feed", "separator"])
 def test_a_payload_cannot_hold_what_frames_a_line(payload):
     with pytest.raises(ValueError, match="record separator"):
         frame(payload)
@@ -45,7 +46,7 @@ def test_an_empty_buffer_is_good():
     assert (found.good, found.cut, found.damaged, found.lines) == (True, False, False, [])
 
 
-@pytest.mark.parametrize("kept", range(1, len(LINES[2])))
+@together("kept", range(1, len(LINES[2])))
 def test_a_line_cut_anywhere_is_a_cut_tail(kept):
     found = walk(LINES[0] + LINES[2][:kept])
     assert found.cut
@@ -53,7 +54,7 @@ def test_a_line_cut_anywhere_is_a_cut_tail(kept):
     assert found.end == len(LINES[0])
 
 
-@pytest.mark.parametrize("bit", range(8 * len(LINES[2])))
+@together("bit", range(8 * len(LINES[2])))
 def test_a_flipped_bit_before_a_good_line_is_damage(bit):
     bad = bytearray(LINES[2])
     bad[bit // 8] ^= 1 << bit % 8
@@ -63,7 +64,7 @@ def test_a_flipped_bit_before_a_good_line_is_damage(bit):
     assert payloads(LINES[0] + bytes(bad) + LINES[1], found.resume) == [b""]
 
 
-@pytest.mark.parametrize("junk", [b"\0" * 40, b"\x1e" * 40, b"\n" * 40, b"\x1e00000002 00000000 {}\n", b"{}"])
+@together("junk", [b"\0" * 40, b"\x1e" * 40, b"\n" * 40, b"\x1e00000002 00000000 {}\n", b"{}"])
 def test_after_junk_the_walk_finds_the_next_good_line(junk):
     found = walk(junk + LINES[0])
     assert (found.lines, found.end, found.resume) == ([], 0, len(junk))

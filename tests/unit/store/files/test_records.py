@@ -24,6 +24,7 @@ from catmem.store.files.records import (
     encode,
     encode_checkpoint,
 )
+from tests.together import together
 
 HEX, OTHER = "ab" * 32, "cd" * 32
 DIGEST = bytes_digest(b"text")
@@ -66,10 +67,8 @@ CHECKPOINT = Checkpoint(
 CHANGE = Splice(2, 1, b"\x00\xff")
 
 
-@pytest.mark.parametrize(
-    "record", [RECORD, FULL, replace(RECORD, base=None, parents=())], ids=["plain", "full", "first"]
-)
-@pytest.mark.parametrize("change", [CHANGE, whole(b"text")], ids=["splice", "whole"])
+@together("record", [RECORD, FULL, replace(RECORD, base=None, parents=())], ids=["plain", "full", "first"])
+@together("change", [CHANGE, whole(b"text")], ids=["splice", "whole"])
 def test_a_record_is_read_as_it_was_written(record, change):
     assert decode(encode(record, change), OTHER) == (record, change)
 
@@ -94,13 +93,13 @@ def test_a_rewritten_record_links_to_the_next_by_what_it_was():
     assert (FULL.link, FULL.origin) == (FULL.was.line, FULL.was.head)
 
 
-@pytest.mark.parametrize(("revision", "number"), [("8", 8), ("8a", 8), ("12", 12), ("a8", 0), ("", 0)])
+@together(("revision", "number"), [("8", 8), ("8a", 8), ("12", 12), ("a8", 0), ("", 0)])
 def test_the_number_of_a_revision_is_what_it_begins_with(revision, number):
     assert revision_number(revision) == number
     assert replace(RECORD, revision=revision).number == number
 
 
-@pytest.mark.parametrize("note", [{"a": float("nan")}, {"a": object()}, {"a": "\ud800"}])
+@together("note", [{"a": float("nan")}, {"a": object()}, {"a": "\ud800"}])
 def test_a_note_that_is_no_json_is_refused(note):
     with pytest.raises((TypeError, ValueError)):
         encode(replace(RECORD, note=note), CHANGE)
@@ -137,13 +136,13 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in WRONG.items() for value in values])  # type: ignore[attr-defined]
+@together(("field", "value"), [(field, value) for field, values in WRONG.items() for value in values])  # type: ignore[attr-defined]
 def test_a_record_with_a_wrong_field_is_malformed(field, value):
     with pytest.raises(MalformedError):
         decode(altered(encode(FULL, CHANGE), field, value), OTHER)
 
 
-@pytest.mark.parametrize("field", sorted(json.loads(encode(RECORD, CHANGE)).keys() - {"base"}))
+@together("field", sorted(json.loads(encode(RECORD, CHANGE)).keys() - {"base"}))
 def test_a_record_without_a_field_is_malformed(field):
     fields = json.loads(encode(RECORD, CHANGE))
     del fields[field]
@@ -166,7 +165,7 @@ WRONG_IN_CHECKPOINT = {
 }
 
 
-@pytest.mark.parametrize(
+@together(
     ("field", "value"),
     [(field, value) for field, values in WRONG_IN_CHECKPOINT.items() for value in values],  # type: ignore[attr-defined]
 )
@@ -175,7 +174,7 @@ def test_a_checkpoint_with_a_wrong_field_is_malformed(field, value):
         decode_checkpoint(altered(encode_checkpoint(CHECKPOINT), field, value), HEX)
 
 
-@pytest.mark.parametrize("field", ["record", "line", "highest", "whole"])
+@together("field", ["record", "line", "highest", "whole"])
 def test_a_head_without_a_field_is_malformed(field):
     fields = json.loads(encode_checkpoint(CHECKPOINT))
     del fields["heads"][0][field]
@@ -183,7 +182,7 @@ def test_a_head_without_a_field_is_malformed(field):
         decode_checkpoint(json.dumps(fields).encode(), HEX)
 
 
-@pytest.mark.parametrize(
+@together(
     "payload",
     [
         b"",
@@ -210,7 +209,7 @@ def test_half_a_surrogate_pair_is_malformed_and_a_backslash_is_not():
         decode(payload.replace(b"\\\\ud800", b"\\ud800"), OTHER)
 
 
-@pytest.mark.parametrize(
+@together(
     ("old", "new", "expected"),
     [
         (b"", b"", (0, 0, b"")),
@@ -238,7 +237,7 @@ def test_a_splice_makes_the_new_bytes_of_the_old_ones():
         assert found.removed == 0 or found.inserted == b"" or old[found.offset] != found.inserted[0]
 
 
-@pytest.mark.parametrize("place", [0, 1, 255, 256, 257, 5_000, 9_999, 10_000])
+@together("place", [0, 1, 255, 256, 257, 5_000, 9_999, 10_000])
 def test_a_splice_finds_its_place_in_a_long_text(place):
     old = bytes(range(100)) * 100
     assert splice(old, old[:place] + b"\xff" + old[place:]) == (place, 0, b"\xff")
@@ -258,12 +257,12 @@ def test_small_edits_are_splices_and_rewrites_are_packed_whole():
     assert change(old, old) == (0, 0, b"")
 
 
-@pytest.mark.parametrize("data", [b"", b"x", bytes(100_000)])
+@together("data", [b"", b"x", bytes(100_000)])
 def test_a_whole_gives_its_bytes(data):
     assert whole(data).unpack() == data
 
 
-@pytest.mark.parametrize(
+@together(
     "damaged",
     [
         whole(b"text")._replace(size=3),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from catmem.errors import CatmemError, EditError, EnvelopeError, ForbiddenError
 from catmem.policy.profile import ORCHESTRATOR_TIER
 from catmem.policy.yamlfile import key_text
-from catmem.service.writing.beforehand import check_beforehand
 from catmem.service.writing.operation import Operation
+from catmem.service.writing.terms import check_beforehand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,12 +21,13 @@ from catmem.policy.problems import all_problems
 from catmem.policy.staleness import read_date
 from catmem.service.envelopes.contents import refuse_unseen_category
 from catmem.service.showing import value_texts
-from catmem.service.writing.budget import could_go, over_budget, size_of
+from catmem.service.writing.budget import could_go, over_budget
 from catmem.service.writing.planning import Plan, ended
-from catmem.service.writing.remarks import on_first_section, on_tags, on_title
 from catmem.service.writing.terms import body_of
+from catmem.service.writing.written import on_first_section, on_tags, on_title
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

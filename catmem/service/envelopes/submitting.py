@@ -40,10 +40,10 @@ from catmem.service.envelopes.writers import (
     checked_role,
     terms_of_envelope,
 )
-from catmem.service.writing.beforehand import check_beforehand
-from catmem.service.writing.expected import hide_digests
 from catmem.service.writing.operation import asked_by
 from catmem.service.writing.planning import Plan
+from catmem.service.writing.terms import check_beforehand
+from catmem.service.writing.view import hide_digests
 from catmem.service.writing.write import Pipeline, Write
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Envelope

@@ -20,8 +20,7 @@ from catmem.policy.access import View, visible
 from catmem.policy.manifest import Manifest, Row
 from catmem.policy.staleness import UNVERIFIED, Freshness, freshness, stale_after_days
 from catmem.policy.styles import KEEP_LETTERS, STYLES, Block, Category, Fact, Piece, Style, counted, render
-from catmem.policy.threats import BuiltinScanner, Finding
-from catmem.policy.threats.batch import is_clear, scan_each
+from catmem.policy.threats import BuiltinScanner, Finding, is_clear, scan_each
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import unmerged_warnings
 

@@ -6,8 +6,7 @@ import base64
 
 import pytest
 
-from catmem.policy.threats import SECRETS, BuiltinScanner, scan
-from catmem.policy.threats.batch import scan_each
+from catmem.policy.threats import SECRETS, BuiltinScanner, scan, scan_each
 from catmem.policy.threats.secrets import find_secrets
 from tests.threats import report
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.errors import CatmemError
 from catmem.policy.access import visible
 from catmem.policy.profile import limit_of
-from catmem.policy.threats import BuiltinScanner
-from catmem.policy.threats.batch import scan_each
+from catmem.policy.threats import BuiltinScanner, scan_each
 from catmem.server.page.changes.draft import Draft
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import bar_of, paged

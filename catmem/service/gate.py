@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from catmem.errors import CatmemError, StaleError
 from catmem.service.auditing.recording import record
 from catmem.service.rollout import SOFT, enforces
-from catmem.store.audit_line import Line, bounded
+from catmem.store.audit import Line, bounded
 from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:

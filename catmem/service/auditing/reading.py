@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from catmem.service.workspace import Workspace
-    from catmem.store.audit_line import Line
+    from catmem.store.audit import Line
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
-    from catmem.store.audit_line import Line
+    from catmem.store.audit import Line
 
 
 def audit_log(workspace: Workspace) -> AuditLog:

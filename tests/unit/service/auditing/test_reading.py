@@ -12,7 +12,7 @@ from catmem.service.auditing.recording import audit_log, record
 from catmem.service.auditing.report import rollout_report, rollout_state
 from catmem.service.counts import OTHER, Counts
 from catmem.service.workspace import Workspace
-from catmem.store.audit_line import Line
+from catmem.store.audit import Line
 from catmem.store.audit_reader import Damage
 from tests.unit.service.auditing.audited import make_audited
 

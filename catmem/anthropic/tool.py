@@ -27,7 +27,7 @@ from catmem.policy.access import visible
 from catmem.policy.prompt import TARGETS
 from catmem.policy.rights import Rights
 from catmem.policy.selector import is_pattern
-from catmem.service.absent import discreet
+from catmem.service.profiles import discreet
 from catmem.service.writing.operation import Operation, refuse_untaken
 
 if TYPE_CHECKING:

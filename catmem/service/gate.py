@@ -20,9 +20,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, StaleError
-from catmem.service.auditing.recording import record
+from catmem.service.profiles import is_root
 from catmem.service.rollout import SOFT, enforces
-from catmem.store.audit import Line, bounded
+from catmem.store.audit import AuditLog, Line, bounded
+from catmem.store.lasting import SIDECAR
 from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
@@ -218,3 +219,38 @@ def commit(  # noqa: PLR0913, PLR0917 - as Store.commit, and where
     """An attempt that is nothing but a commit; see ``Store.commit``. ``store`` is as for ``Attempt``."""
     with attempt(workspace, entity, op=change.op, agent=change.agent, prev=expected, store=store) as trying:
         return trying.commit(expected, update, change)
+
+
+def audit_log(workspace: Workspace) -> AuditLog:
+    """The audit log of a root, whether it was begun or not."""
+    return AuditLog(workspace.root / SIDECAR)
+
+
+def record(workspace: Workspace, line: Line) -> None:
+    """Count an operation, and add its line to the log.
+
+    A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
+    if nobody has said where to), and the operation counts among the ``unlogged``. A folder that is no root, where there
+    is nothing to write to either, gets no log.
+    """
+    logged = True
+    if is_root(workspace.config):
+        try:
+            audit_log(workspace).append(line)
+        except OSError as error:
+            logged = False
+            _warn(workspace, line, error)
+    workspace.counts.add(line, logged=logged)
+
+
+def _warn(workspace: Workspace, line: Line, error: OSError) -> None:
+    import logging
+
+    logging.getLogger("catmem.audit").warning(
+        "%s: the audit log cannot be written (%s), so it does not tell of this %s of %s (%s)",
+        workspace.root / SIDECAR,
+        error.strerror or error,
+        line.op,
+        ascii(line.entity_id),
+        line.status,
+    )

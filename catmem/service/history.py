@@ -13,7 +13,7 @@ from catmem.policy.rights import Rights
 from catmem.policy.schema import suggestion
 from catmem.service import gate
 from catmem.service.backends import FILE_NAMES
-from catmem.service.no_root import refuse_no_root
+from catmem.service.profiles import refuse_no_root
 from catmem.service.writing.budget import Usage, crowded_out
 from catmem.service.writing.view import checked_expected
 from catmem.service.writing.written import Written, on_adoption, on_restoration

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
 from catmem.reading import read_bounded
-from catmem.service.auditing.recording import record
-from catmem.service.no_root import refuse_no_root
+from catmem.service.gate import record
+from catmem.service.profiles import refuse_no_root
 from catmem.store.audit import Line
 from catmem.store.lasting import SIDECAR
 from catmem.store.memory import timestamp

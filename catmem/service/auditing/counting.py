@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from catmem.errors import StoreError
 from catmem.policy.profile import profile_names
-from catmem.service.auditing.recording import audit_log
 from catmem.service.backends import FILE_NAMES
 from catmem.service.counts import CONFLICTS, OTHER, Counts
 from catmem.service.envelopes.roles import agents_of
+from catmem.service.gate import audit_log
 from catmem.store.audit import NAME, STATUSES
 from catmem.store.audit_reader import AuditReader, Damage
 from catmem.store.contract import PERSON

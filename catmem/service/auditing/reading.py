@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, get_args
 from catmem.errors import StoreError
 from catmem.policy.profile import profile_names
 from catmem.policy.schema import nearest, shown, suggestion
-from catmem.service.auditing.recording import audit_log
 from catmem.service.backends import FILE_NAMES
 from catmem.service.envelopes.roles import agents_of
-from catmem.service.no_root import refuse_no_root
+from catmem.service.gate import audit_log
+from catmem.service.profiles import refuse_no_root
 from catmem.service.writing.operation import Action
 from catmem.store.audit import NAME
 from catmem.store.audit_reader import AuditReader, Damage

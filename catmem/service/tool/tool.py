@@ -17,7 +17,7 @@ from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest
 from catmem.resources import schema
 from catmem.service import clock, gate
-from catmem.service.absent import discreet
+from catmem.service.profiles import discreet
 from catmem.service.tool.answers import MOST_ENTRIES, Sight, may_fit, shown_entries, shown_hits, usage_dict
 from catmem.service.tool.arguments import Call, read_arguments
 from catmem.service.writing.budget import Usage

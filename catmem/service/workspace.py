@@ -485,7 +485,7 @@ class Workspace:
         first. It is signed if the agent has a key here; ``signed=True`` makes that a must, ``False`` leaves it out.
         Raises ``EnvelopeError`` for what no envelope can hold, ``UnknownNameError`` and ``ConfigError``.
         """
-        from catmem.service.envelopes.making import make_envelope
+        from catmem.service.envelopes.builder import make_envelope
 
         entity = f"{self.profile(name).name}/{known_target(target)}"
         made = make_envelope(self, entity, content, agent=agent, prev=prev, op_id=op_id, alert=alert, signed=signed)

@@ -14,7 +14,7 @@ from catmem.server.api.forms import body_schema
 from catmem.server.api.tags import unrecorded
 from catmem.server.errors import ServerError
 from catmem.service import answering
-from catmem.service.envelopes.plain import FIELDS, Base, is_plain, plain_envelope
+from catmem.service.envelopes.builder import FIELDS, Base, is_plain, plain_envelope
 from catmem.service.envelopes.reading import fields_in, json_of
 from catmem.service.envelopes.submitting import submit_read, submit_value
 from catmem.service.envelopes.writers import Sender

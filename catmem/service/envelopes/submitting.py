@@ -29,9 +29,8 @@ from catmem.errors import (
     UnknownRevisionError,
 )
 from catmem.service import gate
-from catmem.service.envelopes.contents import operations_of, refuse_out_of_scope
 from catmem.service.envelopes.documents import overlap, plan_document
-from catmem.service.envelopes.reading import envelope_of, fields_in, fields_of
+from catmem.service.envelopes.reading import envelope_of, fields_in, fields_of, operations_of, refuse_out_of_scope
 from catmem.service.envelopes.writers import (
     Sender,
     check_sender,

@@ -7,7 +7,6 @@ the refusal comes before a store is asked, and leaves no trace.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from catmem.errors import CatmemError, EditError, UnknownNameError
@@ -188,12 +187,15 @@ def terms_of(workspace: Workspace, name: str, target: str, actor: Profile | None
 
     Raises ``UnknownNameError``, in the same words for another's file and for one that there is not.
     """
-    from catmem.service.ages.known import known_since
-
     rights = Rights(actor, target, workspace.config.taxonomy)
     rights.refuse_other_owner(name)
     owner = workspace.profile(name)
-    known = partial(known_since, workspace, owner.name, rights)
+
+    def known(body: str) -> date | None:
+        from catmem.service.ages.known import known_since
+
+        return known_since(workspace, owner.name, rights, body)
+
     return Terms(f"{owner.name}/{target}", target, owner, rights, workspace.config, clock.today(), known)
 
 

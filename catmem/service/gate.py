@@ -1,7 +1,8 @@
 """The gate: the one place where a write of a root reaches its store.
 
 Whoever writes makes an ``Attempt``, which ends as a revision or as a refusal, and in either case as one line of the
-audit log. Here is decided, too, which refusals are enforced (``rollout.py``).
+audit log. Here is decided, too, which refusals are enforced for which entity:
+``rollout`` of ``catmem.yaml``, decided by the name of the entity.
 
 ::
 
@@ -17,11 +18,11 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, StaleError
 from catmem.service.profiles import is_root
-from catmem.service.rollout import SOFT, enforces
 from catmem.store.audit import AuditLog, Line, bounded
 from catmem.store.lasting import SIDECAR
 from catmem.store.memory import timestamp
@@ -29,6 +30,7 @@ from catmem.store.memory import timestamp
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from catmem.policy.config import Rollout
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Change, Current, Snapshot, Store, Update
 
@@ -254,3 +256,26 @@ def _warn(workspace: Workspace, line: Line, error: OSError) -> None:
         ascii(line.entity_id),
         line.status,
     )
+
+
+SOFT = frozenset({"role_drift", "bad_signature", "clock_skew", "semantic_collision", "stale_prev"})
+"""The codes of refusals that a rollout may let pass: they are about the writer's view and papers.
+
+All others are enforced from the first day. What they keep out would harm somebody (``forbidden``, ``threat``), the file
+(``schema``, ``structure``, ``over_budget``), or what others wrote (``drift``, ``hash_collision``). ``bad_signature`` is
+one of these where there is no signature at all; a wrong one is never let pass, and no one asks for it.
+"""
+
+_SHARES = 100
+
+
+def place_of(entity: str) -> int:
+    """Where an entity stands among 100 equal shares, 0 to 99: the same on every machine and for ever."""
+    return int.from_bytes(sha256(entity.encode(errors="surrogatepass")).digest()) % _SHARES
+
+
+def enforces(rollout: Rollout, entity: str) -> bool:
+    """Whether soft refusals are enforced for an entity. Who is in at 10 percent is in at 20."""
+    if rollout.mode == "canary":
+        return place_of(entity) < (rollout.canary or 0)
+    return rollout.mode != "shadow"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import ForbiddenError, UnknownNameError
+from catmem.policy.access import Rights
 from catmem.policy.profile import limit_of
-from catmem.policy.rights import Rights
 from catmem.policy.schema import suggestion
 from catmem.service import gate
 from catmem.service.backends import FILE_NAMES

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import StoreError
-from catmem.policy.access import visible
-from catmem.policy.problems import all_problems
+from catmem.policy.access import all_problems, visible
 from catmem.policy.prompt import TARGETS
 from catmem.policy.schema import nearest
 from catmem.policy.staleness import Freshness, freshness, stale_after_days

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.model.document import Document, parse
-from catmem.policy.access import View, visible
+from catmem.policy.access import View, all_problems, visible
 from catmem.policy.config import Config, find_root, load_config
-from catmem.policy.problems import all_problems
 from catmem.policy.profile import check_profile, find_profile, load_profiles, profile_names
 from catmem.policy.prompt import TARGETS, Prompt, build_prompt
 from catmem.reading import read_bounded

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, RefusedError, UnknownRevisionError
-from catmem.policy.rights import Rights
+from catmem.policy.access import Rights
 from catmem.policy.schema import faults_by
 from catmem.policy.yamlfile import key_text
 from catmem.server.api.endpoint import Answer, Asked, Deferred

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.model.document import Entry
-    from catmem.policy.rights import Rights
+    from catmem.policy.access import Rights
     from catmem.store.contract import Revision, Store
 
 CLOCKS = "clocks"

@@ -10,8 +10,8 @@ from catmem.policy.profile import profile_names
 from catmem.service.auditing.bypass import current_bypass
 from catmem.service.auditing.reading import EVERYTHING, read_audit
 from catmem.service.backends import FILE_NAMES
+from catmem.service.gate import SOFT, enforces, place_of
 from catmem.service.profiles import refuse_no_root
-from catmem.service.rollout import SOFT, enforces, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

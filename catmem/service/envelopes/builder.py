@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError
-from catmem.policy.rights import Rights
+from catmem.policy.access import Rights
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.service import gate
 from catmem.service.envelopes.keys import signing_key

@@ -16,8 +16,7 @@ from catmem.model.layout import is_shared
 from catmem.model.pairing import pair_entries
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
-from catmem.policy.access import visible_categories
-from catmem.policy.problems import all_problems
+from catmem.policy.access import all_problems, visible_categories
 from catmem.policy.staleness import read_date
 from catmem.service.envelopes.reading import refuse_unseen_category
 from catmem.service.showing import value_texts

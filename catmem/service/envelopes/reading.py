@@ -24,7 +24,7 @@ from catmem.store.envelope import content_hash, from_fields
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from catmem.policy.rights import Rights
+    from catmem.policy.access import Rights
     from catmem.policy.yamlfile import KeyPath
     from catmem.service.writing.terms import Terms
     from catmem.store.envelope import Content, Envelope

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from catmem.errors import EditError, NoMatchError
+from catmem.policy.access import Rights
 from catmem.policy.prompt import TARGETS
-from catmem.policy.rights import Rights
 from catmem.policy.schema import shown
 from catmem.service import gate
 from catmem.service.writing.matching import refuse_empty

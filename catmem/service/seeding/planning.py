@@ -24,9 +24,8 @@ from catmem.errors import (
 )
 from catmem.model.compose import composed
 from catmem.model.version import Version
-from catmem.policy.access import hidden_by_sections
+from catmem.policy.access import Rights, hidden_by_sections
 from catmem.policy.profile import check_profile, limit_of, memory_dir, profile_names
-from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest, shown
 from catmem.policy.seed import FilePlan, Parts, is_settled, left_out, plan_file
 from catmem.policy.seedlock import LOCK_NAME

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from catmem.errors import CatmemError, EditError, UnknownNameError
+from catmem.policy.access import Rights
 from catmem.policy.profile import limit_of
-from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest, shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date, stale_after_days
 from catmem.policy.threats import RULES

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from catmem.policy.access import hidden_by_sections
+from catmem.policy.schema import known_tags, meant_tag
 from catmem.policy.staleness import freshness, read_date
-from catmem.policy.tagnames import known_tags, meant_tag
 from catmem.service.showing import preview
 from catmem.syntax.slug import UNCATEGORIZED
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EditError
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS
 from catmem.policy.schema import shown
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 

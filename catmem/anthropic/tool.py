@@ -24,7 +24,7 @@ from catmem.anthropic.files import (
 from catmem.anthropic.paths import ROOT, Place, place_of
 from catmem.errors import CatmemError, EditError, NoMatchError
 from catmem.policy.access import Rights, visible
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS
 from catmem.policy.selector import is_pattern
 from catmem.service.profiles import discreet
 from catmem.service.writing.operation import Operation, refuse_untaken

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 from mcp_types import Resource, ResourceTemplate
 
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS
 from catmem.service.showing import entry_dict
 from catmem.syntax.slug import UNCATEGORIZED
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.model.document import parse
 from catmem.policy.access import Rights, visible
-from catmem.policy.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, TARGETS
 from catmem.policy.selector import is_pattern, resolve_aliases, split
 from catmem.syntax.slug import UNCATEGORIZED
 

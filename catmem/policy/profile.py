@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from catmem.policy.config import Taxonomy
     from catmem.policy.yamlfile import KeyPath
 
+TARGETS = ("user", "memory")
+"""The two files of a profile, in the order in which a prompt shows them: what changes least comes first."""
 SELECTOR_KEYS = ("user_memory_categories", "memory_categories", "writable_categories")
 ORCHESTRATOR_TIER = 1
 

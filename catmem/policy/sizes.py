@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.policy.profile import limit_of
-from catmem.policy.prompt import TARGETS, build_prompt
+from catmem.policy.profile import TARGETS, limit_of
+from catmem.policy.prompt import build_prompt
 from catmem.text import size_of
 
 if TYPE_CHECKING:

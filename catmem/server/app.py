@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from catmem.errors import CatmemError, UnreadableError
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS
 from catmem.server.api.endpoint import refuse_query
 from catmem.server.api.serving import AnswerCache
 from catmem.server.caller import KEY, Caller, Callers, anyone

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, ForbiddenError
 from catmem.policy.access import Rights
-from catmem.policy.prompt import TARGETS, build_prompt
+from catmem.policy.profile import TARGETS
+from catmem.policy.prompt import build_prompt
 from catmem.policy.staleness import freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner, scan_each
 from catmem.service import clock

@@ -12,11 +12,10 @@ from catmem.errors import UnreadableError
 from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
-from catmem.policy.profile import profile_names
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS, profile_names
+from catmem.service.backends import FILE_NAMES
 from catmem.service.profiles import entities_of_each
 from catmem.service.setup.root import WouldOverwriteError
-from catmem.service.workspace import FILE_NAMES
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import printable_json
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.policy.fleet import Fleet, Held, fleet_of
-from catmem.policy.profile import load_profile
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS, load_profile
 from catmem.policy.reasons import Reason, reasons
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.policy.selector import is_pattern

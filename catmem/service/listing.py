@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import StoreError
 from catmem.policy.access import all_problems, visible
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS
 from catmem.policy.schema import nearest
 from catmem.policy.staleness import Freshness, freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner, scan_each

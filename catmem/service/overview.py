@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
-from catmem.policy.profile import limit_of
-from catmem.policy.prompt import TARGETS, build_prompt
+from catmem.policy.profile import TARGETS, limit_of
+from catmem.policy.prompt import build_prompt
 from catmem.policy.sizes import Use
 from catmem.service import clock
 from catmem.service.backends import places

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
-from catmem.policy.profile import YAML_SUFFIXES, check_profile, load_profile, profile_names
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS, YAML_SUFFIXES, check_profile, load_profile, profile_names
 from catmem.policy.schema import shown
 
 if TYPE_CHECKING:

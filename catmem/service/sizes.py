@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS
 from catmem.policy.sizes import Sizes, Whole, measure, total
 from catmem.service import clock
 from catmem.service.fleet import documents_of

@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError
-from catmem.policy.profile import profile_names
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS, profile_names
 from catmem.policy.staleness import freshness, stale_after_days
 from catmem.service import clock
 from catmem.service.profiles import load_each

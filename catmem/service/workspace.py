@@ -16,16 +16,13 @@ from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.model.document import Document, parse
 from catmem.policy.access import View, all_problems, visible
 from catmem.policy.config import Config, find_root, load_config
-from catmem.policy.profile import check_profile, find_profile, load_profiles, profile_names
-from catmem.policy.prompt import TARGETS, Prompt, build_prompt
+from catmem.policy.profile import TARGETS, check_profile, find_profile, load_profiles, profile_names
 from catmem.reading import read_bounded
 from catmem.service import clock
 from catmem.service.ages.histories import Histories
-from catmem.service.backends import FILE_NAMES, backend_of, known_target, memory_files, places
+from catmem.service.backends import backend_of, known_target, memory_files, places
 from catmem.service.counts import Counts
-from catmem.service.listing import ListedEntry, Notice, list_documents, notices
 from catmem.service.profiles import load_each
-from catmem.service.session import Session
 from catmem.service.writing.operation import Operation, asked_by
 from catmem.text import DEFAULT_LIMITS
 
@@ -36,23 +33,23 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Problem
     from catmem.policy.profile import Profile
-    from catmem.policy.prompt import Counter
+    from catmem.policy.prompt import Counter, Prompt
     from catmem.policy.search_index import Index
     from catmem.policy.seed import Resolve
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
     from catmem.service.envelopes.writers import Sender
+    from catmem.service.listing import ListedEntry, Notice
     from catmem.service.merging.branches import Branch
     from catmem.service.merging.deciding import How as HowMerged
     from catmem.service.merging.plan import Joined
     from catmem.service.searching.search import Found, Narrowing
     from catmem.service.seeding.plan import SeedPlan, SeedResult
+    from catmem.service.session import Session
     from catmem.service.survey import Survey
     from catmem.service.writing.written import How, Written
     from catmem.store.contract import OnDrift, OnStale, Store
     from catmem.store.envelope import Envelope
-
-__all__ = ["FILE_NAMES", "ListedEntry", "Notice", "Reading", "Session", "Workspace"]
 
 _KEPT = 4
 """Documents, and indexes of them, that a workspace keeps at hand."""
@@ -192,6 +189,8 @@ class Workspace:
         profile = self.profile(name)
         targets = TARGETS if target is None else (known_target(target),)
         documents = {each: self._document(profile, each) for each in targets}
+        from catmem.service.listing import list_documents
+
         return list_documents(self, profile, documents, category=category, as_of=as_of or clock.today())
 
     def search(self, name: str, query: str, **narrowing: Unpack[Narrowing]) -> Sequence[Found]:
@@ -221,6 +220,8 @@ class Workspace:
         ``as_of`` is today by default. Raises ``ConfigError`` and ``UnreadableError``; a file that cannot be read is
         never taken for an empty one.
         """
+        from catmem.policy.prompt import build_prompt
+
         profile = self.profile(name)
         owner = self.profile(source) if source is not None else profile
         return build_prompt(
@@ -242,6 +243,8 @@ class Workspace:
 
         Speaks of visible entries and declared categories only, each with its place.
         """
+        from catmem.service.listing import notices
+
         profile = self.profile(name)
         owner = self.profile(source) if source is not None else profile
         found: list[Notice] = []
@@ -262,6 +265,8 @@ class Workspace:
 
     def session(self, name: str, *, as_of: date | None = None, style: Style | None = None) -> Session:
         """A session whose prompt stays as it is first asked for."""
+        from catmem.service.session import Session
+
         return Session(self, name, as_of, style)
 
     def missing_files(self, name: str) -> tuple[Path, ...]:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, NoMatchError, StaleError, UnreadableError
-from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import ORCHESTRATOR_TIER, TARGETS, profile_names
 from catmem.service import clock
 from catmem.service.history import restore
 from catmem.service.profiles import load_each

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from catmem.errors import CatmemError, QueryError, UnreadableError
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS
 from catmem.policy.search import parse_query
 from catmem.service.profiles import load_each
 from catmem.service.searching.search import search

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from catmem.errors import CatmemError, QueryError
 from catmem.policy.access import visible_categories
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS
 from catmem.policy.search import parse_query
 from catmem.policy.search_rank import Match, Ranked, Source, matches, ranked
 from catmem.policy.search_snippet import Snippet, snippet

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from catmem.errors import CatmemError, UnreadableError
 from catmem.policy.seedlock import LOCK_NAME
 from catmem.reading import read_bounded
-from catmem.service.workspace import FILE_NAMES
+from catmem.service.backends import FILE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

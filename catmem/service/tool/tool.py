@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
 from catmem.policy.access import Rights, visible
-from catmem.policy.profile import limit_of
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS, limit_of
 from catmem.policy.schema import nearest
 from catmem.resources import schema
 from catmem.service import clock, gate

@@ -6,8 +6,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError, StoreError
-from catmem.policy.profile import profile_names
-from catmem.policy.prompt import TARGETS
+from catmem.policy.profile import TARGETS, profile_names
 from catmem.service.profiles import broken_profiles
 from catmem.service.watching.news import News
 

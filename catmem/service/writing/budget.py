@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, OverBudgetError
-from catmem.policy.prompt import TARGETS, build_prompt
+from catmem.policy.profile import TARGETS
 from catmem.policy.staleness import freshness, stale_after_days
 from catmem.service import clock
 from catmem.service.showing import preview
@@ -128,6 +128,8 @@ class _Room:
 
     def _prompt(self, text: str, profile: Profile) -> Prompt:
         documents = {**self.others, self.target: self.workspace.parse(text.encode())}
+        from catmem.policy.prompt import build_prompt
+
         return build_prompt(documents, profile, as_of=self.as_of, config=self.workspace.config)
 
     @staticmethod

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from catmem.policy.profile import limit_of
-from catmem.policy.prompt import TARGETS, build_prompt
+from catmem.policy.profile import TARGETS, limit_of
+from catmem.policy.prompt import build_prompt
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import bar_of
 from catmem.service import clock

@@ -159,3 +159,11 @@ def _is_harmless(character: str) -> bool:
 
 def _named(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def size_of(text: str) -> int:
+    """What counts of a file: its whole text, headers and delimiters too, without the newlines at its end.
+
+    For a file without sections, as Hermes Agent writes one, that is what Hermes Agent counts.
+    """
+    return len(text.rstrip("\r\n"))

@@ -16,8 +16,7 @@ from catmem.model.document import Document, parse
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.policy.styles import blocked_line
-from catmem.policy.threats import BuiltinScanner
-from catmem.policy.threats.batch import scan_each
+from catmem.policy.threats import BuiltinScanner, scan_each
 from catmem.service.showing import value_texts
 from catmem.service.writing.operation import Operation
 from catmem.syntax.slug import UNCATEGORIZED

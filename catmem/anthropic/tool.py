@@ -24,10 +24,9 @@ from catmem.anthropic.files import (
 from catmem.anthropic.paths import ROOT, Place, place_of
 from catmem.errors import CatmemError, EditError, NoMatchError
 from catmem.names import TARGETS
-from catmem.policy.access import visible
-from catmem.policy.rights import Rights
+from catmem.policy.access import Rights, visible
 from catmem.policy.selector import is_pattern
-from catmem.service.absent import discreet
+from catmem.service.profiles import discreet
 from catmem.service.writing.operation import Operation, refuse_untaken
 
 if TYPE_CHECKING:

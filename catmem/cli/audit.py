@@ -12,7 +12,7 @@ import click
 from catmem.cli.moments import moment_option
 from catmem.cli.options import open_workspace, root_option
 from catmem.cli.output import columns, emit, emit_json, printable, say
-from catmem.store.audit_line import STATUSES
+from catmem.store.audit import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from catmem.service.auditing.reading import Audit, Filter
     from catmem.service.counts import Counts
     from catmem.service.workspace import Workspace
-    from catmem.store.audit_line import Line
+    from catmem.store.audit import Line
     from catmem.store.audit_reader import Damage
 
 _FINDINGS = 1

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import entity_argument, format_option, open_with_store, root_option
-from catmem.cli.output import emit, emit_json, printable, say
-from catmem.cli.written import text_diff
+from catmem.cli.output import emit, emit_json, printable, say, text_diff
 from catmem.digest import bytes_digest
 
 if TYPE_CHECKING:

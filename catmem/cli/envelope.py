@@ -59,8 +59,8 @@ def command(  # noqa: PLR0913 - one parameter an option
     --as is the agent that writes, by default you, a person. Give what it writes with one of --add, --json and --text.
     catmem write --envelope makes the write, here or wherever the envelope is sent.
     """
-    from catmem.service.envelopes.making import make_envelope
-    from catmem.service.writing.remarks import on_adoption
+    from catmem.service.envelopes.builder import make_envelope
+    from catmem.service.writing.written import on_adoption
 
     content = _content(added, category, json, text)
     workspace = open_with_store(root_folder)

@@ -18,8 +18,8 @@ from catmem.cli.output import (
     read_stdin,
     say,
     shown_path,
+    text_diff,
 )
-from catmem.cli.written import text_diff
 from catmem.errors import CatmemError
 from catmem.text import unmerged_warnings
 

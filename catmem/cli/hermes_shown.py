@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from catmem.cli.output import columns, emit, print_error, printable, say, shown_path
+from catmem.cli.output import columns, emit, print_error, printable, say, shown_path, text_diff
 from catmem.cli.seed_shown import conflict_lines, next_steps
-from catmem.cli.written import text_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import dry_run_option, format_option, open_with_store, profile_option, root_option
-from catmem.cli.output import columns, emit, emit_json, first_line, printable, say
-from catmem.cli.written import text_diff
+from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, text_diff
 from catmem.importers import SOURCES
 
 if TYPE_CHECKING:

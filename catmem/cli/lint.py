@@ -11,8 +11,7 @@ import click
 
 from catmem import __version__
 from catmem.cli.options import as_of_option, refuse_beside, root_option
-from catmem.cli.output import emit, print_error, printable, say, shown_path
-from catmem.cli.written import text_diff
+from catmem.cli.output import emit, print_error, printable, say, shown_path, text_diff
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.reading import read_bounded
 

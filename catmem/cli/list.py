@@ -20,7 +20,8 @@ from catmem.cli.output import columns, emit, emit_json, first_line, printable, s
 if TYPE_CHECKING:
     from datetime import date
 
-    from catmem.service.workspace import ListedEntry, Workspace
+    from catmem.service.listing import ListedEntry
+    from catmem.service.workspace import Workspace
 
 _WIDTH = 72
 

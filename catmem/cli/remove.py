@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from catmem.cli.options import how_options, narrow_option, open_with_store, text_argument, whose_options
-from catmem.cli.written import show_written
+from catmem.cli.output import show_written
 
 if TYPE_CHECKING:
     from catmem.service.writing.written import How

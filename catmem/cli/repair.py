@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import entity_argument, format_option, open_with_store, root_option
-from catmem.cli.output import emit, emit_json, printable, say, shown_path
-from catmem.cli.written import show_written, text_diff
+from catmem.cli.output import emit, emit_json, printable, say, show_written, shown_path, text_diff
 
 if TYPE_CHECKING:
     from catmem.service.repairing import Remedy, RepairPlan

@@ -13,7 +13,7 @@ from catmem.cli.options import (
     open_with_store,
     root_option,
 )
-from catmem.cli.written import show_written
+from catmem.cli.output import show_written
 
 
 @click.command(epilog="Examples: catmem restore trinity/user 7 --dry-run   catmem restore trinity/user 7")

@@ -19,9 +19,9 @@ from catmem.cli.output import (
     printable,
     say,
     shown_path,
+    text_diff,
 )
 from catmem.cli.seed_shown import conflict_lines
-from catmem.cli.written import text_diff
 from catmem.errors import UnknownNameError
 
 if TYPE_CHECKING:

@@ -81,8 +81,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     with _with_extra():
         from catmem.server.app import create_app
         from catmem.server.serving import listen, serve, url_of
-        from catmem.service.no_root import refuse_no_root
-        from catmem.service.profiles import load_each
+        from catmem.service.profiles import load_each, refuse_no_root
 
         refuse_no_root(open_workspace(root_folder).config)  # before a store is opened there
         workspace = open_with_store(root_folder)

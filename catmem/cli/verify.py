@@ -15,8 +15,7 @@ from catmem.cli.options import (
     profile_option,
     text_argument,
 )
-from catmem.cli.output import emit, emit_json, first_line, printable, say
-from catmem.cli.written import show_written
+from catmem.cli.output import emit, emit_json, first_line, printable, say, show_written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

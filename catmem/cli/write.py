@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option, open_with_store, root_option
-from catmem.cli.output import read_stdin
-from catmem.cli.written import show_written
+from catmem.cli.output import read_stdin, show_written
 from catmem.errors import EnvelopeError
 
 if TYPE_CHECKING:

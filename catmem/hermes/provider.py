@@ -27,7 +27,8 @@ from catmem.policy.prompt import build_prompt
 from catmem.service import clock
 from catmem.service.tool.answers import usage_dict
 from catmem.service.tool.tool import TOOL_SCHEMA, ToolSession, memory_tool
-from catmem.service.writing.budget import Usage, size_of
+from catmem.service.writing.budget import Usage
+from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

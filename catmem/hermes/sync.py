@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.hermes.setup_homes import HermesConfig, read_config
 from catmem.model.layout import formatted, is_shared
+from catmem.policy.profile import limit_of
 from catmem.service import gate
 from catmem.service.profiles import entities_of_each
 from catmem.service.seeding.plan import Refusal
 from catmem.service.seeding.planning import seed_order
-from catmem.service.writing.budget import could_go, limit_of, over_budget, size_of
+from catmem.service.writing.budget import could_go, over_budget
 from catmem.store.contract import Change
 from catmem.store.files.folder import HERMES_FOLDER
+from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -28,8 +28,8 @@ from catmem.errors import CatmemError
 from catmem.mcp import resources
 from catmem.mcp.conversations import Conversations
 from catmem.mcp.tools import TOOLS, call_tool
-from catmem.service.absent import discreet
 from catmem.service.answering import prompt_answer
+from catmem.service.profiles import discreet
 from catmem.service.tool.tool import ToolSession
 
 if TYPE_CHECKING:

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EditError
 from catmem.model.document import Document, Entry, Section, category_at
-from catmem.model.place import (
+from catmem.model.layout import (
     Place,
+    delimiter_before,
+    delimiter_behind,
     ending,
     has_place_for,
+    left_open,
     line_end,
     place_for_entry,
     place_for_section,
     places_behind,
 )
-from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.escape import escape
 from catmem.syntax.scan import boundary_lines, heading_at, rescan, touched_region, unclosed_spans

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING
 from catmem.errors import EditError
 from catmem.model.document import Document
 from catmem.model.edit import TextEdit, add_entry, apply_edits, remove_entry, replace_entry, section_title, stored_text
-from catmem.model.place import ending, place_for_entry, place_for_section
-from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
+from catmem.model.layout import (
+    delimiter_before,
+    delimiter_behind,
+    ending,
+    left_open,
+    place_for_entry,
+    place_for_section,
+)
 from catmem.syntax.scan import scan, unclosed_spans
 from catmem.syntax.slug import UNCATEGORIZED
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.model.document import parse
 from catmem.names import TARGETS
-from catmem.policy.access import visible
+from catmem.policy.access import Rights, visible
 from catmem.policy.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS
-from catmem.policy.rights import Rights
 from catmem.policy.selector import is_pattern, resolve_aliases, split
 from catmem.syntax.slug import UNCATEGORIZED
 

@@ -438,3 +438,8 @@ def _merged(below: Any, above: Any) -> Any:  # noqa: ANN401 - any YAML value
     if not isinstance(below, dict) or not isinstance(above, dict):
         return above
     return {**below, **{key: _merged(below.get(key), value) for key, value in above.items()}}
+
+
+def limit_of(owner: Profile, target: str, config: Config) -> int | None:
+    """The limit of a profile's file in characters (code points): its own, else the root's."""
+    return owner.limits.get(target, config.limits.get(target))

@@ -21,8 +21,7 @@ from catmem.policy.access import View, visible
 from catmem.policy.manifest import Manifest, Row
 from catmem.policy.staleness import UNVERIFIED, Freshness, freshness, stale_after_days
 from catmem.policy.styles import KEEP_LETTERS, STYLES, Block, Category, Fact, Piece, Style, counted, render
-from catmem.policy.threats import BuiltinScanner, Finding
-from catmem.policy.threats.batch import is_clear, scan_each
+from catmem.policy.threats import BuiltinScanner, Finding, is_clear, scan_each
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import unmerged_warnings
 
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
     from catmem.policy.threats import Scanner
-
-"""The two files of a profile, in the order in which a prompt shows them: what changes least comes first."""
 
 _PREVIEW = 80
 _OTHER_LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"

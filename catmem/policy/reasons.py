@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.names import FILE_NAMES
+from catmem.policy.access import Rights
 from catmem.policy.fleet import access_of
 from catmem.policy.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS
-from catmem.policy.rights import Rights
 from catmem.policy.selector import Selectors, is_pattern, split
 from catmem.policy.yamlfile import key_text
 from catmem.syntax.slug import UNCATEGORIZED

@@ -13,14 +13,13 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError
-from catmem.policy.patterns import pattern_fault
 from catmem.policy.staleness import read_date
 from catmem.policy.yamlfile import KeyPath, key_text
 from catmem.resources import schema
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from os import PathLike
 
     from jsonschema import FormatChecker
@@ -196,6 +195,8 @@ def _meta_validator() -> Validator:
 
 def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value
     """References that lead out of a schema or nowhere, and patterns that do not compile, with their keys."""
+    from catmem.policy.patterns import pattern_fault
+
     waiting: list[tuple[KeyPath, Any]] = [((), contents)]
     while waiting:
         key, value = waiting.pop()
@@ -397,3 +398,29 @@ def _place(key: KeyPath, positions: Mapping[KeyPath, tuple[int, int]]) -> tuple[
         if key[:length] in positions:
             return positions[key[:length]]
     return None, None
+
+
+SLIPS = {
+    "verified": "verified_date",
+    "last_verified": "verified_date",
+    "date_verified": "verified_date",
+    "verified_on": "verified_date",
+    "created_date": "created",
+    "created_on": "created",
+    "expiry": "expires",
+    "expires_date": "expires",
+    "expires_on": "expires",
+    "domains": "domain",
+    "source_date": "source",
+}
+"""Names that are used in the place of a tag and are not like it."""
+
+
+def known_tags(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Every tag of the format, and those that a root has ``declared``, with their schemas."""
+    return {**schema("tags")["properties"], **declared}
+
+
+def meant_tag(name: str, known: Collection[str]) -> str | None:
+    """The known tag of which ``name``, which is none, is most likely a slip; ``None`` if it is like no other."""
+    return SLIPS.get(name) or nearest(name, known)

@@ -9,8 +9,7 @@ from catmem.model.version import Version
 from catmem.policy.access import visible
 from catmem.policy.seedlock import Seeded
 from catmem.policy.staleness import read_date
-from catmem.policy.threats import BuiltinScanner
-from catmem.policy.threats.batch import scan_each
+from catmem.policy.threats import BuiltinScanner, scan_each
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.names import TARGETS
-from catmem.policy.budget import limit_of, size_of
+from catmem.policy.profile import limit_of
 from catmem.policy.prompt import build_prompt
+from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

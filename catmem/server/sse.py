@@ -26,7 +26,7 @@ from catmem.server.headers import plain, refuse_cross_site
 from catmem.server.openapi import EVENTS_PATH
 from catmem.server.running import in_thread, stopping
 from catmem.server.settings import CONNECTIONS
-from catmem.service.absent import discreet
+from catmem.service.profiles import discreet
 from catmem.service.watching.news import MISSED, concerns, heard, heard_name, standing
 from catmem.service.watching.watch import EVERY, Watch
 

@@ -29,7 +29,7 @@ from catmem.server.caller import PERSON, Caller, Scope
 from catmem.server.private import write_private
 from catmem.server.wanted import remember_tokens
 from catmem.service.envelopes.roles import agents_of
-from catmem.service.no_root import refuse_no_root
+from catmem.service.profiles import refuse_no_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

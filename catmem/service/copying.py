@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.service.history import all_entities
-from catmem.service.no_root import refuse_no_root
+from catmem.service.profiles import refuse_no_root
 from catmem.service.store_names import database_file, store_at
 from catmem.store.contract import EXTERNAL, Change, Revision
 from catmem.store.memory import timestamp

@@ -12,7 +12,7 @@ from catmem.store.contract import revision_number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from catmem.store.audit_line import Line
+    from catmem.store.audit import Line
 
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds, in seconds, of the groups in which latencies are counted."""

@@ -1,7 +1,8 @@
 """The gate: the one place where a write of a root reaches its store.
 
 Whoever writes makes an ``Attempt``, which ends as a revision or as a refusal, and in either case as one line of the
-audit log. Here is decided, too, which refusals are enforced (``rollout.py``).
+audit log. Here is decided, too, which refusals are enforced for which entity:
+``rollout`` of ``catmem.yaml``, decided by the name of the entity.
 
 ::
 
@@ -17,17 +18,19 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, StaleError
-from catmem.service.auditing.recording import record
-from catmem.service.rollout import SOFT, enforces
-from catmem.store.audit_line import Line, bounded
+from catmem.service.profiles import is_root
+from catmem.store.audit import AuditLog, Line, bounded
+from catmem.store.lasting import SIDECAR
 from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from catmem.policy.config import Rollout
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Change, Current, Snapshot, Store, Update
 
@@ -218,3 +221,61 @@ def commit(  # noqa: PLR0913, PLR0917 - as Store.commit, and where
     """An attempt that is nothing but a commit; see ``Store.commit``. ``store`` is as for ``Attempt``."""
     with attempt(workspace, entity, op=change.op, agent=change.agent, prev=expected, store=store) as trying:
         return trying.commit(expected, update, change)
+
+
+def audit_log(workspace: Workspace) -> AuditLog:
+    """The audit log of a root, whether it was begun or not."""
+    return AuditLog(workspace.root / SIDECAR)
+
+
+def record(workspace: Workspace, line: Line) -> None:
+    """Count an operation, and add its line to the log.
+
+    A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
+    if nobody has said where to), and the operation counts among the ``unlogged``. A folder that is no root, where there
+    is nothing to write to either, gets no log.
+    """
+    logged = True
+    if is_root(workspace.config):
+        try:
+            audit_log(workspace).append(line)
+        except OSError as error:
+            logged = False
+            _warn(workspace, line, error)
+    workspace.counts.add(line, logged=logged)
+
+
+def _warn(workspace: Workspace, line: Line, error: OSError) -> None:
+    import logging
+
+    logging.getLogger("catmem.audit").warning(
+        "%s: the audit log cannot be written (%s), so it does not tell of this %s of %s (%s)",
+        workspace.root / SIDECAR,
+        error.strerror or error,
+        line.op,
+        ascii(line.entity_id),
+        line.status,
+    )
+
+
+SOFT = frozenset({"role_drift", "bad_signature", "clock_skew", "semantic_collision", "stale_prev"})
+"""The codes of refusals that a rollout may let pass: they are about the writer's view and papers.
+
+All others are enforced from the first day. What they keep out would harm somebody (``forbidden``, ``threat``), the file
+(``schema``, ``structure``, ``over_budget``), or what others wrote (``drift``, ``hash_collision``). ``bad_signature`` is
+one of these where there is no signature at all; a wrong one is never let pass, and no one asks for it.
+"""
+
+_SHARES = 100
+
+
+def place_of(entity: str) -> int:
+    """Where an entity stands among 100 equal shares, 0 to 99: the same on every machine and for ever."""
+    return int.from_bytes(sha256(entity.encode(errors="surrogatepass")).digest()) % _SHARES
+
+
+def enforces(rollout: Rollout, entity: str) -> bool:
+    """Whether soft refusals are enforced for an entity. Who is in at 10 percent is in at 20."""
+    if rollout.mode == "canary":
+        return place_of(entity) < (rollout.canary or 0)
+    return rollout.mode != "shadow"

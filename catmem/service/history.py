@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.names import FILE_NAMES
-from catmem.policy.rights import Rights
+from catmem.policy.access import Rights
+from catmem.policy.profile import limit_of
 from catmem.policy.schema import suggestion
 from catmem.service import gate
-from catmem.service.no_root import refuse_no_root
-from catmem.service.writing.budget import Usage, limit_of, size_of
-from catmem.service.writing.crowding import crowded_out
-from catmem.service.writing.expected import checked_expected
-from catmem.service.writing.remarks import on_adoption, on_restoration
-from catmem.service.writing.written import Written
+from catmem.service.profiles import refuse_no_root
+from catmem.service.writing.budget import Usage, crowded_out
+from catmem.service.writing.view import checked_expected
+from catmem.service.writing.written import Written, on_adoption, on_restoration
 from catmem.store.contract import Change, sees, stale
-from catmem.text import unmerged_warnings
+from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:
     from catmem.service.workspace import Workspace

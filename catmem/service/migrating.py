@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnreadableError
 from catmem.policy.access import visible
-from catmem.policy.budget import limit_of, size_of
 from catmem.policy.migration import plan_migration
+from catmem.policy.profile import limit_of
 from catmem.reading import read_bounded
 from catmem.service import gate
 from catmem.service.formatting import commit_file, entity_at, has_journal, memory_files
@@ -22,7 +22,7 @@ from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
 from catmem.store.files.backups import keep_copy
 from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import DEFAULT_LIMITS, unmerged_warnings
+from catmem.text import DEFAULT_LIMITS, size_of, unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

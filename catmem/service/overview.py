@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
-from catmem.policy.budget import limit_of, size_of
+from catmem.policy.profile import limit_of
 from catmem.policy.prompt import build_prompt
 from catmem.policy.sizes import Use
 from catmem.service import clock
@@ -28,6 +28,7 @@ from catmem.service.seeding.copies import copies_among
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.planning import EPHEMERAL_TIER, plan_seed, seed_order
 from catmem.service.stores import parse_file
+from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

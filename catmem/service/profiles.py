@@ -1,4 +1,4 @@
-"""The profiles of a root that are right, with their entities, and what is wrong with the others.
+"""The profiles of a root: whether there are any, which are right, with their entities, and what is wrong with others.
 
 Whoever goes over all profiles goes on without those that are not right, and tells of them in the end: the slip of one
 hides nobody else's memory.
@@ -6,12 +6,13 @@ hides nobody else's memory.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
 from catmem.names import TARGETS
 from catmem.policy.profile import YAML_SUFFIXES, check_profile, load_profile, profile_names
-from catmem.service.no_root import refuse_no_root
+from catmem.policy.schema import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,3 +102,45 @@ def entities_of_each(workspace: Workspace) -> Entities:
         else:
             names += [f"{profile.name}/{target}" for target in TARGETS]
     return Entities(names, profiles, tuple(unreadable))
+
+
+def is_root(config: Config) -> bool:
+    """Whether the folder has a ``catmem.yaml``, or profiles at least."""
+    return config.path is not None or (config.profiles_dir.is_dir() and bool(profile_names(config.profiles_dir)))
+
+
+def refuse_no_root(config: Config) -> None:
+    """Raise ``ConfigError`` (``no_root``) for a folder that is no root."""
+    if not is_root(config):
+        raise ConfigError(
+            "no catmem.yaml was found here or above, and no profiles",
+            code="no_root",
+            path=config.root,
+            hint="Go to the root or name it with --root; 'catmem init' makes one.",
+        )
+
+
+@contextmanager
+def discreet(workspace: Workspace, actor: str | None) -> Iterator[None]:
+    """What is told of names that are not there, where there may be no names at all, or not that of the one who asks.
+
+    A name that is not found is no word of the folder of profiles, if that is away: raises ``UnreadableError``. And a
+    profile that was taken out of the root hears of itself what it hears of others, and not who they are.
+    """
+    try:
+        yield
+    except UnknownNameError:
+        config = workspace.config
+        if config.path is not None and not config.profiles_dir.is_dir():
+            raise UnreadableError(
+                "the folder of profiles is not there",
+                code="missing",
+                path=config.profiles_dir,
+                hint="Bring it back, or set 'profiles' in catmem.yaml to where it is.",
+            ) from None
+        if actor is not None and actor not in profile_names(config.profiles_dir):
+            raise UnknownNameError(
+                f"there is no profile {shown(actor)}",
+                hint="It is the one that you act as. Whoever runs this memory can bring it back.",
+            ) from None
+        raise

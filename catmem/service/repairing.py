@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
+from catmem.policy.profile import limit_of
 from catmem.service import gate
 from catmem.service.backends import memory_files
 from catmem.service.history import entity_of
 from catmem.service.upkeep import lasting_store
-from catmem.service.writing.budget import Usage, limit_of, size_of
-from catmem.service.writing.crowding import crowded_out
-from catmem.service.writing.remarks import on_adoption, on_restoration
-from catmem.service.writing.written import Written
+from catmem.service.writing.budget import Usage, crowded_out
+from catmem.service.writing.written import Written, on_adoption, on_restoration
 from catmem.store.contract import Change
-from catmem.text import unmerged_warnings
+from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from catmem.policy.styles import blocked_line
-from catmem.policy.threats import BuiltinScanner
-from catmem.policy.threats.batch import scan_each
+from catmem.policy.threats import BuiltinScanner, scan_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,6 +39,8 @@ def entry_dict(entry: Entry, *, to_agent: bool) -> dict[str, Any]:
     if to_agent:
         threats = sorted({finding.rule for finding in findings_in([body, *tags, *value_texts(tags.values())])})
         if threats:
+            from catmem.policy.styles import blocked_line
+
             shown |= {"body": blocked_line(", ".join(threats)), "tags": {}, "threats": threats}
     return shown
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.document import parse
-from catmem.model.merge import merge
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import memory_dir
 from catmem.service.backends import Opening, backend_of
@@ -100,5 +99,7 @@ def parse_file(config: Config, data: str | bytes) -> Document:
 
 def merge_files(config: Config, base: bytes, ours: bytes, theirs: bytes) -> Merged:
     """Merge two versions of a memory file. Raises ``CatmemError`` if one of them is no text, or they do not merge."""
+    from catmem.model.merge import merge
+
     merged = merge(*(parse_file(config, data) for data in (base, ours, theirs)))
     return Merged(merged.text.encode(), len(merged.conflicts))

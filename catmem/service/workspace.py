@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.model.document import Document, parse
 from catmem.names import TARGETS, known_target
-from catmem.policy.access import View, visible
+from catmem.policy.access import View, all_problems, visible
 from catmem.policy.config import Config, find_root, load_config
-from catmem.policy.problems import all_problems
 from catmem.policy.profile import check_profile, find_profile, load_profiles, one_reading, profile_names
 from catmem.reading import read_bounded
 from catmem.service import clock
 from catmem.service.ages.histories import Histories
 from catmem.service.backends import backend_of, memory_files, places
 from catmem.service.counts import Counts
-from catmem.service.listing import ListedEntry, Notice, list_documents
-from catmem.service.profile_memory import parsed_at, read_document, read_memory
+from catmem.service.profile_memory import parsed_at, read_document
 from catmem.service.profiles import load_each
-from catmem.service.session import Session
 from catmem.service.writing.operation import Operation, asked_by
 from catmem.text import DEFAULT_LIMITS
 
@@ -44,17 +41,17 @@ if TYPE_CHECKING:
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
     from catmem.service.envelopes.writers import Sender
+    from catmem.service.listing import ListedEntry, Notice
     from catmem.service.merging.branches import Branch
     from catmem.service.merging.deciding import How as HowMerged
     from catmem.service.merging.plan import Joined
     from catmem.service.searching.search import Found, Narrowing
     from catmem.service.seeding.plan import SeedPlan, SeedResult
+    from catmem.service.session import Session
     from catmem.service.survey import Survey
     from catmem.service.writing.written import How, Written
     from catmem.store.contract import OnDrift, OnStale, Store
     from catmem.store.envelope import Envelope
-
-__all__ = ["ListedEntry", "Notice", "Reading", "Session", "Workspace"]
 
 _KEPT = 4
 """Documents, and indexes of them, that a workspace keeps at hand."""
@@ -194,6 +191,8 @@ class Workspace:
         profile = self.profile(name)
         targets = TARGETS if target is None else (known_target(target),)
         documents = {each: self._document(profile, each) for each in targets}
+        from catmem.service.listing import list_documents
+
         return list_documents(self, profile, documents, category=category, as_of=as_of or clock.today())
 
     def search(self, name: str, query: str, **narrowing: Unpack[Narrowing]) -> Sequence[Found]:
@@ -223,6 +222,8 @@ class Workspace:
         ``as_of`` is today by default. Raises ``ConfigError`` and ``UnreadableError``; a file that cannot be read is
         never taken for an empty one.
         """
+        from catmem.service.profile_memory import read_memory
+
         memory = read_memory(self, name, source=source)
         return memory.prompt(as_of=as_of, style=style, scanner=scanner, counter=counter)
 
@@ -235,6 +236,8 @@ class Workspace:
 
         Speaks of visible entries and declared categories only, each with its place.
         """
+        from catmem.service.profile_memory import read_memory
+
         return read_memory(self, name, source=source).warnings()
 
     def survey(self, *, as_of: date | None = None) -> Survey:
@@ -249,6 +252,8 @@ class Workspace:
 
     def session(self, name: str, *, as_of: date | None = None, style: Style | None = None) -> Session:
         """A session whose prompt stays as it is first asked for."""
+        from catmem.service.session import Session
+
         return Session(self, name, as_of, style)
 
     def missing_files(self, name: str) -> tuple[Path, ...]:
@@ -465,7 +470,7 @@ class Workspace:
         first. It is signed if the agent has a key here; ``signed=True`` makes that a must, ``False`` leaves it out.
         Raises ``EnvelopeError`` for what no envelope can hold, ``UnknownNameError`` and ``ConfigError``.
         """
-        from catmem.service.envelopes.making import make_envelope
+        from catmem.service.envelopes.builder import make_envelope
 
         entity = f"{self.profile(name).name}/{known_target(target)}"
         made = make_envelope(self, entity, content, agent=agent, prev=prev, op_id=op_id, alert=alert, signed=signed)

@@ -6,8 +6,7 @@ import os
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.store.audit import NAME
-from catmem.store.audit_line import Line
+from catmem.store.audit import NAME, Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from catmem.errors import CatmemError
 from catmem.service.counts import Counts
 from catmem.service.workspace import Workspace
 from catmem.service.writing.operation import Operation
-from catmem.store.audit_line import STATUSES
+from catmem.store.audit import STATUSES
 from catmem.store.memory import MemoryStore
 from tests.unit.service.auditing.audited import lines, make_audited
 

@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.model.document import parse
-from catmem.policy.access import visible
+from catmem.policy.access import Rights, visible
 from catmem.policy.config import Category, Taxonomy
 from catmem.policy.fleet import Held, fleet_of
 from catmem.policy.profile import Profile
 from catmem.policy.reasons import reasons
-from catmem.policy.rights import Rights
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 SLUGS = ["alpha", "beta", "finance-pay", "finance-tax", "ünï-code", "_", "any", "x_y", "中文"]

@@ -5,13 +5,11 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catmem.policy.threats import RULES, BuiltinScanner, scan
+from catmem.policy.threats import RULES, BuiltinScanner, is_plain, scan
 from catmem.policy.threats.fold import Folded
-from catmem.policy.threats.gate import is_plain
+from catmem.policy.threats.frames import find_markup, find_roles
 from catmem.policy.threats.instructions import find_instructions
-from catmem.policy.threats.leaks import find_leaks
-from catmem.policy.threats.markup import find_markup
-from catmem.policy.threats.roles import find_roles
+from catmem.policy.threats.secrets import find_leaks
 from tests.threats import report
 
 ATTACKS = [text for texts in report.load("attacks").values() for text in texts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.model.edit import TextEdit
-from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
+from catmem.model.layout import delimiter_before, delimiter_behind, left_open
 
 if TYPE_CHECKING:
     from catmem.model.document import Document

@@ -5,36 +5,53 @@ It is a tripwire, not a wall: what keeps one agent's memory from another is scop
 
 ::
 
-    text ── characters ──> hidden, bidi, tag and selector characters, mixed scripts
+    text ── frames ───────> what looks like the frame of a prompt; remote images, hidden comments and styles
       │
-      ├── roles ────────> what looks like the frame of a prompt
-      ├── markup ───────> remote images, hidden comments and styles, letters written as references
-      ├── leaks ────────> links that carry data, commands that send secrets
-      ├── secrets ──────> keys, tokens and passwords
-      ├── native ───────> phrases in scripts other than Latin
-      └── fold ── instructions ──> phrases, over letters only, with the spans mapped back
+      ├── secrets ──────> keys, tokens and passwords; links that carry data, commands that send secrets
+      └── fold ─────────> hidden, bidi, tag and selector characters, mixed scripts
+            └── instructions ──> phrases, over letters only, with the spans mapped back; phrases in other scripts
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from catmem.policy.threats.characters import find_characters
 from catmem.policy.threats.finding import RULES, SECRETS, Finding, merged
-from catmem.policy.threats.fold import Folded
-from catmem.policy.threats.gate import is_plain
-from catmem.policy.threats.instructions import find_instructions
-from catmem.policy.threats.leaks import find_leaks
-from catmem.policy.threats.markup import find_markup
-from catmem.policy.threats.native import find_native
-from catmem.policy.threats.roles import find_roles
-from catmem.policy.threats.secrets import find_logins, find_secrets
+from catmem.policy.threats.fold import FOLD_TABLE, NOT_LETTERS, Folded, find_characters
+from catmem.policy.threats.frames import MARKUP_SIGNS, ROLE_LETTERS, ROLE_SIGNS, find_markup, find_roles
+from catmem.policy.threats.instructions import GATES, find_instructions, find_native
+from catmem.policy.threats.secrets import LEAK_SIGNS, find_leaks, find_logins, find_secrets
 
-__all__ = ["DEFAULT_LIMIT", "RULES", "SECRETS", "BuiltinScanner", "Finding", "Scanner", "scan"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "DEFAULT_LIMIT",
+    "RULES",
+    "SECRETS",
+    "BuiltinScanner",
+    "Finding",
+    "Scanner",
+    "is_clear",
+    "is_plain",
+    "scan",
+    "scan_each",
+]
 
 DEFAULT_LIMIT = 64 * 1024
 """Characters (code points) of one entry that are scanned by default."""
+
+_GROUP = 50
+# An ASCII text without these signs has no findings: every search of the other modules begins at one of them. A property
+# test holds the two together.
+_SIGNS = tuple(dict.fromkeys(MARKUP_SIGNS + LEAK_SIGNS + ROLE_SIGNS))
+_LETTERS = tuple(dict.fromkeys(GATES + ROLE_LETTERS))
+# A text without these characters has no control character and none of the signs, but for two that are looked for apart,
+# since most entries hold a colon.
+_RARE = b"<!&@|#]$"
+_COLONS = tuple(sign for sign in _SIGNS if not set(sign) & set(_RARE.decode()))
+_DULL = bytes(code for code in (9, 10, 13, *range(32, 127)) if code not in _RARE)
 
 
 class Scanner(Protocol):
@@ -83,3 +100,48 @@ _DEFAULT = BuiltinScanner()
 def scan(text: str) -> list[Finding]:
     """What is suspicious in ``text``, with the default limit, in text order; an empty list when nothing is."""
     return _DEFAULT.scan(text)
+
+
+def scan_each(scanner: Scanner, texts: Sequence[str]) -> list[list[Finding]]:
+    """The findings of each text by itself, in order; the same as ``scanner.scan`` on each, and faster.
+
+    A group that holds none of the signs that rules start from clears every text in it at once. Any other group is
+    scanned text by text: a finding never depends on what stands beside a text.
+    """
+    if not isinstance(scanner, BuiltinScanner):
+        return [scanner.scan(text) for text in texts]
+    found: list[list[Finding]] = []
+    for start in range(0, len(texts), _GROUP):
+        group = texts[start : start + _GROUP]
+        if is_clear("\n".join(group), group, scanner.limit):
+            found += [[] for _ in group]
+        else:
+            found += [scanner.scan(text) for text in group]
+    return found
+
+
+def is_clear(joined: str, parts: Sequence[str], limit: int | None = DEFAULT_LIMIT) -> bool:
+    """Whether the built-in scanner can find nothing in any of ``parts``, by one look at the text that holds them all.
+
+    ``joined`` must hold each part's characters in their order, with nothing put between the characters of one line.
+    """
+    if not joined.isascii() or (limit is not None and any(len(part) > limit for part in parts)):
+        return False
+    return is_plain(joined) and not find_secrets(joined)
+
+
+def is_plain(text: str) -> bool:
+    """Whether ``text``, which is ASCII, holds nothing that a rule could start from."""
+    raw = text.encode("ascii")
+    rest = raw.translate(None, _DULL)
+    if rest.translate(None, _RARE):
+        return False
+    # Plain loops: a generator costs more than what it would loop over.
+    for sign in _SIGNS if rest else _COLONS:
+        if sign in text:
+            return False
+    letters = raw.translate(FOLD_TABLE, NOT_LETTERS).decode("ascii")
+    for gate in _LETTERS:  # noqa: SIM110
+        if gate in letters:
+            return False
+    return True

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, RefusedError, UnknownRevisionError
-from catmem.policy.rights import Rights
+from catmem.policy.access import Rights
 from catmem.policy.schema import faults_by
 from catmem.policy.yamlfile import key_text
 from catmem.server.api.endpoint import Answer, Asked, Deferred
@@ -14,7 +14,7 @@ from catmem.server.api.forms import body_schema
 from catmem.server.api.tags import unrecorded
 from catmem.server.errors import ServerError
 from catmem.service import answering
-from catmem.service.envelopes.plain import FIELDS, Base, is_plain, plain_envelope
+from catmem.service.envelopes.builder import FIELDS, Base, is_plain, plain_envelope
 from catmem.service.envelopes.reading import fields_in, json_of
 from catmem.service.envelopes.submitting import submit_read, submit_value
 from catmem.service.envelopes.writers import Sender

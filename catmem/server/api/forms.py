@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from catmem.resources import schema
-from catmem.service.envelopes.plain import FIELDS
+from catmem.service.envelopes.builder import FIELDS
 
 Schema = dict[str, Any]
 

@@ -18,8 +18,8 @@ from catmem.server.api.tags import is_known, read_match, tag_of
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError, answer_of
 from catmem.server.running import in_thread
-from catmem.service.absent import discreet
-from catmem.service.writing.expected import is_digest
+from catmem.service.profiles import discreet
+from catmem.service.writing.view import is_digest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -27,10 +27,10 @@ from catmem.server.page.reading import OWN_REFERRER, Page, asked_of, error_page,
 from catmem.server.page.recent_changes import MOST, NOTHING_TO_DO
 from catmem.server.page.refused import Refusal, plain_refusal, refusal_of
 from catmem.server.running import DEADLINE, in_thread
-from catmem.service.envelopes.plain import Base, plain_envelope
+from catmem.service.envelopes.builder import Base, plain_envelope
 from catmem.service.envelopes.submitting import submit_read
 from catmem.service.history import entity_of
-from catmem.service.writing.expected import checked_expected, is_digest
+from catmem.service.writing.view import checked_expected, is_digest
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -11,7 +11,7 @@ from catmem.errors import CatmemError
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from catmem.policy.rights import Rights
+    from catmem.policy.access import Rights
     from catmem.service.ages.history import History
     from catmem.service.workspace import Workspace
 

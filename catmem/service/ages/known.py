@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from catmem.names import TARGETS
-from catmem.policy.rights import Rights
+from catmem.policy.access import Rights
 from catmem.policy.staleness import DATED_BY, Clock, Freshness, freshness, is_ahead, read_date, stale_after_days
 from catmem.service import clock
 from catmem.service.ages.history import body_key

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
 from catmem.reading import read_bounded
-from catmem.service.auditing.recording import record
-from catmem.service.no_root import refuse_no_root
-from catmem.store.audit_line import Line
+from catmem.service.gate import record
+from catmem.service.profiles import refuse_no_root
+from catmem.store.audit import Line
 from catmem.store.lasting import SIDECAR
 from catmem.store.memory import timestamp
 from catmem.store.replacing import replace_json

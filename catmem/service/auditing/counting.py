@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 from catmem.errors import StoreError
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import profile_names
-from catmem.service.auditing.recording import audit_log
 from catmem.service.counts import CONFLICTS, OTHER, Counts
 from catmem.service.envelopes.roles import agents_of
-from catmem.store.audit import NAME
-from catmem.store.audit_line import STATUSES
+from catmem.service.gate import audit_log
+from catmem.store.audit import NAME, STATUSES
 from catmem.store.audit_reader import AuditReader, Damage
 from catmem.store.contract import PERSON
 
 if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
-    from catmem.store.audit_line import Line
+    from catmem.store.audit import Line
 
 
 @dataclass(frozen=True, slots=True)

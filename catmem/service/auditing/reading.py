@@ -11,9 +11,9 @@ from catmem.errors import StoreError
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import profile_names
 from catmem.policy.schema import nearest, shown, suggestion
-from catmem.service.auditing.recording import audit_log
 from catmem.service.envelopes.roles import agents_of
-from catmem.service.no_root import refuse_no_root
+from catmem.service.gate import audit_log
+from catmem.service.profiles import refuse_no_root
 from catmem.service.writing.operation import Action
 from catmem.store.audit import NAME
 from catmem.store.audit_reader import AuditReader, Damage
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from catmem.service.workspace import Workspace
-    from catmem.store.audit_line import Line
+    from catmem.store.audit import Line
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from catmem.names import FILE_NAMES
 from catmem.policy.profile import profile_names
 from catmem.service.auditing.bypass import current_bypass
 from catmem.service.auditing.reading import EVERYTHING, read_audit
-from catmem.service.no_root import refuse_no_root
-from catmem.service.rollout import SOFT, enforces, place_of
+from catmem.service.gate import SOFT, enforces, place_of
+from catmem.service.profiles import refuse_no_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from catmem.service.auditing.bypass import Bypass
     from catmem.service.auditing.reading import Filter
     from catmem.service.workspace import Workspace
-    from catmem.store.audit_line import Line
+    from catmem.store.audit import Line
     from catmem.store.audit_reader import Damage
 
 

@@ -16,17 +16,17 @@ from catmem.model.layout import is_shared
 from catmem.model.pairing import pair_entries
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
-from catmem.policy.access import visible_categories
-from catmem.policy.problems import all_problems
+from catmem.policy.access import all_problems, visible_categories
 from catmem.policy.staleness import read_date
-from catmem.service.envelopes.contents import refuse_unseen_category
+from catmem.service.envelopes.reading import refuse_unseen_category
 from catmem.service.showing import value_texts
-from catmem.service.writing.budget import could_go, over_budget, size_of
+from catmem.service.writing.budget import could_go, over_budget
 from catmem.service.writing.planning import Plan, ended
-from catmem.service.writing.remarks import on_first_section, on_tags, on_title
 from catmem.service.writing.terms import body_of
+from catmem.service.writing.written import on_first_section, on_tags, on_title
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

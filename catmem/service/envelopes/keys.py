@@ -23,7 +23,7 @@ from catmem.names import is_name, key_file_parts
 from catmem.policy.config import expand_user
 from catmem.policy.schema import shown, suggestion
 from catmem.service.envelopes.roles import agents_of
-from catmem.service.no_root import refuse_no_root
+from catmem.service.profiles import refuse_no_root
 from catmem.store.contract import PERSON
 
 if TYPE_CHECKING:

@@ -29,9 +29,8 @@ from catmem.errors import (
     UnknownRevisionError,
 )
 from catmem.service import gate
-from catmem.service.envelopes.contents import operations_of, refuse_out_of_scope
 from catmem.service.envelopes.documents import overlap, plan_document
-from catmem.service.envelopes.reading import envelope_of, fields_in, fields_of
+from catmem.service.envelopes.reading import envelope_of, fields_in, fields_of, operations_of, refuse_out_of_scope
 from catmem.service.envelopes.writers import (
     Sender,
     check_sender,
@@ -40,10 +39,10 @@ from catmem.service.envelopes.writers import (
     checked_role,
     terms_of_envelope,
 )
-from catmem.service.writing.beforehand import check_beforehand
-from catmem.service.writing.expected import hide_digests
 from catmem.service.writing.operation import asked_by
 from catmem.service.writing.planning import Plan
+from catmem.service.writing.terms import check_beforehand
+from catmem.service.writing.view import hide_digests
 from catmem.service.writing.write import Pipeline, Write
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Envelope

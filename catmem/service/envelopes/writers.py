@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EnvelopeError, ForbiddenError, RefusedError, UnknownNameError
-from catmem.policy.rights import Rights
+from catmem.policy.access import Rights
 from catmem.policy.schema import shown
 from catmem.service.envelopes.keys import keys_of
 from catmem.service.envelopes.reading import moment

@@ -11,8 +11,7 @@ from catmem.model.version import Version
 from catmem.names import FILE_NAMES
 from catmem.service.history import entity_of
 from catmem.service.merging.past import Past
-from catmem.service.no_root import refuse_no_root
-from catmem.service.profiles import load_each
+from catmem.service.profiles import load_each, refuse_no_root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import DriftError, EditError, MergeConflictError, StaleError
+from catmem.policy.profile import limit_of
 from catmem.service import gate
 from catmem.service.history import entity_of, refuse_bounded
 from catmem.service.merging.branches import open_branches
@@ -22,11 +23,11 @@ from catmem.service.merging.deciding import Answer, Ask, Disagreement, How, Sett
 from catmem.service.merging.past import NOW, Past
 from catmem.service.merging.plan import Joined, MergePlan
 from catmem.service.showing import findings_in, value_texts
-from catmem.service.writing.budget import Usage, limit_of, size_of
-from catmem.service.writing.expected import checked_expected
-from catmem.service.writing.remarks import on_adoption, on_restoration, on_two_wordings
+from catmem.service.writing.budget import Usage
+from catmem.service.writing.view import checked_expected
+from catmem.service.writing.written import on_adoption, on_restoration, on_two_wordings
 from catmem.store.contract import PERSON, Change, is_branch, repeated, sees, stale
-from catmem.text import unmerged_warnings
+from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

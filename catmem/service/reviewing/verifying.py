@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from catmem.errors import EditError, NoMatchError
 from catmem.names import TARGETS
-from catmem.policy.rights import Rights
+from catmem.policy.access import Rights
 from catmem.policy.schema import shown
 from catmem.service import gate
 from catmem.service.writing.matching import refuse_empty

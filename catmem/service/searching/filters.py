@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, get_args
 from catmem.errors import UnknownNameError
 from catmem.policy.schema import suggestion
 from catmem.policy.staleness import State
-from catmem.policy.threats import BuiltinScanner
-from catmem.policy.threats.batch import scan_each
+from catmem.policy.threats import BuiltinScanner, scan_each
 from catmem.service.showing import value_texts
 
 if TYPE_CHECKING:

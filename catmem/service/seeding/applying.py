@@ -16,8 +16,8 @@ from catmem.service.ages.history import CLOCKS, body_key
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Refusal, SeededFile, SeedResult
 from catmem.service.seeding.planning import on_hidden, refuse_too_long, refuse_unmerged, replanned
-from catmem.service.writing.legible import legible
-from catmem.service.writing.remarks import on_adoption, on_restoration, on_title
+from catmem.service.writing.view import legible
+from catmem.service.writing.written import on_adoption, on_restoration, on_title
 from catmem.store.contract import PERSON, Change
 
 if TYPE_CHECKING:

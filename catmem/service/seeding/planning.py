@@ -25,10 +25,8 @@ from catmem.errors import (
 from catmem.model.compose import composed
 from catmem.model.version import Version
 from catmem.names import TARGETS
-from catmem.policy.access import hidden_by_sections
-from catmem.policy.budget import limit_of, size_of
-from catmem.policy.profile import check_profile, memory_dir, profile_names
-from catmem.policy.rights import Rights
+from catmem.policy.access import Rights, hidden_by_sections
+from catmem.policy.profile import check_profile, limit_of, memory_dir, profile_names
 from catmem.policy.schema import nearest, shown
 from catmem.policy.seed import FilePlan, Parts, is_settled, left_out, plan_file
 from catmem.policy.seedlock import LOCK_NAME
@@ -39,9 +37,9 @@ from catmem.service.profiles import load_each
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Asked, Basis, Refusal, SeedPlan
 from catmem.service.writing.budget import could_go, over_budget
-from catmem.service.writing.legible import legible
+from catmem.service.writing.view import legible
 from catmem.syntax.slug import UNCATEGORIZED, slugify
-from catmem.text import DEFAULT_LIMITS, conflict_at
+from catmem.text import DEFAULT_LIMITS, conflict_at, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

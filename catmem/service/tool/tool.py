@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
 from catmem.names import TARGETS
-from catmem.policy.access import visible
-from catmem.policy.rights import Rights
+from catmem.policy.access import Rights, visible
+from catmem.policy.profile import limit_of
 from catmem.policy.schema import nearest
 from catmem.resources import schema
 from catmem.service import clock, gate
-from catmem.service.absent import discreet
+from catmem.service.profiles import discreet
 from catmem.service.tool.answers import MOST_ENTRIES, Sight, may_fit, shown_entries, shown_hits, usage_dict
 from catmem.service.tool.arguments import Call, read_arguments
-from catmem.service.writing.budget import Usage, limit_of, size_of
-from catmem.service.writing.expected import is_digest
+from catmem.service.writing.budget import Usage
 from catmem.service.writing.operation import Action, asked_by
+from catmem.service.writing.view import is_digest
 from catmem.syntax.slug import slugify
+from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem.errors import CatmemError, ForbiddenError
-from catmem.policy.rights import Rights
+from catmem.policy.access import Rights
 from catmem.service.history import entity_of
 from catmem.store.contract import revision_number, sees
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.errors import AmbiguousError, EditError, NoMatchError
 from catmem.policy.schema import shown
 from catmem.service.showing import preview
-from catmem.service.writing.seen import says
+from catmem.service.writing.view import says
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:

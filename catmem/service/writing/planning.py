@@ -16,10 +16,11 @@ from catmem.model.layout import is_shared
 from catmem.model.pairing import nearly_same
 from catmem.policy.staleness import read_date
 from catmem.service.showing import preview, value_texts
-from catmem.service.writing.beforehand import each_of
-from catmem.service.writing.budget import could_go, over_budget, size_of
+from catmem.service.writing.budget import could_go, over_budget
 from catmem.service.writing.matching import find_entry
-from catmem.service.writing.remarks import (
+from catmem.service.writing.terms import body_of, each_of
+from catmem.service.writing.view import Says, says
+from catmem.service.writing.written import (
     on_alike,
     on_double,
     on_expiry,
@@ -31,18 +32,17 @@ from catmem.service.writing.remarks import (
     on_unread,
     on_verification,
 )
-from catmem.service.writing.seen import Says, says
-from catmem.service.writing.terms import body_of
 from catmem.syntax.scan import rescan
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from catmem.model.document import TagValue
     from catmem.service.writing.operation import Operation
-    from catmem.service.writing.seen import Base
     from catmem.service.writing.terms import Terms
+    from catmem.service.writing.view import Base
 
 
 class Plan(NamedTuple):

@@ -1,20 +1,25 @@
-"""The terms of a write: whose file it is, who acts and when, and what follows from that for what is given."""
+"""Who may write what, and what is refused whatever is in the file.
+
+A commit takes in what others wrote to the file, and may keep a copy of it. Who has no right to write causes neither:
+the refusal comes before a store is asked, and leaves no trace.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from catmem.errors import EditError, UnknownNameError
-from catmem.policy.rights import Rights
+from catmem.errors import CatmemError, EditError, UnknownNameError
+from catmem.policy.access import Rights
+from catmem.policy.profile import limit_of
 from catmem.policy.schema import nearest, shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date, stale_after_days
 from catmem.policy.threats import RULES
+from catmem.policy.yamlfile import key_text
 from catmem.service import clock
 from catmem.service.showing import findings_in
-from catmem.service.writing.budget import limit_of
-from catmem.syntax.slug import slugify
+from catmem.service.writing.matching import no_match
+from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from catmem.policy.config import Config, Taxonomy
     from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
+    from catmem.service.writing.operation import Operation
 
 _NAME_SHOWN = 80
 
@@ -181,12 +187,15 @@ def terms_of(workspace: Workspace, name: str, target: str, actor: Profile | None
 
     Raises ``UnknownNameError``, in the same words for another's file and for one that there is not.
     """
-    from catmem.service.ages.known import known_since
-
     rights = Rights(actor, target, workspace.config.taxonomy)
     rights.refuse_other_owner(name)
     owner = workspace.profile(name)
-    known = partial(known_since, workspace, owner.name, rights)
+
+    def known(body: str) -> date | None:
+        from catmem.service.ages.known import known_since
+
+        return known_since(workspace, owner.name, rights, body)
+
     return Terms(f"{owner.name}/{target}", target, owner, rights, workspace.config, clock.today(), known)
 
 
@@ -218,3 +227,55 @@ def body_of(content: str) -> str:
     if not body:
         raise EditError("there is no text to store", code="empty", hint="Give the entry some text, or remove it.")
     return body
+
+
+def check_beforehand(operations: Sequence[Operation], terms: Terms) -> None:
+    """Raise what each operation is refused with whatever the file holds.
+
+    These are ``EditError`` and its kinds, ``ForbiddenError`` and ``UnknownNameError``. For a profile nothing depends on
+    what it does not see, neither here nor in the plan.
+    """
+    each_of(operations, lambda operation: _check(operation, terms))
+
+
+def each_of(operations: Sequence[Operation], act: Callable[[Operation], None]) -> None:
+    """Do something with one after the other; of several, the ``key`` of an error says with which it failed."""
+    for index, operation in enumerate(operations):
+        try:
+            act(operation)
+        except CatmemError as error:
+            if len(operations) > 1:
+                error.key = key_text(("operations", index, *([error.key] if error.key else [])))
+            raise
+
+
+def _check(operation: Operation, terms: Terms) -> None:
+    operation.check()
+    if operation.action == "add":
+        _check_addition(operation, terms)
+        return
+    rights = terms.rights
+    if operation.action == "verify":
+        rights.refuse_unverified()
+        terms.refuse_future(operation.as_of, "verified")
+    else:
+        rights.refuse_without_any_category()
+    if operation.to_category is not None:
+        terms.writable_category(operation.to_category)
+    if operation.category is None:
+        return
+    category = terms.category(operation.category)
+    if operation.action != "verify":
+        rights.refuse_unwritable(category, operation.category)
+    if not rights.may_see(category):
+        raise no_match(operation.old_text or "", (), terms.entity, to_agent=terms.to_agent)
+
+
+def _check_addition(operation: Operation, terms: Terms) -> None:
+    rights = terms.rights
+    if operation.category is not None:
+        terms.writable_category(operation.category)
+    elif not (rights.unbounded or rights.only_category() or rights.may_write(UNCATEGORIZED)):
+        raise terms.no_category(rights.writable_names())
+    terms.check_tags(operation.tags or {}, None)
+    terms.refuse_future(operation.as_of, "written")

@@ -22,7 +22,6 @@ from catmem.store.files.backups import keep_backup
 from catmem.store.files.faults import store_error
 from catmem.store.files.outside import WATCHED, Outside
 from catmem.store.files.records import Draft, branch_name
-from catmem.store.files.retired import reap
 from catmem.store.files.sight import look_at
 from catmem.store.judgement import Ground, Point, judge
 from catmem.store.memory import unknown_revision
@@ -310,6 +309,8 @@ class Commit:
 
     def _reap(self, record: Record) -> None:
         if record.sequence % _REAP_EVERY == 0:
+            from catmem.store.files.retired import reap
+
             reap(self.folder, record.sequence)
 
 

@@ -18,13 +18,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, StoreError
-from catmem.store.files.journal_bring import new_segments
 from catmem.store.files.journal_disk import Folder
-from catmem.store.files.journal_erase import erase
 from catmem.store.files.journal_lines import checkpoint_line, record_line
 from catmem.store.files.journal_past import Past
 from catmem.store.files.journal_tip import Tip
-from catmem.store.files.journal_verify import verify
 from catmem.store.files.segments import Segment, segment_name
 from catmem.store.memory import timestamp
 
@@ -222,6 +219,8 @@ class Journal:
 
     def verify(self) -> list[Fault]:
         """Look at every byte of every segment, and say what is not right; a damaged journal raises nothing here."""
+        from catmem.store.files.journal_verify import verify
+
         return verify(self._folder)
 
     # Writing
@@ -254,6 +253,8 @@ class Journal:
         while ``history`` is read leaves nothing; only a stop in the moment in which the segments get their names, one
         after the other, leaves the first of them. What publishes, and all that follows it, is in one segment.
         """
+        from catmem.store.files.journal_bring import new_segments
+
         self.refuse_doubt()
         staged: list[str] = []
         try:
@@ -301,6 +302,8 @@ class Journal:
         place, and the chain goes on through that. Broken tails that were set aside are removed: nobody can tell what is
         in them. If it is stopped half way, the journal is whole, and running it again finishes the work.
         """
+        from catmem.store.files.journal_erase import erase
+
         try:
             with self._writing():
                 return erase(self._folder, redact, redact_note)

@@ -7,7 +7,7 @@ import pytest
 
 from catmem.errors import NotUtf8Error, TooLargeError
 from catmem.model.document import parse
-from catmem.model.surroundings import delimiter_before, delimiter_behind, left_open
+from catmem.model.layout import delimiter_before, delimiter_behind, left_open
 from catmem.text import Limits
 from tests.together import together
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from catmem.model.document import parse
+from catmem.policy.access import all_problems
 from catmem.policy.config import Category, Config, Taxonomy
-from catmem.policy.problems import all_problems
 
 OPEN = Config(Path())
 CLOSED = replace(

@@ -6,9 +6,9 @@ import pytest
 
 from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.model.document import parse
+from catmem.policy.access import Rights
 from catmem.policy.config import Category, Taxonomy
 from catmem.policy.profile import Profile
-from catmem.policy.rights import Rights
 from tests.together import together
 
 OPEN = Taxonomy()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from catmem.policy.threats import SECRETS, BuiltinScanner, scan
-from catmem.policy.threats.batch import scan_each
+from catmem.policy.threats import SECRETS, BuiltinScanner, scan, scan_each
 from catmem.policy.threats.secrets import find_secrets
 from tests.threats import report
 from tests.together import together

@@ -22,8 +22,7 @@ from catmem.server.settings import Settings
 from catmem.server.tokens import new_token
 from catmem.service.counts import CONFLICTS
 from catmem.service.workspace import Workspace
-from catmem.store.audit import AuditLog
-from catmem.store.audit_line import Line
+from catmem.store.audit import AuditLog, Line
 from tests.golden.case import put
 from tests.unit.service.auditing.audited import make_audited
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.policy.config import Rollout
-from catmem.service.rollout import SOFT, enforces, place_of
+from catmem.service.gate import SOFT, enforces, place_of
 
 PLACES = {"neo/user": 21, "neo/memory": 51, "trinity/user": 15, "orchestrator/memory": 86, "\ud800/user": 68}
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from catmem.store.audit import AuditLog
-from catmem.store.audit_line import LONGEST_NAME, Line, bounded
+from catmem.store.audit import LONGEST_NAME, AuditLog, Line, bounded
 from catmem.store.audit_reader import AuditReader, Damage
 
 LINE = Line("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.25)
@@ -23,7 +22,7 @@ APPENDING = """
 import sys
 from pathlib import Path
 from catmem.store.audit import AuditLog
-from catmem.store.audit_line import Line
+from catmem.store.audit import Line
 
 folder, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 log = AuditLog(folder, most_bytes=20_000, most_files=1_000)
@@ -37,7 +36,7 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 from catmem.store.audit import AuditLog
-from catmem.store.audit_line import Line
+from catmem.store.audit import Line
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 log = AuditLog(Path(sys.argv[1]))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.names import FILE_NAMES
-from catmem.policy.budget import limit_of, size_of
 from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.suppress import without_marks
+from catmem.policy.profile import limit_of
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

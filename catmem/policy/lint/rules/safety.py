@@ -9,8 +9,7 @@ from catmem.model.edit import TextEdit
 from catmem.policy.lint.diagnostic import Finding, Fix
 from catmem.policy.lint.rule import rule
 from catmem.policy.profile import ORCHESTRATOR_TIER
-from catmem.policy.threats import RULES, SECRETS
-from catmem.policy.threats.batch import scan_each
+from catmem.policy.threats import RULES, SECRETS, scan_each
 from catmem.syntax.scan import closed_spans
 
 if TYPE_CHECKING:

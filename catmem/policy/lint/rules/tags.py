@@ -11,9 +11,8 @@ from catmem.policy.lint.diagnostic import Finding, Fix
 from catmem.policy.lint.linted import DATES
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.spans import first_line, key_span, value_span
-from catmem.policy.schema import tag_faults
+from catmem.policy.schema import SLIPS, known_tags, meant_tag, tag_faults
 from catmem.policy.staleness import read_date
-from catmem.policy.tagnames import SLIPS, known_tags, meant_tag
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.slug import slugify
 

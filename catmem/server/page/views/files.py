@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError
 from catmem.policy.access import visible
-from catmem.policy.budget import limit_of, size_of
-from catmem.policy.threats import BuiltinScanner
-from catmem.policy.threats.batch import scan_each
+from catmem.policy.profile import limit_of
+from catmem.policy.threats import BuiltinScanner, scan_each
 from catmem.server.page.changes.draft import Draft
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import bar_of, paged
@@ -20,7 +19,7 @@ from catmem.service.history import entity_of
 from catmem.service.listing import seen_file
 from catmem.service.reviewing.operations import dated_ahead
 from catmem.service.seeding.copies import copies_in
-from catmem.text import unmerged_warnings
+from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,12 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from catmem.names import TARGETS
-from catmem.policy.budget import limit_of, size_of
+from catmem.policy.profile import limit_of
 from catmem.policy.prompt import build_prompt
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import bar_of
 from catmem.service import clock
 from catmem.service.fleet import documents_of
+from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import pytest
 
 from catmem.policy import profile
 from catmem.service import workspace as workspaces
-from catmem.service.envelopes import making, reading, submitting
+from catmem.service.envelopes import builder, reading, submitting
 from catmem.store.sql.database import Database, Link
 from tests.http_root import plain, served_root
 
@@ -41,8 +41,8 @@ def counted(monkeypatch):
     count(profile, "_profile_files", "profiles listed")
     count(reading, "_refuse_deep", "envelopes read")
     count(submitting, "envelope_of", "envelopes checked")
-    count(making, "envelope_of", "envelopes checked")
-    count(making, "read_envelope", "envelopes made")
+    count(builder, "envelope_of", "envelopes checked")
+    count(builder, "read_envelope", "envelopes made")
     for name in ("_executed", "text", "commit"):
         count(Link, name, "statements")
     count(Database, "_borrowed", "connections borrowed")

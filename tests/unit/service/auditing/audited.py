@@ -11,7 +11,7 @@ from tests.golden.case import put
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from catmem.store.audit_line import Line
+    from catmem.store.audit import Line
 
 PROFILES = {
     "neo": "user_memory_categories: [talk, work]\nwritable_categories: [work]\n",

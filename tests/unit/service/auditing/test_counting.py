@@ -13,8 +13,7 @@ from catmem.errors import CatmemError
 from catmem.service.auditing.counting import LogCounts
 from catmem.service.counts import OTHER
 from catmem.service.workspace import Workspace
-from catmem.store.audit import AuditLog
-from catmem.store.audit_line import Line
+from catmem.store.audit import AuditLog, Line
 from tests.golden.case import put
 from tests.unit.service.auditing.audited import make_audited
 
@@ -22,7 +21,7 @@ APPENDING = """
 import sys
 from pathlib import Path
 from catmem.store.audit import AuditLog
-from catmem.store.audit_line import Line
+from catmem.store.audit import Line
 
 log = AuditLog(Path(sys.argv[1]), most_bytes=20_000, most_files=1_000)
 for number in range(500):

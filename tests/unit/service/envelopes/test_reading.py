@@ -7,8 +7,7 @@ import json
 import pytest
 
 from catmem.errors import EnvelopeError
-from catmem.service.envelopes.contents import operations_of
-from catmem.service.envelopes.reading import json_of, moment, read_envelope
+from catmem.service.envelopes.reading import json_of, moment, operations_of, read_envelope
 from catmem.store.envelope import Envelope, content_hash
 
 GOOD = Envelope(

@@ -18,13 +18,12 @@ from catmem.errors import (
     UnknownNameError,
     UnreadableError,
 )
-from catmem.policy.budget import size_of
 from catmem.policy.seed import FilePlan
 from catmem.service.ages.history import CLOCKS, body_key
 from catmem.service.clock import today
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.planning import ephemeral, refuse_too_long, seed_order
-from catmem.text import DEFAULT_LIMITS, Limits
+from catmem.text import DEFAULT_LIMITS, Limits, size_of
 from tests.golden.case import put
 from tests.roots import put_bytes, text_of
 from tests.unit.service.seeds import DAY, LOCK_NAME, NEO, TEXT, bodies, everything, locked, seed, seed_root, states

@@ -92,7 +92,7 @@ _HOMES = {
     "catmem.service.writing.operation": ("Operation",),
     "catmem.service.tool.tool": ("memory_tool",),
     "catmem.service.workspace": ("Workspace",),
-    "catmem.service.writing.writer": ("Written",),
+    "catmem.service.writing.written": ("Written",),
     "catmem.store.envelope": ("Envelope",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -103,8 +103,8 @@ MEMBERS = {
         "action", "as_of", "category", "check", "content", "old_text", "tags", "to_category", "to_dict",
     },
     "Written": {
-        "adopted", "after", "before", "bounded", "branch", "changed", "digest", "entity", "entries", "notes", "repeated",
-        "revision", "to_dict", "usage", "warnings",
+        "adopted", "after", "before", "bounded", "branch", "changed", "crowded", "digest", "entity", "entries", "notes",
+        "repeated", "revision", "to_dict", "usage", "warnings",
     },
 }  # fmt: skip
 NAMES = {"Profile", "__version__", "build_prompt", "lint", "load_profile", "memory_tool", "merge", "parse"}

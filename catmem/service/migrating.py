@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnreadableError
+from catmem.files import read_bounded
 from catmem.policy.access import visible
 from catmem.policy.budget import limit_of, size_of
 from catmem.policy.migration import plan_migration
-from catmem.reading import read_bounded
 from catmem.service import gate
 from catmem.service.formatting import commit_file, entity_at, has_journal, memory_files
 from catmem.service.writing.rewrite import rewrite_file

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
+from catmem.files import read_bounded
 from catmem.model.document import Document, parse
 from catmem.names import TARGETS, known_target
 from catmem.policy.access import View, visible
@@ -20,7 +21,6 @@ from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.problems import all_problems
 from catmem.policy.profile import check_profile, find_profile, load_profiles, profile_names
 from catmem.policy.prompt import Prompt, build_prompt
-from catmem.reading import read_bounded
 from catmem.service import clock
 from catmem.service.ages.histories import Histories
 from catmem.service.backends import backend_of, memory_files, places

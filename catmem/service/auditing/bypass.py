@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
-from catmem.reading import read_bounded
+from catmem.files import os_errors, read_bounded
 from catmem.service.auditing.recording import record
 from catmem.service.no_root import refuse_no_root
 from catmem.store.audit_line import Line
@@ -88,16 +88,14 @@ def begin_bypass(workspace: Workspace, reason: str, lasts: timedelta, *, actor: 
     now = datetime.now(UTC)
     begun = Bypass(reason, now, now + lasts)
     folder = workspace.root / SIDECAR
-    try:
+    with os_errors(
+        "the bypass cannot be kept",
+        path=folder / NAME,
+        hint="Nothing was changed. Check the rights of the folder and the space on the disk.",
+        kind=StoreError,
+    ):
         folder.mkdir(mode=0o700, exist_ok=True)
         replace_json(folder, NAME, begun.to_dict(), lasting=False)
-    except OSError as error:
-        raise StoreError(
-            f"the bypass cannot be kept: {error.strerror or error}",
-            code="not_writable",
-            path=folder / NAME,
-            hint="Nothing was changed. Check the rights of the folder and the space on the disk.",
-        ) from error
     _tell(workspace, "bypass_start", f"until {timestamp(begun.until)}: {reason}")
     return begun
 

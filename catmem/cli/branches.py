@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
+from catmem import clock
 from catmem.cli.options import format_option, open_with_store, root_option
 from catmem.cli.output import columns, counted, emit, emit_json, print_unreadable, printable, say
 
@@ -50,7 +51,7 @@ def command(entity: str | None, root_folder: str | None, *, as_json: bool) -> No
 
 
 def _show(found: Sequence[Branch]) -> None:
-    now = datetime.now(UTC)
+    now = clock.now()
     emit(columns([_row(branch, now) for branch in found]))
     if found:
         example = f"catmem merge {found[0].entity}"

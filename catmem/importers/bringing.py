@@ -9,11 +9,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from catmem import clock
 from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
 from catmem.importers.imported import LeftOut, leading_day
 from catmem.policy.schema import shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
-from catmem.service import clock
 from catmem.service.showing import findings_in
 from catmem.service.writing.operation import Operation
 from catmem.syntax.scan import MAX_HEADING

@@ -17,10 +17,10 @@ import secrets
 import stat
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from catmem import clock
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.files import os_errors
 from catmem.names import is_name
@@ -217,7 +217,7 @@ def new_token(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     _refuse_bad_label(label)
     bound = None if person or scope == "metrics" else _bound(config, label, profile)
     text = f"catmem_{secrets.token_hex(6)}_{secrets.token_urlsafe(_BYTES)}"
-    created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    created = clock.timestamp_in_seconds(clock.now())
     token = Token(text.split("_")[1], label, bound, scope, created, _digest(text))
     with _changing(path) as tokens:
         remember_tokens(config, path)  # before there is one: a root that is served without would not know of it

@@ -16,14 +16,13 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.errors import CatmemError, StaleError
 from catmem.service.auditing.recording import record
 from catmem.service.rollout import SOFT, enforces
 from catmem.store.audit_line import Line, bounded
-from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +123,7 @@ class Attempt:
         if prev is None and self._made_on is not None and self.snapshot is not None:
             prev = self._made_on.revision
         return Line(
-            ts=timestamp(datetime.now(UTC)),
+            ts=clock.timestamp(clock.now()),
             entity_id=bounded(self.entity),
             op=self.op,
             agent=bounded(self.agent),

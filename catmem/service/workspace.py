@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Unpack
 
+from catmem import clock
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded
 from catmem.model.document import Document, parse
@@ -21,7 +22,6 @@ from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.problems import all_problems
 from catmem.policy.profile import check_profile, find_profile, load_profiles, profile_names
 from catmem.policy.prompt import Prompt, build_prompt
-from catmem.service import clock
 from catmem.service.ages.histories import Histories
 from catmem.service.backends import backend_of, memory_files, places
 from catmem.service.counts import Counts

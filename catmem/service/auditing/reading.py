@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
+from catmem.clock import timestamp
 from catmem.errors import StoreError
 from catmem.files import os_errors
 from catmem.names import FILE_NAMES
@@ -19,7 +20,6 @@ from catmem.service.writing.operation import Action
 from catmem.store.audit import NAME
 from catmem.store.audit_reader import AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
-from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,10 +14,10 @@ import secrets
 import stat
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.files import os_errors, permission_or_io
 from catmem.names import is_name, key_file_parts
@@ -143,7 +143,7 @@ def new_key(config: Config, agent: str) -> Key:
         raise UnknownNameError(f"there is no agent {shown(agent)}", hint=suggestion(agent, agents, "agents"))
     folder = keys_folder(config)
     taken = {key.key_id for key in list_keys(config) if key.agent == agent}
-    now = datetime.now(UTC).strftime("%Y%m%dt%H%M%S")
+    now = clock.now().strftime("%Y%m%dt%H%M%S")
     key_id = next(name for name in (now, *(f"{now}-{count}" for count in range(2, 1000))) if name not in taken)
     with _writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

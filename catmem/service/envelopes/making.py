@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
+from catmem import clock
 from catmem.errors import EnvelopeError, UnknownNameError
 from catmem.policy.schema import shown, suggestion
 from catmem.service import gate
@@ -94,7 +94,7 @@ def _filled(  # noqa: PLR0913, PLR0917 - the fields
         entity_id=entity,
         agent_id=name,
         op_id=op_id or uuid4().hex,
-        timestamp=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        timestamp=clock.timestamp_in_seconds(clock.now()),
         prev_rev=int(prev) if str(prev).isdecimal() else prev,
         content=content,
         mem_hash=_hash(content),

@@ -6,9 +6,9 @@ import fcntl
 import os
 import time
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.errors import BusyError, UnreadableError
 from catmem.files import os_errors, read_bounded
 from catmem.policy.seedlock import LOCK_NAME, SeedLock, read_lock
@@ -88,7 +88,7 @@ class SeedFile:
         kept = None
         with self._writing():
             if lock.notes and old:
-                kept = f"{LOCK_NAME}.bak.{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%fZ')}"
+                kept = f"{LOCK_NAME}.bak.{clock.now().strftime('%Y%m%dT%H%M%S%fZ')}"
                 with (self.root / kept).open("xb") as stream:
                     stream.write(old)
             if not os.path.lexists(self.path):

@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.policy.prompt import build_prompt
-from catmem.service import clock
 from catmem.service.writing.written import Crowded, Written
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from catmem import clock
 from catmem.errors import EditError, UnknownNameError
 from catmem.policy.rights import Rights
 from catmem.policy.schema import nearest, shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date, stale_after_days
 from catmem.policy.threats import RULES
-from catmem.service import clock
 from catmem.service.showing import findings_in
 from catmem.service.writing.budget import limit_of
 from catmem.syntax.slug import slugify

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from catmem.clock import timestamp
 from catmem.errors import CatmemError, StoreError
 from catmem.store.files.journal_bring import new_segments
 from catmem.store.files.journal_disk import Folder
@@ -26,7 +27,6 @@ from catmem.store.files.journal_past import Past
 from catmem.store.files.journal_tip import Tip
 from catmem.store.files.journal_verify import verify
 from catmem.store.files.segments import Segment, segment_name
-from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

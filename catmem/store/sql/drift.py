@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from catmem import clock
 from catmem.errors import StoreError
 from catmem.files import os_errors
 
@@ -46,7 +47,7 @@ def keep_rows(folder: Path, entity: str, generations: tuple[int, int], rows: Seq
             if _texts((said(path) or {}).get("entries")) == _texts(entries):
                 return path
         saying = {
-            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "timestamp": clock.timestamp_in_seconds(clock.now()),
             "entity": entity,
             "generation_observed": generations[0],
             "generation_actual": generations[1],

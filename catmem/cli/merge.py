@@ -15,8 +15,9 @@ from catmem.cli.options import (
     open_with_store,
     root_option,
 )
-from catmem.cli.output import counted, emit, emit_json, printable, say
+from catmem.cli.output import emit, emit_json, printable, say
 from catmem.cli.written import text_diff
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

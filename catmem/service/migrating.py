@@ -22,7 +22,7 @@ from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
 from catmem.store.files.backups import keep_copy
 from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import DEFAULT_LIMITS, unmerged_warnings
+from catmem.text import DEFAULT_LIMITS, counted, unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -126,7 +126,7 @@ def _warnings(workspace: Workspace, entity: str, migration: Migration) -> Iterat
         now = Counter(each.category for each in migration.entries if each.category not in read_after)
         for category, number in now.items():
             where = "without a category" if category == UNCATEGORIZED else f"in {category}"
-            entries = "1 entry" if number == 1 else f"{number:,} entries"
+            entries = counted(number, "entry")
             yield f"the prompt of {name} has {entries} and will not have {'it' if number == 1 else 'them'} {where}"
     size, limit = size_of(migration.new), limit_of(owner, target, config)
     if limit is not None and size > limit:

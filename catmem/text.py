@@ -167,3 +167,16 @@ def size_of(text: str) -> int:
     For a file without sections, as Hermes Agent writes one, that is what Hermes Agent counts.
     """
     return len(text.rstrip("\r\n"))
+
+
+def plural(count: int, one: str, more: str | None = None) -> str:
+    """The word for a number of things: ``entry`` for 1, else ``entries``; ``more`` where neither s nor ies does."""
+    if count == 1:
+        return one
+    is_ies = one.endswith("y") and one[-2:-1] not in "aeiou"
+    return more or (f"{one[:-1]}ies" if is_ies else f"{one}s")
+
+
+def counted(count: int, one: str, more: str | None = None) -> str:
+    """A number of things: ``1 entry``, ``1,000 entries``."""
+    return f"{count:,} {plural(count, one, more)}"

@@ -17,4 +17,4 @@ def stand_still(monkeypatch: pytest.MonkeyPatch, day: date) -> None:
         def today(cls) -> date:
             return day
 
-    monkeypatch.setattr("catmem.service.clock.date", Still)
+    monkeypatch.setattr("catmem.clock.date", Still)

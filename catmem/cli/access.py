@@ -11,6 +11,7 @@ import click
 from catmem.cli.options import format_option, open_workspace, root_option, target_option
 from catmem.cli.output import columns, emit, emit_json, print_error, printable, say, shown_path
 from catmem.names import FILE_NAMES
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -188,8 +189,8 @@ def _summary(fleet: Fleet) -> Iterator[str]:
         )
     widest = fleet.widest()
     if widest:
-        yield f"\nRead by the most of {_counted(len(fleet.profiles), 'profile')}:\n"
-        rows = [(each.category, f"{each.readers:,}", _counted(each.entries, "entry")) for each in widest[:_WIDEST]]
+        yield f"\nRead by the most of {counted(len(fleet.profiles), 'profile')}:\n"
+        rows = [(each.category, f"{each.readers:,}", counted(each.entries, "entry")) for each in widest[:_WIDEST]]
         yield columns([("", *row) for row in rows])
     orphans = fleet.orphans()
     yield from _orphans("Read by tier 1 only", [orphan for orphan in orphans if orphan.readers])
@@ -204,13 +205,8 @@ def _orphans(title: str, orphans: list[Orphan]) -> Iterator[str]:
     for orphan in orphans:
         where = f" in {FILE_NAMES[orphan.target]}" if orphan.target else ""
         declared = "" if orphan.declared else "not declared, " if orphan.category[0] != "_" else ""
-        rows.append(("", orphan.category, f"{declared}{_counted(orphan.entries, 'entry')}{where}"))
+        rows.append(("", orphan.category, f"{declared}{counted(orphan.entries, 'entry')}{where}"))
     yield columns(rows)
-
-
-def _counted(count: int, what: str) -> str:
-    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{count:,} {what if count == 1 else plural}"
 
 
 # --- why -----------------------------------------------------------------------------------------------------------
@@ -252,7 +248,7 @@ def _answer(why: Why, reason: Reason) -> str:
             return "in a file without section headers"
         return "no, its file has section headers" if headers else "yes, its file has no section headers"
     count = why.entries.get(reason.asked, 0)
-    held = f" ({_counted(count, 'entry')} in its own file)" if reason.asked in FILE_NAMES and count else ""
+    held = f" ({counted(count, 'entry')} in its own file)" if reason.asked in FILE_NAMES and count else ""
     return f"{reason.answer}{held}"
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
+from catmem import clock
 from catmem.cli.options import format_option, open_with_store, root_option
-from catmem.cli.output import columns, counted, emit, emit_json, print_unreadable, printable, say
+from catmem.cli.output import columns, emit, emit_json, print_unreadable, printable, say
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +52,7 @@ def command(entity: str | None, root_folder: str | None, *, as_json: bool) -> No
 
 
 def _show(found: Sequence[Branch]) -> None:
-    now = datetime.now(UTC)
+    now = clock.now()
     emit(columns([_row(branch, now) for branch in found]))
     if found:
         example = f"catmem merge {found[0].entity}"
@@ -61,7 +63,7 @@ def _show(found: Sequence[Branch]) -> None:
 
 def _row(branch: Branch, now: datetime) -> tuple[str, ...]:
     origin = f"from {', '.join(branch.parents)}" if branch.parents else "from nothing"
-    entries = "" if branch.entries is None else counted(branch.entries, "entry", "entries")
+    entries = "" if branch.entries is None else counted(branch.entries, "entry")
     age = _age(branch.timestamp, now)
     return branch.entity, branch.revision, origin, printable(branch.agent), age, branch.op, entries, _outlook(branch)
 

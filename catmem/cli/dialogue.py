@@ -237,7 +237,7 @@ def _unknown(line: _Line, source: str) -> ConfigError:
 def answer_lines(answers: str | None) -> Iterator[tuple[int, str]]:
     """The lines of the answers with their numbers. Each is read when it is wanted, so that a pipe may be slow."""
     if answers not in {None, "-"}:
-        from catmem.reading import read_bounded
+        from catmem.files import read_bounded
 
         data = read_bounded(str(answers), DEFAULT_LIMITS.file_bytes)
         yield from enumerate(_decoded(data, str(answers)).split("\n"), 1)

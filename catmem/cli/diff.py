@@ -70,7 +70,7 @@ def command(  # noqa: PLR0913 - one parameter an option
 
 def _show_for_git(path: str) -> None:
     from catmem.cli.git_text import git_text
-    from catmem.reading import read_bounded
+    from catmem.files import read_bounded
 
     # git compares larger files than catmem reads; how far is for git to say.
     emit(git_text(read_bounded(path, _GIT_LIMIT)))

@@ -21,7 +21,7 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.errors import CatmemError
-from catmem.text import unmerged_warnings
+from catmem.text import plural, unmerged_warnings
 
 if TYPE_CHECKING:
     from catmem.model.layout import Layout
@@ -91,7 +91,8 @@ def command(  # noqa: PLR0913 - one parameter an option
     else:
         for name in () if diff else changed:
             emit(f"{'formatted' if writes else 'would format'} {printable(name)}\n")
-        say(f"{len(changed)} of {_count(len(files.links))} {'' if writes else 'would be '}changed")
+        count, done = len(files.links), "changed" if writes else "would be changed"
+        say(f"{len(changed)} of {count} {plural(count, 'file')} {done}")
     status = max(status, print_unreadable(files.unreadable, as_json=as_json))
     raise SystemExit(status or int(bool(changed) and not writes))
 
@@ -109,10 +110,6 @@ def _format_stdin(workspace: Workspace, layout: Layout | None, *, check: bool, d
     elif not check:
         emit_text(text)
     raise SystemExit(int((check or diff) and text != document.text))
-
-
-def _count(files: int) -> str:
-    return f"{files} file" if files == 1 else f"{files} files"
 
 
 def _warn(planned: PlannedFormat) -> None:

@@ -176,11 +176,11 @@ def sync(  # noqa: PLR0913 - one parameter an option
     layout. What Hermes Agent wrote there since stays, and is in the history from then on. Nothing else of Hermes Agent
     changes, and it needs no provider.
     """
+    from catmem import clock
     from catmem.cli.hermes_shown import say_all, show_file, show_plan, show_refused
     from catmem.cli.seed_shown import next_steps
     from catmem.hermes.setup_homes import all_homes, find_home
     from catmem.hermes.sync import apply_sync, plan_sync
-    from catmem.service import clock
 
     if everybody == bool(names) or (source is None and not everybody):
         raise click.UsageError("Name the source and the profiles, or the source and --all, or --all alone.")

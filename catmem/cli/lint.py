@@ -13,7 +13,7 @@ from catmem import __version__
 from catmem.cli.options import as_of_option, refuse_beside, root_option
 from catmem.cli.output import emit, print_error, printable, say, shown_path, text_diff
 from catmem.errors import CatmemError, ConfigError, UnreadableError
-from catmem.reading import read_bounded
+from catmem.files import os_errors, read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -264,8 +264,5 @@ def _is_baseline(data: bytes) -> bool:
 
 
 def _write_text(path: Path, text: str) -> None:
-    try:
+    with os_errors("cannot be written", path=path, hint="Name another file."):
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-    except OSError as error:
-        message = f"cannot be written: {error.strerror or error}"
-        raise UnreadableError(message, code="not_writable", path=path, hint="Name another file.") from error

@@ -15,7 +15,8 @@ from catmem.cli.options import (
     open_with_store,
     root_option,
 )
-from catmem.cli.output import counted, emit, emit_json, printable, say, text_diff
+from catmem.cli.output import emit, emit_json, printable, say, text_diff
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -130,7 +130,7 @@ def _merged_locks(base: bytes, ours: bytes, theirs: bytes) -> _Merged:
 
 
 def _bytes(path: Path, limit: int) -> bytes:
-    from catmem.reading import read_bounded
+    from catmem.files import read_bounded
 
     return read_bounded(path, limit)
 

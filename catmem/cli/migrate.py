@@ -23,6 +23,7 @@ from catmem.cli.output import (
 )
 from catmem.errors import CatmemError
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,13 +122,9 @@ def _show(planned: PlannedMigration, done: Migrated, *, dry_run: bool) -> None:
 
 def _counted(migration: Migration) -> str:
     counts, sections = migration.counts, len(migration.sections)
-    moved = f"{counts['moved']} moved" + (f" to {_number(sections, 'category', 'categories')}" if sections else "")
-    entries = _number(len(migration.entries), "entry", "entries")
+    moved = f"{counts['moved']} moved" + (f" to {counted(sections, 'category')}" if sections else "")
+    entries = counted(len(migration.entries), "entry")
     return f"of {entries} without a category {moved}, {counts['tagged']} tagged, {counts['stayed']} as before"
-
-
-def _number(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def _rows(migration: Migration) -> Iterator[tuple[str, ...]]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catmem import clock
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -48,7 +50,7 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> da
     ago = _read_length(value)
     try:
         if ago is not None:
-            return datetime.now(UTC) - ago
+            return clock.now() - ago
         moment = datetime.fromisoformat(value)
         # Without a zone it is UTC, as the log writes it.
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

@@ -47,7 +47,7 @@ def _text(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
 
 
 def _file_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    from catmem.reading import read_bounded
+    from catmem.files import read_bounded
 
     if value is None or value == "-":
         return _text(ctx, param, value)

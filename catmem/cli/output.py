@@ -165,11 +165,6 @@ def first_line(body: str, width: int) -> str:
     return printable(line) + (" …" if rest else "")
 
 
-def counted(count: int, one: str, more: str | None = None) -> str:
-    """A number of things: ``1 write``, ``1,000 writes``; ``more`` where an s does not do."""
-    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
-
-
 def columns(rows: list[tuple[str, ...]]) -> str:
     """Rows as aligned columns, two spaces between; the last column is not padded. No cell can begin another row."""
     if not rows:

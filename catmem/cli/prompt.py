@@ -8,6 +8,7 @@ import click
 
 from catmem.cli.options import as_of_option, format_option, open_to_read, root_option
 from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, shown_path, warn_of_rows
+from catmem.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,9 +81,9 @@ def _explained(prompt: Prompt, paths: dict[str, str]) -> Iterator[str]:
         yield columns([_columns(row) for row in rows])
         loose = manifest.hidden_uncategorized[target]
         if hidden > loose:
-            yield f"  {_entries(hidden - loose)} of other categories left out\n"
+            yield f"  {hidden - loose} {plural(hidden - loose, 'entry')} of other categories left out\n"
         if loose:
-            yield f"  {_entries(loose)} without a category left out (include_uncategorized)\n"
+            yield f"  {loose} {plural(loose, 'entry')} without a category left out (include_uncategorized)\n"
     if "total" in manifest.budget:
         yield f"\ntotal: {len(prompt.text):,} of {manifest.budget['total']:,} characters\n"
     if any(row.status == "blocked" for row in manifest.rows):
@@ -109,8 +110,5 @@ def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
         return f"The prompt is empty: {printable(shown_path(folder))}, the folder of {owner}, {why}."
     if not hidden and not manifest.rows:
         return f"The prompt is empty: the memory files of {owner} hold no entries."
-    return f"The prompt is empty: nothing that {manifest.profile} may see is in ({_entries(hidden)} left out)."
-
-
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count} entries"
+    left_out = f"{hidden} {plural(hidden, 'entry')} left out"
+    return f"The prompt is empty: nothing that {manifest.profile} may see is in ({left_out})."

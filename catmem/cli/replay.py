@@ -10,6 +10,7 @@ import click
 
 from catmem.cli.options import format_option, open_with_store, root_option
 from catmem.cli.output import emit, emit_json, fault_lines, print_unreadable, printable, say, shown_path
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from catmem.service.auditing.rebuilding import Replay
@@ -61,7 +62,7 @@ def _tell(done: Replay, *, as_json: bool) -> None:
             said = "was changed by other means since, which the history does not hold yet"
             say(printable(f"note: {head.entity} {said}; it was rebuilt as it was at revision {head.revision}"))
     if done.revisions:
-        say(f"{_number(len(done.revisions), 'revision')} written")
+        say(f"{counted(len(done.revisions), 'revision')} written")
     if not done.heads:
         say("No revision is recorded yet.")
     elif done.mismatches:
@@ -69,8 +70,4 @@ def _tell(done: Replay, *, as_json: bool) -> None:
     elif done.damaged:
         say("The history is damaged, so what was rebuilt may not be all that was written. 'catmem fsck' says more.")
     else:
-        say(f"{_number(len(done.heads), 'head')} rebuilt, byte for byte what the store recorded")
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+        say(f"{counted(len(done.heads), 'head')} rebuilt, byte for byte what the store recorded")

@@ -10,7 +10,8 @@ from click.core import ParameterSource
 
 from catmem.cli.moments import length_option, moment_option
 from catmem.cli.options import format_option, open_with_store, open_workspace, root_option
-from catmem.cli.output import columns, counted, emit, emit_json, printable, say
+from catmem.cli.output import columns, emit, emit_json, printable, say
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

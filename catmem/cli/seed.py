@@ -23,6 +23,7 @@ from catmem.cli.output import (
 )
 from catmem.cli.seed_shown import conflict_lines
 from catmem.errors import UnknownNameError
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -229,12 +230,12 @@ def _say_summary(plans: Sequence[SeedPlan], *, in_sync: bool, whole: bool) -> No
     files = [each for plan in plans for each in plan.files]
     if in_sync:
         what = "In sync" if whole else "In sync as far as it could be looked at"
-        say(f"{what}: {_count(len(files), 'file')}. Nothing was written.")
+        say(f"{what}: {counted(len(files), 'file')}. Nothing was written.")
         return
-    parts = [f"{_count(sum(each.changes for each in files), 'file')} would change"]
+    parts = [f"{counted(sum(each.changes for each in files), 'file')} would change"]
     conflicts, refused = sum(len(each.conflicts) for each in files), sum(len(plan.refused) for plan in plans)
-    parts += [f"{_count(conflicts, 'conflict')} {'is' if conflicts == 1 else 'are'} open"] if conflicts else []
-    parts += [f"{_count(refused, 'file')} would be refused"] if refused else []
+    parts += [f"{counted(conflicts, 'conflict')} {'is' if conflicts == 1 else 'are'} open"] if conflicts else []
+    parts += [f"{counted(refused, 'file')} would be refused"] if refused else []
     say(f"Nothing was written. {', '.join(parts)}.")
 
 
@@ -305,10 +306,10 @@ def _show_results(results: Sequence[SeedResult], unreadable: Sequence[CatmemErro
     written = sum(each.revision is not None for each in done)
     refused = sum(len(result.refused) for result in results)
     conflicts = sum(len(each.plan.conflicts) for each in done)
-    parts = [f"{_count(written, 'file')} written", f"{len(done) - written} unchanged"]
+    parts = [f"{counted(written, 'file')} written", f"{len(done) - written} unchanged"]
     parts += [f"{refused} refused"] if refused else []
     parts += (
-        [f"{_count(conflicts, 'conflict')} left to you (--status shows them, --resolve settles them)"]
+        [f"{counted(conflicts, 'conflict')} left to you (--status shows them, --resolve settles them)"]
         if conflicts
         else []
     )
@@ -330,7 +331,3 @@ def _say_refused(refused: Iterable[Refusal]) -> None:
 def _say_all(notes: Iterable[str]) -> None:
     for note in notes:
         say(printable(note))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

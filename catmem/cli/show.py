@@ -81,7 +81,7 @@ def _seen(
 
 def _read(file: str, root_folder: str | None) -> tuple[Workspace, Document]:
     """The document, and the workspace of its root: that says what its aliases mean, wherever the command is run."""
-    from catmem.reading import read_bounded
+    from catmem.files import read_bounded
     from catmem.service.workspace import Workspace
     from catmem.text import DEFAULT_LIMITS
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option
-from catmem.cli.output import columns, counted, emit, emit_json, printable, say
+from catmem.cli.output import columns, emit, emit_json, printable, say
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from catmem.service.simulation.race import Outcome

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import dry_run_option, format_option, open_with_store, open_workspace, root_option
-from catmem.cli.output import columns, counted, emit, emit_json, print_unreadable, printable, say
+from catmem.cli.output import columns, emit, emit_json, print_unreadable, printable, say
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,6 +16,7 @@ from catmem.cli.options import (
     text_argument,
 )
 from catmem.cli.output import emit, emit_json, first_line, printable, say, show_written
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,12 +115,10 @@ def _show_all(done: Sequence[tuple[Written, Sequence[Entry]]], *, dry_run: bool,
             lines = (f"{entry.category}: {first_line(entry.body, _WIDTH)}\n" for entry in entries)
             emit("".join(printable(line) for line in lines))
         elif written.changed:
-            emit(printable(f"verified {_entries(len(entries))} in {written.entity} (revision {written.revision})\n"))
+            number = counted(len(entries), "entry")
+            emit(printable(f"verified {number} in {written.entity} (revision {written.revision})\n"))
         else:
-            emit(printable(f"{_entries(len(written.entries))} in {written.entity} verified already; nothing written\n"))
+            number = counted(len(written.entries), "entry")
+            emit(printable(f"{number} in {written.entity} verified already; nothing written\n"))
     if dry_run:
-        say(f"Nothing was written. {_entries(count)} would be verified.")
-
-
-def _entries(count: int) -> str:
-    return f"{count:,} {'entry' if count == 1 else 'entries'}"
+        say(f"Nothing was written. {counted(count, 'entry')} would be verified.")

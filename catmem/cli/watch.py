@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from catmem import clock
 from catmem.cli.options import open_with_store, root_option
 from catmem.cli.output import emit, printable, printable_json, say, shown_path
 
@@ -86,7 +86,7 @@ def _heard(
 
 
 def _line(news: News, said: dict[str, Any]) -> str:
-    when = said.get("timestamp") or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    when = said.get("timestamp") or clock.timestamp_in_seconds(clock.now())
     parts = (
         f"{when[:_SECONDS].replace('T', ' ')}Z",
         news.entity or news.profile or "all files",

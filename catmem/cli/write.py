@@ -37,7 +37,7 @@ def command(place: str, root_folder: str | None, *, confirm: bool, as_json: bool
 
 
 def _submitted(workspace: Workspace, place: str, *, confirm: bool) -> Written:
-    from catmem.reading import read_bounded
+    from catmem.files import read_bounded
     from catmem.service.envelopes.reading import MOST_BYTES
 
     # One byte more than there may be, so that the envelope is refused, and recorded, as any other that is wrong.

@@ -18,13 +18,13 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from catmem import clock
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.hermes.setup_homes import HermesConfig, home_at, read_config
 from catmem.hermes.setup_settings import Settings, parse_settings, read_settings, write_settings
 from catmem.names import TARGETS
 from catmem.policy.config import CONFIG_NAME
 from catmem.policy.prompt import build_prompt
-from catmem.service import clock
 from catmem.service.tool.answers import usage_dict
 from catmem.service.tool.tool import TOOL_SCHEMA, ToolSession, memory_tool
 from catmem.service.writing.budget import Usage

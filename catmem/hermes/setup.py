@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
-from catmem.errors import ConfigError, UnreadableError
+from catmem.errors import ConfigError
+from catmem.files import os_errors, read_bounded
 from catmem.hermes.plugin_files import FILES, FOLDER, MARK
 from catmem.hermes.setup_config import Was, with_memory, without_memory
 from catmem.hermes.setup_homes import read_config, refuse_other_version
 from catmem.hermes.setup_settings import Settings, read_settings, refuse_link, settings_path
 from catmem.names import FILE_NAMES
-from catmem.reading import read_bounded
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.text import DEFAULT_LIMITS
 
@@ -167,7 +167,12 @@ def apply_step(step: Step) -> None:
 
     The provider is whole before ``config.yaml`` names it, and no longer named before it goes.
     """
-    try:
+    with os_errors(
+        "cannot be written",
+        path=step.home.path,
+        hint="Check the rights of the folder and the space on the disk, then run it again: it goes on.",
+        named=True,
+    ):
         for path, data in step.writes.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             _write(path, data)
@@ -178,13 +183,6 @@ def apply_step(step: Step) -> None:
         for folder in step.folders:
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
-    except OSError as error:
-        raise UnreadableError(
-            f"cannot be written: {error.strerror or error}",
-            code="not_writable",
-            path=error.filename or step.home.path,
-            hint="Check the rights of the folder and the space on the disk, then run it again: it goes on.",
-        ) from error
 
 
 def installed(home: Home) -> bool:

@@ -15,10 +15,10 @@ from typing import Any
 import yaml
 
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.files import os_errors, read_bounded
 from catmem.names import is_name
 from catmem.policy.config import expand_user
 from catmem.policy.schema import nearest, shown
-from catmem.reading import read_bounded
 from catmem.text import decode
 
 CONFIG_NAME = "config.yaml"
@@ -118,10 +118,8 @@ def all_homes(home: Home) -> dict[str, Home]:
     """All homes beside ``home``, by name: ``default`` first, then the named profiles in alphabetical order."""
     found = {DEFAULT: Home(DEFAULT, home.root, home.root)}
     folder = home.root / _PROFILES
-    try:
+    with os_errors("cannot be listed", path=folder, hint=None, code="permission"):
         names = sorted(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
-    except OSError as error:
-        raise UnreadableError(f"cannot be listed: {error.strerror or error}", code="permission", path=folder) from error
     named = (name for name in names if is_name(name) and name != DEFAULT)
     return found | {name: Home(name, folder / name, home.root) for name in named}
 

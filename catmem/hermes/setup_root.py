@@ -12,8 +12,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError, UnreadableError
+from catmem.files import os_errors, read_bounded
 from catmem.hermes.setup_homes import DEFAULT, LIMITS, HermesConfig, all_homes, read_config
-from catmem.reading import read_bounded
 from catmem.service.setup.root import Made, WouldOverwriteError
 
 if TYPE_CHECKING:
@@ -86,18 +86,13 @@ def make_root_over(home: Home) -> MadeOver:
             hint="Nothing was written. Put a folder there, or move the link away.",
         )
     written = [name for name in texts if name not in there]
-    try:
+    with os_errors(
+        "cannot be written", path=home.root, hint="What was written before stays; running it again goes on.", named=True
+    ):
         for name in written:
             (home.root / name).parent.mkdir(exist_ok=True)
             with (home.root / name).open("x", encoding="utf-8", newline="") as stream:
                 stream.write(texts[name])
-    except OSError as error:
-        raise UnreadableError(
-            f"cannot be written: {error.strerror or error}",
-            code="not_writable",
-            path=error.filename or home.root,
-            hint="What was written before stays; running it again goes on.",
-        ) from error
     return MadeOver(Made(home.root, tuple(written), tuple(there)), skipped)
 
 

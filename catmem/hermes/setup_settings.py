@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError, UnreadableError
+from catmem.files import os_errors, read_bounded
 from catmem.names import is_name
 from catmem.policy.config import CONFIG_NAME, expand_user
 from catmem.policy.schema import shown
-from catmem.reading import read_bounded
 
 if TYPE_CHECKING:
     from catmem.hermes.setup_homes import Home
@@ -118,16 +118,11 @@ def write_settings(home: Home, settings: Settings) -> None:
     refuse_link(home)
     path = settings_path(home)
     temporary = path.with_name(f".{FILE_NAME}.{os.getpid()}")
+    hint = "Check the rights of the folder and the space on the disk."
     try:
-        temporary.write_text(settings.to_text(home), encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise UnreadableError(
-            f"cannot be written: {error.strerror or error}",
-            code="not_writable",
-            path=path,
-            hint="Check the rights of the folder and the space on the disk.",
-        ) from error
+        with os_errors("cannot be written", path=path, hint=hint):
+            temporary.write_text(settings.to_text(home), encoding="utf-8")
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 

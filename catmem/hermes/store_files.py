@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.errors import BusyError, CatmemError, UnreadableError
+from catmem.files import read_bounded
 from catmem.policy.config import NO_ROOT
-from catmem.reading import read_bounded
 from catmem.service.stores import merge_files
 from catmem.store.contract import Change
 from catmem.store.files.folder import HERMES_FOLDER, SIDECAR, Place

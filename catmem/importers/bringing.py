@@ -9,17 +9,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from catmem import clock
 from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
 from catmem.importers.imported import LeftOut, leading_day
 from catmem.policy.schema import shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
-from catmem.service import clock
 from catmem.service.showing import findings_in
 from catmem.service.writing.operation import Operation
 from catmem.syntax.scan import MAX_HEADING
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.syntax.tags import write, write_block
-from catmem.text import DEFAULT_LIMITS, unify_newlines
+from catmem.text import DEFAULT_LIMITS, counted, unify_newlines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -330,19 +330,18 @@ def _notes(placed: Sequence[Placed], placing: _Placing) -> Iterator[str]:
     lost = Counter(each.entry.kind for each in new if each.entry.kind and placing.is_lost(each.entry.kind))
     for kind, count in lost.items():
         yield (
-            f"no category is called {shown(str(kind))}: {_counted(count)} of that kind in __uncategorized__; --map "
-            f"{shown(f'{kind}=CATEGORY')} puts them elsewhere before they are written, and 'catmem move' afterwards"
+            f"no category is called {shown(str(kind))}: {counted(count, 'entry')} of that kind in __uncategorized__; "
+            f"--map {shown(f'{kind}=CATEGORY')} puts them elsewhere before they are written, "
+            "and 'catmem move' afterwards"
         )
     undated = sum(each.created is None for each in new)
     if undated:
-        yield f"{_counted(undated)} without a date: nothing tells how old the text is, so it counts as unverified"
+        number = counted(undated, "entry")
+        yield f"{number} without a date: nothing tells how old the text is, so it counts as unverified"
     withheld = sum(bool(each.threats) for each in new)
     if withheld:
-        yield f"{_counted(withheld)} that a prompt will withhold, because the text looks hostile or holds a secret"
+        number = counted(withheld, "entry")
+        yield f"{number} that a prompt will withhold, because the text looks hostile or holds a secret"
     changed = sum(each.outcome == "changed" for each in placed)
     if changed:
-        yield f"{_counted(changed)} brought in before and changed since, here or there: what is here stays"
-
-
-def _counted(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count:,} entries"
+        yield f"{counted(changed, 'entry')} brought in before and changed since, here or there: what is here stays"

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from catmem.errors import TooLargeError, UnreadableError
+from catmem.files import os_errors, read_bounded
 from catmem.importers.files import FOLDER_BYTES, MOST_ENTRIES, refuse_missing, refuse_too_many
 from catmem.importers.imported import SOURCE_LENGTH, Imported, ImportedEntry, LeftOut, SourceError, dated, source_tag
-from catmem.reading import read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -138,22 +138,13 @@ def _refuse_odd_neighbours(path: Path) -> None:
 
 
 def _copy(path: Path, copy: Path) -> None:
-    try:
+    with os_errors("cannot be copied to be read", path=path, hint="Check its rights.", code="io"):
         shutil.copyfile(path, copy)
-    except OSError as error:
-        raise UnreadableError(
-            f"cannot be copied to be read: {error.strerror or error}", code="io", path=path, hint="Check its rights."
-        ) from error
 
 
 def _first_bytes(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(100)
-    except OSError as error:
-        raise UnreadableError(
-            f"cannot be read: {error.strerror or error}", code="io", path=path, hint="Check its rights."
-        ) from error
+    with os_errors("cannot be read", path=path, hint="Check its rights.", code="io"), path.open("rb") as stream:
+        return stream.read(100)
 
 
 def _columns(database: sqlite3.Connection, path: Path) -> list[str]:

@@ -9,10 +9,10 @@ from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem import clock
 from catmem.errors import CatmemError, TooLargeError, UnreadableError
+from catmem.files import os_errors, read_bounded
 from catmem.importers.imported import LeftOut, SourceError
-from catmem.reading import read_bounded
-from catmem.service import clock
 from catmem.text import BOM, decode, unify_newlines
 
 if TYPE_CHECKING:
@@ -87,16 +87,15 @@ def refuse_too_many(count: int, path: Path) -> None:
 
 def refuse_missing(path: Path) -> None:
     """Raise ``UnreadableError`` for what is neither a file nor a folder."""
-    try:
-        mode = path.stat().st_mode
-    except OSError as error:
-        if error.errno in {errno.ENOENT, errno.ELOOP}:
+    with os_errors("cannot be read", path=path, hint="Check the path and its rights.", code="io"):
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            if error.errno not in {errno.ENOENT, errno.ELOOP}:
+                raise
             raise UnreadableError(
                 "no such file or folder", code="missing", path=path, hint="Check the path."
             ) from error
-        raise UnreadableError(
-            f"cannot be read: {error.strerror or error}", code="io", path=path, hint="Check the path and its rights."
-        ) from error
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise UnreadableError(
             "is neither a file nor a folder", code="not_a_file", path=path, hint="Name the file itself, or its folder."
@@ -167,10 +166,6 @@ def _found(folder: Path, *, below: bool) -> list[Path]:
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(islice(entries, _MOST_LOOKED_AT + 1))
-    except OSError as error:
-        raise UnreadableError(
-            f"the folder cannot be read: {error.strerror or error}", code="io", path=folder, hint="Check its rights."
-        ) from error
+    refused = os_errors("the folder cannot be read", path=folder, hint="Check its rights.", code="io")
+    with refused, os.scandir(folder) as entries:
+        return list(islice(entries, _MOST_LOOKED_AT + 1))

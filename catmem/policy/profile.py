@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.files import read_bounded
 from catmem.names import is_name
 from catmem.policy.config import Config, days, expand_user, refuse_bad_name
 from catmem.policy.schema import check, shown, suggestion
 from catmem.policy.selector import Selectors, is_pattern, resolve_aliases, selector_fault, split
 from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_once
-from catmem.reading import read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError, NotUtf8Error
-from catmem.reading import read_bounded
+from catmem.files import read_bounded
 from catmem.text import BOM, LineIndex
 
 if TYPE_CHECKING:

@@ -17,11 +17,12 @@ import secrets
 import stat
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from catmem import clock
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.files import os_errors
 from catmem.names import is_name
 from catmem.policy.config import expand_user
 from catmem.policy.schema import shown, suggestion
@@ -33,6 +34,7 @@ from catmem.service.profiles import refuse_no_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from starlette.types import Scope as Request
 
@@ -215,7 +217,7 @@ def new_token(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     _refuse_bad_label(label)
     bound = None if person or scope == "metrics" else _bound(config, label, profile)
     text = f"catmem_{secrets.token_hex(6)}_{secrets.token_urlsafe(_BYTES)}"
-    created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    created = clock.timestamp_in_seconds(clock.now())
     token = Token(text.split("_")[1], label, bound, scope, created, _digest(text))
     with _changing(path) as tokens:
         remember_tokens(config, path)  # before there is one: a root that is served without would not know of it
@@ -310,11 +312,9 @@ def _token(said: dict[str, Any]) -> Token:
 @contextmanager
 def _changing(path: Path) -> Iterator[list[Token]]:
     """The tokens of a file, to change; written whole in the end, with nobody else at it meanwhile."""
-    try:
+    with _writing(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise _not_writable(path, error) from error
     try:
         found = os.fstat(folder)
         if found.st_mode & _OTHERS_WRITE or found.st_uid not in {os.geteuid(), 0}:
@@ -322,10 +322,8 @@ def _changing(path: Path) -> Iterator[list[Token]]:
         fcntl.flock(folder, fcntl.LOCK_EX)
         tokens = read_tokens(path)
         yield tokens
-        try:
+        with _writing(path):
             write_private(folder, path.name, {"version": 1, "tokens": [asdict(token) for token in tokens]})
-        except OSError as error:
-            raise _not_writable(path, error) from error
     finally:
         os.close(folder)
 
@@ -350,10 +348,6 @@ def _unreadable(path: Path, error: OSError) -> UnreadableError:
     )
 
 
-def _not_writable(path: Path, error: OSError) -> UnreadableError:
-    return UnreadableError(
-        f"the file of tokens cannot be written: {error.strerror or error}",
-        code="not_writable",
-        path=path,
-        hint="It is as it was. Check the rights of the folder, and the space on the disk.",
-    )
+def _writing(path: Path) -> AbstractContextManager[None]:
+    hint = "It is as it was. Check the rights of the folder, and the space on the disk."
+    return os_errors("the file of tokens cannot be written", path=path, hint=hint)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnreadableError
-from catmem.reading import read_bounded
+from catmem.files import read_bounded
 from catmem.server.private import write_private
 from catmem.store.lasting import SIDECAR
 

@@ -11,13 +11,13 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem import clock
 from catmem.errors import CatmemError, ForbiddenError
 from catmem.names import TARGETS
 from catmem.policy.access import Rights
 from catmem.policy.prompt import build_prompt
 from catmem.policy.staleness import freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner, scan_each
-from catmem.service import clock
 from catmem.service.envelopes.roles import role_hash
 from catmem.service.history import entity_of, refuse_bounded
 from catmem.service.showing import entry_dict

@@ -13,17 +13,16 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.service.history import all_entities
 from catmem.service.profiles import refuse_no_root
 from catmem.service.store_names import database_file, store_at
 from catmem.store.contract import EXTERNAL, Change, Revision
-from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -210,7 +209,7 @@ def _adopted(entity: str, newest: str | None, digest: str, size: int) -> Revisio
         revision=str(int(newest or "0") + 1),
         parents=() if newest is None else (newest,),
         sequence=0,
-        timestamp=timestamp(datetime.now(UTC)),
+        timestamp=clock.timestamp(clock.now()),
         op="adopt",
         agent=EXTERNAL,
         op_id=_UNRECORDED + digest.removeprefix("sha256:")[:32],

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError
-from catmem.reading import read_bounded
+from catmem.files import read_bounded
 from catmem.store.replacing import replace_json
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from catmem.errors import UnreadableError
+from catmem.files import os_errors
 from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
@@ -131,7 +131,7 @@ def _memory_files(workspace: Workspace) -> Iterator[str]:
 
 
 def _is_there(path: Path, text: str) -> bool:
-    from catmem.reading import read_bounded
+    from catmem.files import read_bounded
 
     data = text.encode()
     return path.is_file() and path.stat().st_size == len(data) and read_bounded(path, len(data)) == data
@@ -139,7 +139,11 @@ def _is_there(path: Path, text: str) -> bool:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file whole or not at all."""
-    try:
+    with os_errors(
+        "cannot be written",
+        path=path,
+        hint="Choose a folder that this user may write. Files that were written before stay.",
+    ):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
@@ -149,10 +153,3 @@ def _write(path: Path, data: bytes) -> None:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-    except OSError as error:
-        raise UnreadableError(
-            f"cannot be written: {error.strerror or error}",
-            code="not_writable",
-            path=path,
-            hint="Choose a folder that this user may write. Files that were written before stay.",
-        ) from error

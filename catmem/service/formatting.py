@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
+from catmem.files import read_bounded
 from catmem.model.layout import formatted, is_shared, repeated_entries
 from catmem.names import FILE_NAMES
 from catmem.policy.config import find_root
 from catmem.policy.profile import profile_names
-from catmem.reading import read_bounded
 from catmem.service import gate
 from catmem.service.backends import backend_of
 from catmem.service.profiles import load_each

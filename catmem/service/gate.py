@@ -17,15 +17,14 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.errors import CatmemError, StaleError
 from catmem.service.profiles import is_root
 from catmem.store.audit import AuditLog, Line, bounded
 from catmem.store.lasting import SIDECAR
-from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,7 +126,7 @@ class Attempt:
         if prev is None and self._made_on is not None and self.snapshot is not None:
             prev = self._made_on.revision
         return Line(
-            ts=timestamp(datetime.now(UTC)),
+            ts=clock.timestamp(clock.now()),
             entity_id=bounded(self.entity),
             op=self.op,
             agent=bounded(self.agent),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem import clock
 from catmem.errors import StoreError
 from catmem.names import TARGETS
 from catmem.policy.access import all_problems, visible
 from catmem.policy.schema import nearest
 from catmem.policy.staleness import Freshness, freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner, scan_each
-from catmem.service import clock
 from catmem.syntax.slug import slugify
 from catmem.text import conflict_at, unmerged_warnings
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnreadableError
+from catmem.files import read_bounded
 from catmem.policy.access import visible
 from catmem.policy.migration import plan_migration
 from catmem.policy.profile import limit_of
-from catmem.reading import read_bounded
 from catmem.service import gate
 from catmem.service.formatting import commit_file, entity_at, has_journal, memory_files
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
 from catmem.store.files.backups import keep_copy
 from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import DEFAULT_LIMITS, size_of, unmerged_warnings
+from catmem.text import DEFAULT_LIMITS, counted, size_of, unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -126,7 +126,7 @@ def _warnings(workspace: Workspace, entity: str, migration: Migration) -> Iterat
         now = Counter(each.category for each in migration.entries if each.category not in read_after)
         for category, number in now.items():
             where = "without a category" if category == UNCATEGORIZED else f"in {category}"
-            entries = "1 entry" if number == 1 else f"{number:,} entries"
+            entries = counted(number, "entry")
             yield f"the prompt of {name} has {entries} and will not have {'it' if number == 1 else 'them'} {where}"
     size, limit = size_of(migration.new), limit_of(owner, target, config)
     if limit is not None and size > limit:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem import clock
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.policy.profile import limit_of
 from catmem.policy.prompt import build_prompt
 from catmem.policy.sizes import Use
-from catmem.service import clock
 from catmem.service.backends import places
 from catmem.service.profiles import load_each
 from catmem.service.reviewing.due import answered_elsewhere, due_facts

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.policy.access import visible
 from catmem.policy.profile import one_reading
 from catmem.policy.prompt import build_prompt
-from catmem.service import clock
 from catmem.service.backends import places
 from catmem.service.listing import Notice, notices
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
+from catmem.files import os_errors
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.policy.profile import limit_of
 from catmem.service import gate
@@ -147,16 +148,16 @@ def _keep_moved(plan: RepairPlan) -> None:
     """What leaves the file is on the disk before it leaves."""
     if not plan.moved or plan.moved_to is None:
         return
-    try:
-        with plan.moved_to.open("ab") as beside:
-            beside.write(plan.moved)
-    except OSError as error:
-        raise StoreError(
-            f"what would be moved cannot be kept: {error.strerror or error}",
-            code="not_writable",
+    with (
+        os_errors(
+            "what would be moved cannot be kept",
             path=plan.moved_to,
             hint="Nothing was written. Check the rights of the folder and the space on the disk.",
-        ) from error
+            kind=StoreError,
+        ),
+        plan.moved_to.open("ab") as beside,
+    ):
+        beside.write(plan.moved)
 
 
 def _chosen(reason: str, how: Remedy | None) -> Remedy:

@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from catmem import clock
 from catmem.names import TARGETS
 from catmem.policy.sizes import Sizes, Whole, measure, total
-from catmem.service import clock
 from catmem.service.fleet import documents_of
 from catmem.service.profiles import load_each
 

@@ -8,19 +8,18 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem import clock
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.policy.profile import profile_names
 from catmem.policy.staleness import freshness, stale_after_days
-from catmem.service import clock
 from catmem.service.profiles import load_each
 from catmem.store.contract import revision_number
 
 if TYPE_CHECKING:
-    from datetime import date
+    from datetime import date, datetime
 
     from catmem.model.document import Entry
     from catmem.policy.config import Config
@@ -74,7 +73,7 @@ def survey(workspace: Workspace, *, as_of: date | None = None) -> Survey:
 
     Raises ``ConfigError`` for a bad ``catmem.yaml``, ``UnreadableError`` if the folder of profiles cannot be listed.
     """
-    begun, started = datetime.now(UTC), time.perf_counter()
+    begun, started = clock.now(), time.perf_counter()
     day = clock.today() if as_of is None else as_of
     standings: list[Standing] = []
     unreadable: list[str] = []

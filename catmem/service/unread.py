@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
+from catmem.files import read_bounded
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import memory_dir, profile_names
 from catmem.policy.schema import suggestion
-from catmem.reading import read_bounded
 from catmem.service.backends import backend_of
 from catmem.service.store_names import shown_store
 from catmem.service.stores import parse_file

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Unpack
 
+from catmem import clock
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
+from catmem.files import read_bounded
 from catmem.model.document import Document, parse
 from catmem.names import TARGETS, known_target
 from catmem.policy.access import View, all_problems, visible
 from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.profile import check_profile, find_profile, load_profiles, one_reading, profile_names
-from catmem.reading import read_bounded
-from catmem.service import clock
 from catmem.service.ages.histories import Histories
 from catmem.service.backends import backend_of, memory_files, places
 from catmem.service.counts import Counts

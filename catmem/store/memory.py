@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from catmem import clock
 from catmem.errors import StoreError, UnknownRevisionError
 from catmem.store.contract import (
     Change,
@@ -136,7 +136,7 @@ class MemoryStore(Store):
             revision=name,
             parents=(*parents, *change.merges),
             sequence=self._sequence,
-            timestamp=timestamp(datetime.now(UTC)),
+            timestamp=clock.timestamp(clock.now()),
             op=change.op,
             agent=change.agent,
             op_id=change.op_id or uuid4().hex,
@@ -192,11 +192,6 @@ class MemoryStore(Store):
 
     def close(self) -> None:
         """Nothing to let go of."""
-
-
-def timestamp(moment: datetime) -> str:
-    """A moment as records say it."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def unknown_revision(entity: str, revision: str) -> UnknownRevisionError:

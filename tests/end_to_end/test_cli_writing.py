@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from catmem.service.clock import today
+from catmem.clock import today
 from catmem.text import DEFAULT_LIMITS
 from tests.days import stand_still
 from tests.end_to_end.terminal import USER, error_of, process, run, run_json, snapshot, write_root

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from catmem.service.clock import today
+from catmem.clock import today
 from catmem.service.tool.tool import memory_tool
 from catmem.service.workspace import Workspace
 from tests.days import stand_still

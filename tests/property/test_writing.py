@@ -45,7 +45,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module", autouse=True)
 def today():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("catmem.service.clock.today", lambda: DAY)
+        patch.setattr("catmem.clock.today", lambda: DAY)
         yield
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import NotUtf8Error, TooLargeError
-from catmem.text import BOM, Limits, LineIndex, decode, dominant_newline, unify_newlines, with_newline
+from catmem.text import BOM, Limits, LineIndex, counted, decode, dominant_newline, unify_newlines, with_newline
 from tests.together import together
 
 
@@ -85,3 +85,18 @@ def test_lines_and_columns_count_from_one_and_lf_alone_ends_a_line():
     assert lines.position(text.index("e")) == (2, 6)
     assert lines.position(text.index("f")) == (4, 1)
     assert lines.line(len(text)) == 4
+
+
+@pytest.mark.parametrize(
+    ("count", "words", "said"),
+    [
+        (0, ("entry",), "0 entries"),
+        (1, ("entry",), "1 entry"),
+        (1_000, ("category",), "1,000 categories"),
+        (2, ("day",), "2 days"),
+        (2, ("conflict",), "2 conflicts"),
+        (2, ("branch", "branches"), "2 branches"),
+    ],
+)
+def test_a_number_of_things(count, words, said):
+    assert counted(count, *words) == said

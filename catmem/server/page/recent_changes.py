@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem import clock
 from catmem.errors import CatmemError
 from catmem.model.pairing import pair_entries
 from catmem.policy.access import visible_categories
 from catmem.policy.staleness import DATED_BY, read_date
 from catmem.server.page.shown import beginning, category, day
-from catmem.service import clock
 from catmem.service.history import entity_of
 from catmem.service.reviewing.operations import is_expired
 from catmem.service.showing import findings_in

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from catmem.server.page import shown
-from catmem.text import printable
+from catmem.text import counted, plural, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,14 +43,14 @@ def environment() -> Environment:
         "body": shown.body_html,
         "category": shown.category,
         "changed_from": shown.changed_from,
-        "count": shown.counted,
+        "count": counted,
         "day": shown.day,
         "days": shown.days,
         "field": _field,
         "moment": shown.moment,
         "number": shown.number,
         "part": shown.part,
-        "plural": shown.plural,
+        "plural": plural,
         "reference": shown.reference,
         "untold": shown.untold,
         "words": shown.words,

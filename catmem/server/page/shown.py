@@ -53,16 +53,6 @@ def number(value: int) -> str:
     return f"{value:,}"
 
 
-def plural(value: int, one: str, more: str | None = None) -> str:
-    """The word alone: ``entry`` for 1, else ``entries``."""
-    return one if value == 1 else more or f"{one}s"
-
-
-def counted(value: int, one: str, more: str | None = None) -> str:
-    """``1 entry``, ``2,000 entries``."""
-    return f"{value:,} {plural(value, one, more)}"
-
-
 def words(value: str) -> str:
     """The name of a state or an operation as words."""
     return value.replace("_", " ").replace("-", " ")

@@ -10,10 +10,10 @@ import os
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.names import TARGETS
 from catmem.policy.access import Rights
 from catmem.policy.staleness import DATED_BY, Clock, Freshness, freshness, is_ahead, read_date, stale_after_days
-from catmem.service import clock
 from catmem.service.ages.history import body_key
 from catmem.service.stores import locate
 from catmem.store.files.file_time import FILE_TIME, file_time_note

@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from catmem import clock
 from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
-from catmem.reading import read_bounded
+from catmem.files import os_errors, read_bounded
 from catmem.service.gate import record
 from catmem.service.profiles import refuse_no_root
 from catmem.store.audit import Line
 from catmem.store.lasting import SIDECAR
-from catmem.store.memory import timestamp
 from catmem.store.replacing import replace_json
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Bypass:
 
     def to_dict(self) -> dict[str, Any]:
         """The bypass as JSON-ready data."""
-        return {"reason": self.reason, "since": timestamp(self.since), "until": timestamp(self.until)}
+        return {"reason": self.reason, "since": clock.timestamp(self.since), "until": clock.timestamp(self.until)}
 
 
 def is_bypassed(workspace: Workspace) -> bool:
@@ -58,7 +58,7 @@ def current_bypass(workspace: Workspace) -> Bypass | None:
     if found is None:
         return None
     # A clock that was put back does not make a bypass longer.
-    if found.since <= datetime.now(UTC) < found.until:
+    if found.since <= clock.now() < found.until:
         return found
     _take_away(workspace, "bypass_expired", found)
     return None
@@ -85,20 +85,18 @@ def begin_bypass(workspace: Workspace, reason: str, lasts: timedelta, *, actor: 
             code="bad_bypass",
             hint="Say how long it is needed, such as 30m or 2h. It can be begun again.",
         )
-    now = datetime.now(UTC)
+    now = clock.now()
     begun = Bypass(reason, now, now + lasts)
     folder = workspace.root / SIDECAR
-    try:
+    with os_errors(
+        "the bypass cannot be kept",
+        path=folder / NAME,
+        hint="Nothing was changed. Check the rights of the folder and the space on the disk.",
+        kind=StoreError,
+    ):
         folder.mkdir(mode=0o700, exist_ok=True)
         replace_json(folder, NAME, begun.to_dict(), lasting=False)
-    except OSError as error:
-        raise StoreError(
-            f"the bypass cannot be kept: {error.strerror or error}",
-            code="not_writable",
-            path=folder / NAME,
-            hint="Nothing was changed. Check the rights of the folder and the space on the disk.",
-        ) from error
-    _tell(workspace, "bypass_start", f"until {timestamp(begun.until)}: {reason}")
+    _tell(workspace, "bypass_start", f"until {clock.timestamp(begun.until)}: {reason}")
     return begun
 
 
@@ -134,13 +132,13 @@ def _take_away(workspace: Workspace, what: str, found: Bypass) -> None:
             f"the bypass cannot be ended: {error.strerror or error}",
             code="not_writable",
             path=path,
-            hint=f"It ends by itself at {timestamp(found.until)}. Check the rights of the folder.",
+            hint=f"It ends by itself at {clock.timestamp(found.until)}. Check the rights of the folder.",
         ) from error
     _tell(workspace, what, found.reason)
 
 
 def _tell(workspace: Workspace, what: str, note: str) -> None:
-    now = timestamp(datetime.now(UTC))
+    now = clock.timestamp(clock.now())
     record(workspace, Line(now, EVERYTHING, "bypass", "person", None, None, "ok", what, None, None, note))
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from catmem.errors import StoreError
+from catmem.files import os_errors
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import profile_names
 from catmem.service.counts import CONFLICTS, OTHER, Counts
@@ -79,7 +80,13 @@ class LogCounts:
         """
         with self._lock:
             self.names = Names.of(self.workspace)
-            try:
+            with os_errors(
+                "the audit log cannot be read",
+                path=self._log.folder / NAME,
+                hint="Check the rights of .catmem and of the file. The revisions do not depend on it.",
+                code="io",
+                kind=StoreError,
+            ):
                 if not self._begun:
                     self._reader.skip()
                     self._begun = True
@@ -88,13 +95,6 @@ class LogCounts:
                         self.damaged += 1
                     else:
                         self.counts.add(self.names.bound(each))
-            except OSError as error:
-                raise StoreError(
-                    f"the audit log cannot be read: {error.strerror or error}",
-                    code="io",
-                    path=self._log.folder / NAME,
-                    hint="Check the rights of .catmem and of the file. The revisions do not depend on it.",
-                ) from error
 
     def close(self) -> None:
         """Let go of the log."""

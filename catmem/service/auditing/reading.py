@@ -7,7 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
+from catmem.clock import timestamp
 from catmem.errors import StoreError
+from catmem.files import os_errors
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import profile_names
 from catmem.policy.schema import nearest, shown, suggestion
@@ -18,7 +20,6 @@ from catmem.service.writing.operation import Action
 from catmem.store.audit import NAME
 from catmem.store.audit_reader import AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
-from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,17 +143,16 @@ class _Following:
 
     def new(self) -> Iterator[Line | Damage]:
         """What was not given yet."""
-        try:
+        with os_errors(
+            "the audit log cannot be read",
+            path=self._log.folder / NAME,
+            hint="Check the rights of .catmem and of the file. The revisions do not depend on it: see catmem log.",
+            code="io",
+            kind=StoreError,
+        ):
             for each in self._reader.poll():
                 if isinstance(each, Damage) or self._wanted.keeps(each):
                     yield each
-        except OSError as error:
-            raise StoreError(
-                f"the audit log cannot be read: {error.strerror or error}",
-                code="io",
-                path=self._log.folder / NAME,
-                hint="Check the rights of .catmem and of the file. The revisions do not depend on it: see catmem log.",
-            ) from error
 
     def close(self) -> None:
         self._reader.close()

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, ConfigError, UnreadableError
+from catmem.errors import CatmemError, ConfigError
+from catmem.files import os_errors
 from catmem.names import FILE_NAMES
 from catmem.service.history import entity_of
 from catmem.service.profiles import entities_of_each
@@ -128,7 +129,13 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_o
     revisions: list[Replayed] = []
     heads: list[Head] = []
     mismatches: list[Mismatch] = []
-    try:
+    with os_errors(
+        "cannot be written",
+        path=to,
+        hint="Nothing of the root was touched. Name a new folder, where there are the rights and the space for it.",
+        code=lambda error: "not_a_file" if error.errno in _IN_THE_WAY else "not_writable",
+        named=True,
+    ):
         to.mkdir(parents=True, exist_ok=True)
         if any(to.iterdir()):
             raise ConfigError(
@@ -139,13 +146,6 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_o
             revisions += rebuilding.run(heads_only=heads_only)
             heads += rebuilding.heads()
             mismatches += rebuilding.mismatches
-    except OSError as error:
-        raise UnreadableError(
-            f"cannot be written: {error.strerror or error}",
-            code="not_a_file" if error.errno in _IN_THE_WAY else "not_writable",
-            path=error.filename or to,
-            hint="Nothing of the root was touched. Name a new folder, where there are the rights and the space for it.",
-        ) from error
     faults = tuple(_faults(workspace, None if entity is None else names[0]))
     unreadable = () if every is None else every.unreadable
     return Replay(tuple(revisions), tuple(heads), tuple(mismatches), faults, unreadable)

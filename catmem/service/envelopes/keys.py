@@ -14,11 +14,12 @@ import secrets
 import stat
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.files import os_errors, permission_or_io
 from catmem.names import is_name, key_file_parts
 from catmem.policy.config import expand_user
 from catmem.policy.schema import shown, suggestion
@@ -28,6 +29,7 @@ from catmem.store.contract import PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+    from contextlib import AbstractContextManager
 
     from catmem.policy.config import Config
 
@@ -141,9 +143,9 @@ def new_key(config: Config, agent: str) -> Key:
         raise UnknownNameError(f"there is no agent {shown(agent)}", hint=suggestion(agent, agents, "agents"))
     folder = keys_folder(config)
     taken = {key.key_id for key in list_keys(config) if key.agent == agent}
-    now = datetime.now(UTC).strftime("%Y%m%dt%H%M%S")
+    now = clock.now().strftime("%Y%m%dt%H%M%S")
     key_id = next(name for name in (now, *(f"{now}-{count}" for count in range(2, 1000))) if name not in taken)
-    try:
+    with _writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _opened(folder) as descriptor:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -153,8 +155,6 @@ def new_key(config: Config, agent: str) -> Key:
                 stream.write(f"{secret}\n")
                 stream.flush()
                 os.fsync(stream.fileno())
-    except OSError as error:
-        raise _not_writable(folder, error) from error
     return Key(agent, key_id, folder / name, bytes.fromhex(secret))
 
 
@@ -180,12 +180,9 @@ def remove_keys(config: Config, agent: str, key_id: str | None = None, *, every:
             hint=f"Name one of {', '.join(key.key_id for key in meant)}, or say that all are meant (--all).",
         )
     folder = keys_folder(config)
-    try:
-        with _opened(folder) as descriptor:
-            for key in meant:
-                os.unlink(f"{key.agent}.{key.key_id}", dir_fd=descriptor)
-    except OSError as error:
-        raise _not_writable(folder, error) from error
+    with _writing(folder), _opened(folder) as descriptor:
+        for key in meant:
+            os.unlink(f"{key.agent}.{key.key_id}", dir_fd=descriptor)
     return meant
 
 
@@ -235,7 +232,12 @@ def _refuse_unsafe(found: os.stat_result, path: Path) -> None:
 def _read(folder: int | None, key: Key) -> Key:
     """The key with its secret. What was looked at is what is read: the file is opened first."""
     path = key.path or Path()
-    try:
+    with os_errors(
+        "this key cannot be read",
+        path=path,
+        hint="Nothing was written. Give whoever runs catmem here the right to read it.",
+        code=permission_or_io,
+    ):
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(path.name, flags, dir_fd=folder)
         try:
@@ -243,13 +245,6 @@ def _read(folder: int | None, key: Key) -> Key:
             text = os.read(descriptor, _LONGEST).decode(errors="replace").strip()
         finally:
             os.close(descriptor)
-    except OSError as error:
-        raise UnreadableError(
-            f"this key cannot be read: {error.strerror or error}",
-            code="permission" if error.errno in {errno.EACCES, errno.EPERM} else "io",
-            path=path,
-            hint="Nothing was written. Give whoever runs catmem here the right to read it.",
-        ) from error
     return Key(key.agent, key.key_id, path, _secret(text, path=path))
 
 
@@ -287,10 +282,6 @@ def _unsafe(path: Path, message: str, remedy: str) -> ConfigError:
     return ConfigError(message, code="unsafe_key", path=path, hint=f"No key of this root is used until then: {remedy}")
 
 
-def _not_writable(folder: Path, error: OSError) -> UnreadableError:
-    return UnreadableError(
-        f"the folder of keys cannot be written: {error.strerror or error}",
-        code="not_writable",
-        path=folder,
-        hint="Check the rights of the folder, or name another as signing.keys in catmem.yaml.",
-    )
+def _writing(folder: Path) -> AbstractContextManager[None]:
+    hint = "Check the rights of the folder, or name another as signing.keys in catmem.yaml."
+    return os_errors("the folder of keys cannot be written", path=folder, hint=hint)

@@ -5,9 +5,10 @@ Up to here nothing is told of what the root holds: the words are the same for wh
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem import clock
 from catmem.errors import EnvelopeError, ForbiddenError, RefusedError, UnknownNameError
 from catmem.policy.access import Rights
 from catmem.policy.schema import shown
@@ -38,11 +39,6 @@ def check_sender(envelope: Envelope, sender: Sender | None) -> None:
             "the agent of this envelope is not the one that sends it",
             hint=f"Nothing was written. This sender writes as agent_id {sender.agent!r} only.",
         )
-
-
-def now() -> datetime:
-    """The time here."""
-    return datetime.now(UTC)
 
 
 def check_signature(workspace: Workspace, envelope: Envelope, trying: Attempt) -> None:
@@ -80,7 +76,7 @@ def _bad_signature(message: str) -> EnvelopeError:
 
 def check_time(workspace: Workspace, envelope: Envelope, trying: Attempt) -> None:
     """Refuse a time that is too far from the time here."""
-    apart, most = moment(envelope.timestamp) - now(), timedelta(seconds=workspace.config.signing.clock_skew)
+    apart, most = moment(envelope.timestamp) - clock.now(), timedelta(seconds=workspace.config.signing.clock_skew)
     side = "after" if apart > most else "before"
     if abs(apart) > most:
         trying.refuse(

@@ -10,16 +10,17 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
+from catmem.files import read_bounded
 from catmem.policy.config import Config, find_root, read_config
 from catmem.policy.lint.baseline import read_baseline, without_old
 from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store, lint_yaml
 from catmem.policy.lint.fixing import Fixed, fix_all
 from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedStore
 from catmem.policy.lint.settings import Settings, read_settings
-from catmem.reading import read_bounded
-from catmem.service import clock, gate
+from catmem.service import gate
 from catmem.service.linting.sources import Root, Source
 from catmem.service.linting.stores import faults
 from catmem.service.stores import open_store, parse_file

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from catmem.errors import CatmemError, UnreadableError
+from catmem.files import read_bounded
 from catmem.names import FILE_NAMES
 from catmem.policy.config import CONFIG_NAME
 from catmem.policy.lint.linted import LintedYaml
 from catmem.policy.profile import load_profile, memory_dir
 from catmem.policy.yamlfile import YAML_LIMIT, parse_once
-from catmem.reading import read_bounded
 from catmem.service.backends import backend_of, entity_name
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError
+from catmem.files import read_bounded
 from catmem.model.version import Version
 from catmem.policy.seedlock import LOCK_NAME
-from catmem.reading import read_bounded
 from catmem.service.seeding.lockfile import LOCK_LIMIT, SeedFile
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from catmem.policy.staleness import Freshness, stale_after_days
 from catmem.service.ages.known import freshness_of
 from catmem.service.reviewing.operations import dated_ahead
 from catmem.service.searching.usage import read_usage, usage_key
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -125,7 +126,7 @@ def _comes_from(entity: str, key: tuple[str, str], copies: Mapping[tuple[str, st
 def _why(freshness: Freshness, stale_after: int, future: Sequence[tuple[str, date]], as_of: date) -> str:
     parts: list[str] = []
     if freshness.overdue and freshness.day is not None:
-        ago = _days((as_of - freshness.day).days)
+        ago = counted((as_of - freshness.day).days, "day")
         said = {
             "verified_date": f"stale: verified {freshness.day}",
             "created": f"stale: created {freshness.day}",
@@ -138,7 +139,3 @@ def _why(freshness: Freshness, stale_after: int, future: Sequence[tuple[str, dat
     words = {"verified_date": "verified", "created": "created"}
     parts += [f"dated in the future: {words[key]} {day}" for key, day in future]
     return "; ".join(parts)
-
-
-def _days(count: int) -> str:
-    return f"{count:,} day{'' if count == 1 else 's'}"

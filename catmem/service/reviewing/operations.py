@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem import clock
 from catmem.errors import EditError
 from catmem.policy.staleness import DATED_BY, freshness, is_ahead, read_date
-from catmem.service import clock
 from catmem.service.writing.operation import Operation
 
 if TYPE_CHECKING:

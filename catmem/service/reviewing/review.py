@@ -17,11 +17,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, NoMatchError, StaleError, UnreadableError
 from catmem.names import TARGETS
 from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names
-from catmem.service import clock
 from catmem.service.history import restore
 from catmem.service.profiles import load_each
 from catmem.service.reviewing.due import Due, DueState, answered_elsewhere, due_facts

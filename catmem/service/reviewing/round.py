@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError
-from catmem.reading import read_bounded
+from catmem.files import read_bounded
 from catmem.store.lasting import SIDECAR
 from catmem.store.replacing import replace_json
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
+from catmem import clock
 from catmem.errors import CatmemError, QueryError
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.policy.access import visible_categories
 from catmem.policy.search import parse_query
 from catmem.policy.search_rank import Match, Ranked, Source, matches, ranked
 from catmem.policy.search_snippet import Snippet, snippet
-from catmem.service import clock
 from catmem.service.ages.known import freshness_of
 from catmem.service.listing import ListedEntry
 from catmem.service.searching.filters import checked_states, has_tags, texts_of, threats_in

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import UnreadableError
-from catmem.reading import read_bounded
+from catmem.files import read_bounded
 from catmem.store.lasting import SIDECAR
 from catmem.store.replacing import replace_json
 

@@ -7,11 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from catmem import clock
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, StaleError
 from catmem.policy.seed import FilePlan, plan_file
 from catmem.policy.seedlock import LOCK_NAME, Record
-from catmem.service import clock, gate
+from catmem.service import gate
 from catmem.service.ages.history import CLOCKS, body_key
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Refusal, SeededFile, SeedResult

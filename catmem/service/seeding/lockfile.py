@@ -6,16 +6,17 @@ import fcntl
 import os
 import time
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.errors import BusyError, UnreadableError
+from catmem.files import os_errors, read_bounded
 from catmem.policy.seedlock import LOCK_NAME, SeedLock, read_lock
-from catmem.reading import read_bounded
 from catmem.service.writing.rewrite import rewrite_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 LOCK_LIMIT = 256 << 20
@@ -23,6 +24,7 @@ LOCK_LIMIT = 256 << 20
 _PATIENCE = 60.0
 """Seconds that a seed waits for another to end."""
 _PAUSE = 0.05
+_HINT = "A seed keeps there what it seeded. Check the rights of the folder and the space on the disk."
 
 
 class SeedFile:
@@ -54,13 +56,13 @@ class SeedFile:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep other seeds of this root out. Raises ``BusyError`` (``locked``) and ``UnreadableError``."""
-        try:
+        with self._writing():
             folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError as error:
-            raise self._not_writable(error.strerror or str(error)) from error
         try:
             if not os.access(self.root, os.W_OK):
-                raise self._not_writable("its folder may not be written")
+                raise UnreadableError(
+                    "cannot be written: its folder may not be written", code="not_writable", path=self.path, hint=_HINT
+                )
             ends = time.monotonic() + _PATIENCE
             while not _taken(folder):
                 if time.monotonic() > ends:
@@ -84,25 +86,18 @@ class SeedFile:
         if new == old:
             return None
         kept = None
-        try:
+        with self._writing():
             if lock.notes and old:
-                kept = f"{LOCK_NAME}.bak.{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%fZ')}"
+                kept = f"{LOCK_NAME}.bak.{clock.now().strftime('%Y%m%dT%H%M%S%fZ')}"
                 with (self.root / kept).open("xb") as stream:
                     stream.write(old)
             if not os.path.lexists(self.path):
                 self.path.open("xb").close()  # an empty file says the same as none
-        except OSError as error:
-            raise self._not_writable(error.strerror or str(error)) from error
         rewrite_file(self.path, old, new)
         return kept
 
-    def _not_writable(self, why: str) -> UnreadableError:
-        return UnreadableError(
-            f"cannot be written: {why}",
-            code="not_writable",
-            path=self.path,
-            hint="A seed keeps there what it seeded. Check the rights of the folder and the space on the disk.",
-        )
+    def _writing(self) -> AbstractContextManager[None]:
+        return os_errors("cannot be written", path=self.path, hint=_HINT)
 
 
 def _taken(folder: int) -> bool:

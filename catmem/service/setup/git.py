@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnreadableError
+from catmem.files import os_errors, read_bounded
 from catmem.names import FILE_NAMES
 from catmem.policy.seedlock import LOCK_NAME
-from catmem.reading import read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,16 +101,15 @@ def _missing_lines(path: Path) -> str:
 
 def _add_lines(path: Path, text: str) -> tuple[str, ...]:
     if text:
-        try:
-            with path.open("a", encoding="utf-8", newline="") as stream:
-                stream.write(text)
-        except OSError as error:
-            raise UnreadableError(
-                f"cannot be written: {error.strerror or error}",
-                code="not_writable",
+        with (
+            os_errors(
+                "cannot be written",
                 path=path,
                 hint="Choose a folder that this user may write. Running it again goes on.",
-            ) from error
+            ),
+            path.open("a", encoding="utf-8", newline="") as stream,
+        ):
+            stream.write(text)
     return tuple(text.split("\n")[:-1]) if not text.startswith("\n") else tuple(text.split("\n")[1:-1])
 
 

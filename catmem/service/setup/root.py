@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnreadableError
-from catmem.reading import read_bounded
+from catmem.files import os_errors, read_bounded
 from catmem.resources import example_files, profile_texts
 
 if TYPE_CHECKING:
@@ -92,20 +92,18 @@ def make_root(folder: str | Path, *, example: bool = False) -> Made:
     ignored = root / ".gitignore"
     to_ignore = _to_ignore(ignored)
     written = [name for name in files if name not in kept]
-    try:
+    with os_errors(
+        "cannot be written",
+        path=root,
+        hint="Choose a folder that this user may write. What was written before stays; running it again goes on.",
+        named=True,
+    ):
         for name in written:
             _create(root / name, files[name])
         if to_ignore:
             with ignored.open("a", encoding="utf-8", newline="") as stream:
                 stream.write(to_ignore)
             written.append(ignored.name)
-    except OSError as error:
-        raise UnreadableError(
-            f"cannot be written: {error.strerror or error}",
-            code="not_writable",
-            path=error.filename or root,
-            hint="Choose a folder that this user may write. What was written before stays; running it again goes on.",
-        ) from error
     return Made(root, tuple(written), tuple(kept))
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
+from catmem import clock
 from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
 from catmem.names import TARGETS
 from catmem.policy.access import Rights, visible
 from catmem.policy.profile import limit_of
 from catmem.policy.schema import nearest
 from catmem.resources import schema
-from catmem.service import clock, gate
+from catmem.service import gate
 from catmem.service.profiles import discreet
 from catmem.service.tool.answers import MOST_ENTRIES, Sight, may_fit, shown_entries, shown_hits, usage_dict
 from catmem.service.tool.arguments import Call, read_arguments

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem import clock
 from catmem.errors import CatmemError, OverBudgetError
 from catmem.names import TARGETS
 from catmem.policy.staleness import freshness, stale_after_days
-from catmem.service import clock
 from catmem.service.showing import preview
 from catmem.service.writing.written import Crowded, Written
 

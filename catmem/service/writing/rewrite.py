@@ -10,10 +10,14 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnreadableError
-from catmem.reading import read_bounded
+from catmem.files import os_errors, read_bounded
 from catmem.text import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -33,51 +37,43 @@ def rewrite_file(path: Path, old: bytes, new: bytes) -> None:
     new text; the file is then as it was. The one exception is a disk that fails at the very end, which the error says.
     """
     target = path.resolve()  # a link stays a link: what it points to is rewritten
-    try:
+    with _writing(path):
         # Opened before anything is written: a folder that cannot be made durable is refused while nothing has changed.
         folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise _not_writable(path, error) from error
     try:
         _replace(path, target, old, new)
-        try:
+        with os_errors(
+            "was written, but the disk did not confirm it",
+            path=path,
+            hint="The file holds the new text now; after a power cut it may be the old one. See to the disk.",
+        ):
             os.fsync(folder)
-        except OSError as error:
-            raise UnreadableError(
-                f"was written, but the disk did not confirm it: {error.strerror or error}",
-                code="not_writable",
-                path=path,
-                hint="The file holds the new text now; after a power cut it may be the old one. See to the disk.",
-            ) from error
     finally:
         os.close(folder)
 
 
 def _replace(path: Path, target: Path, old: bytes, new: bytes) -> None:
     """Write a new file beside ``target`` and rename it; errors name ``path``."""
-    try:
+    with _writing(path):
         found = target.stat()
         _refuse_protected(path, found)
         mode = found.st_mode & 0o7777
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise _not_writable(path, error) from error
     temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(new)
-            stream.flush()
-            os.fchmod(stream.fileno(), mode)
-            os.fsync(stream.fileno())
-        if read_bounded(target, max(len(old), DEFAULT_LIMITS.file_bytes)) != old:
-            raise ChangedMeanwhileError(
-                "somebody changed this file while it was being rewritten",
-                path=path,
-                hint="Nothing was written. Run the command again.",
-            )
-        temporary.replace(target)
-    except OSError as error:
-        raise _not_writable(path, error) from error
+        with _writing(path):
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(new)
+                stream.flush()
+                os.fchmod(stream.fileno(), mode)
+                os.fsync(stream.fileno())
+            if read_bounded(target, max(len(old), DEFAULT_LIMITS.file_bytes)) != old:
+                raise ChangedMeanwhileError(
+                    "somebody changed this file while it was being rewritten",
+                    path=path,
+                    hint="Nothing was written. Run the command again.",
+                )
+            temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -99,10 +95,6 @@ def _refuse_protected(path: Path, found: os.stat_result) -> None:
         )
 
 
-def _not_writable(path: Path, error: OSError) -> UnreadableError:
-    return UnreadableError(
-        f"cannot be written: {error.strerror or error}",
-        code="not_writable",
-        path=path,
-        hint="The file is as it was. Check the rights of its folder and the space on the disk.",
-    )
+def _writing(path: Path) -> AbstractContextManager[None]:
+    hint = "The file is as it was. Check the rights of its folder and the space on the disk."
+    return os_errors("cannot be written", path=path, hint=hint)

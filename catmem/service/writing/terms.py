@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from catmem import clock
 from catmem.errors import CatmemError, EditError, UnknownNameError
 from catmem.policy.access import Rights
 from catmem.policy.profile import limit_of
@@ -16,7 +17,6 @@ from catmem.policy.schema import nearest, shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date, stale_after_days
 from catmem.policy.threats import RULES
 from catmem.policy.yamlfile import key_text
-from catmem.service import clock
 from catmem.service.showing import findings_in
 from catmem.service.writing.matching import no_match
 from catmem.syntax.slug import UNCATEGORIZED, slugify

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from catmem.store.memory import timestamp
+from catmem.clock import timestamp
 
 FILE_TIME = "mtime"
 """In the note of a record of an outsider's bytes: when the file that held them was last written, UTC."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
-from catmem.reading import read_bounded
+from catmem.files import read_bounded
 from catmem.store.contract import EXTERNAL, Fault
 from catmem.store.files.bringing import is_half_brought
 from catmem.store.files.faults import store_error

@@ -6,13 +6,13 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.clock import timestamp
 from catmem.digest import bytes_digest
 from catmem.errors import TooLargeError
 from catmem.store.changes import change, whole
 from catmem.store.fields import matching
 from catmem.store.files.frames import MAX_PAYLOAD, frame
 from catmem.store.files.records import DIGEST, MAX_DATA, Checkpoint, Head, Record, encode, encode_checkpoint
-from catmem.store.memory import timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnknownRevisionError, UnreadableError
-from catmem.reading import read_bounded
+from catmem.files import read_bounded
 from catmem.store.contract import Change, Revision, Snapshot
 from catmem.store.files.backups import keep_backup
 from catmem.store.files.commit import Commit, recorded, revision_of

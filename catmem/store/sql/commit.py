@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, RefusedError, StoreError
 from catmem.store.contract import (
@@ -21,7 +21,7 @@ from catmem.store.contract import (
     stale,
 )
 from catmem.store.judgement import Ground, Point, judge
-from catmem.store.memory import timestamp, unknown_revision
+from catmem.store.memory import unknown_revision
 from catmem.store.sql import entries, meta
 from catmem.store.sql.drift import keep_rows
 from catmem.store.sql.faults import DriverError
@@ -294,7 +294,7 @@ class Commit:
             revision=revision,
             parents=parents,
             sequence=self.meta.sequence + 1,
-            timestamp=timestamp(datetime.now(UTC)),
+            timestamp=clock.timestamp(clock.now()),
             op=change.op,
             agent=change.agent,
             op_id=change.op_id or os.urandom(16).hex(),

@@ -12,7 +12,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from catmem import clock
 from catmem.errors import StoreError
+from catmem.files import os_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,13 +36,18 @@ def keep_rows(folder: Path, entity: str, generations: tuple[int, int], rows: Seq
     Raises ``StoreError``: what depends on the copy must then not be done.
     """
     entries = [{name: value for name, value in row.items() if name != "mark"} for row in rows]
-    try:
+    with os_errors(
+        "no copy of what somebody else wrote could be kept",
+        path=folder,
+        hint="So nothing else was written. Make the folder writable.",
+        kind=StoreError,
+    ):
         own = [path for path in copies(folder) if (there := said(path)) is not None and there.get("entity") == entity]
         for path in reversed(own):
             if _texts((said(path) or {}).get("entries")) == _texts(entries):
                 return path
         saying = {
-            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "timestamp": clock.timestamp_in_seconds(clock.now()),
             "entity": entity,
             "generation_observed": generations[0],
             "generation_actual": generations[1],
@@ -51,13 +58,6 @@ def keep_rows(folder: Path, entity: str, generations: tuple[int, int], rows: Seq
         for number, old in enumerate(own):
             if number < len(own) + 1 - KEPT or old.stat().st_mtime < oldest:
                 old.unlink()
-    except OSError as error:
-        raise StoreError(
-            f"no copy of what somebody else wrote could be kept: {error.strerror or error}",
-            code="not_writable",
-            path=folder,
-            hint="So nothing else was written. Make the folder writable.",
-        ) from error
     return path
 
 

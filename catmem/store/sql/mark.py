@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import StoreError, UnreadableError
+from catmem.files import os_errors
 from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
@@ -61,15 +62,13 @@ class Mark:
 
     def prepare(self) -> None:
         """Make the file, before anything is written of which it could not tell. Raises ``StoreError``."""
-        try:
+        with os_errors(
+            "the mark of the database cannot be written",
+            path=self.path,
+            hint="Nothing was written. Give whoever runs catmem the right to write there.",
+            kind=StoreError,
+        ):
             os.close(self._open())
-        except OSError as error:
-            raise StoreError(
-                f"the mark of the database cannot be written: {error.strerror or error}",
-                code="not_writable",
-                path=self.path,
-                hint="Nothing was written. Give whoever runs catmem the right to write there.",
-            ) from error
 
     def raise_to(self, store: str, revisions: int) -> None:
         """Note what is acknowledged next, unless another process noted more. Raises ``StoreError`` and as ``read``."""
@@ -80,7 +79,10 @@ class Mark:
         self._write(Marked(store, revisions), only_more=False)
 
     def _write(self, new: Marked, *, only_more: bool) -> None:
-        try:
+        hint = "The database has the write; see to the disk that keeps the mark."
+        with os_errors(
+            "the write was made, but its mark cannot be kept", path=self.path, hint=hint, code="io", kind=StoreError
+        ):
             descriptor = self._open()
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -93,12 +95,6 @@ class Mark:
                     os.fsync(descriptor)  # it says from now on that there is a database
             finally:
                 os.close(descriptor)
-        except OSError as error:
-            raise StoreError(
-                f"the write was made, but its mark cannot be kept: {error.strerror or error}",
-                path=self.path,
-                hint="The database has the write; see to the disk that keeps the mark.",
-            ) from error
 
     def _open(self) -> int:
         with suppress(FileExistsError):

@@ -29,7 +29,7 @@ THREE = ["Likes tea.", "Prefers short answers.", "Two spaces."]
 def _that_day(monkeypatch):
     from datetime import date
 
-    monkeypatch.setattr("catmem.service.clock.today", lambda: date(2026, 11, 21))
+    monkeypatch.setattr("catmem.clock.today", lambda: date(2026, 11, 21))
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from catmem import clock
 from catmem.server.page.addresses import with_query
 from catmem.server.page.changes.draft import Draft, operations_for
 from catmem.server.page.recent_changes import before, can_be_undone, record_of
 from catmem.server.page.refused import seen_text
 from catmem.server.page.shown import reference
 from catmem.server.page.writing import Did, Sent, bad_form, done, put
-from catmem.service import clock
 from catmem.service.history import restore
 from catmem.service.reviewing.operations import expiring, keeping, removing
 from catmem.store.contract import stale

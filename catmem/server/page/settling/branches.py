@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from catmem.errors import MergeConflictError
 from catmem.server.errors import ServerError
 from catmem.server.page.settling.branch_form import Branch, asking, branch_page, result_digest
-from catmem.server.page.shown import counted, plural
 from catmem.server.page.writing import Did
 from catmem.service.merging.merging import plan_merge
 from catmem.service.merging.past import NOW
 from catmem.store.contract import sees
+from catmem.text import counted, plural
 
 if TYPE_CHECKING:
     from catmem.server.page.reading import Page

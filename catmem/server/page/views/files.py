@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem import clock
 from catmem.errors import CatmemError
 from catmem.policy.access import visible
 from catmem.policy.profile import limit_of
@@ -13,7 +14,6 @@ from catmem.server.page.reading import Page
 from catmem.server.page.shown import bar_of, paged
 from catmem.server.page.titles import title_of
 from catmem.server.page.views.entry import choices
-from catmem.service import clock
 from catmem.service.ages.known import freshness_of
 from catmem.service.history import entity_of
 from catmem.service.listing import seen_file

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.names import TARGETS
 from catmem.policy.profile import limit_of
 from catmem.policy.prompt import build_prompt
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import bar_of
-from catmem.service import clock
 from catmem.service.fleet import documents_of
 from catmem.text import size_of
 

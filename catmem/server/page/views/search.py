@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem import clock
 from catmem.errors import QueryError
 from catmem.policy.access import visible
 from catmem.policy.profile import profile_names
 from catmem.server.page.reading import Page
-from catmem.service import clock
 from catmem.service.reviewing.operations import dated_ahead
 from catmem.service.searching.everywhere import Everywhere, FoundOf, search_everywhere
 from catmem.service.searching.search import search as search_one

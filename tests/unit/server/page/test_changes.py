@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from catmem.clock import today
 from catmem.digest import bytes_digest
 from catmem.server.page.shown import day
-from catmem.service.clock import today
 from catmem.store.contract import Change
 from tests.days import stand_still
 from tests.golden.case import put

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catmem.service.clock import today
+from catmem.clock import today
 from tests.days import stand_still
 from tests.unit.server.page.changing import CONFIG, STORES, root, served, text_of
 from tests.unit.server.page.forms import sent, shown

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from catmem.service.clock import today
+from catmem.clock import today
 from catmem.service.history import adopt
 from tests.golden.case import put
 from tests.unit.server.page.changing import root

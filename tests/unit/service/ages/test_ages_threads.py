@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
+from catmem.clock import today
 from catmem.service.ages import history, known
 from catmem.service.ages.known import freshness_of
-from catmem.service.clock import today
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 

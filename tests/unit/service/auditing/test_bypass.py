@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from catmem.clock import timestamp
 from catmem.errors import CatmemError, ForbiddenError, StaleError
 from catmem.service.auditing.bypass import LONGEST, begin_bypass, current_bypass, end_bypass
 from catmem.service.workspace import Workspace
-from catmem.store.memory import timestamp
 from tests.unit.service.auditing.audited import lines, make_audited, outcomes
 
 HOUR = timedelta(hours=1)

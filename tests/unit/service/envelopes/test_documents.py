@@ -22,7 +22,7 @@ WATCHED = PROFILES | {
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
-    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

@@ -381,7 +381,7 @@ def test_clocks_that_are_hours_apart(tmp_path, monkeypatch, hours, skew, passes)
     workspace = make_root(tmp_path, config=config, profiles=PROFILES, files={"neo/user": TEXT})
     envelope = workspace.envelope("neo", ADD, agent="neo")
     here = moment(envelope.timestamp) + timedelta(hours=hours)
-    monkeypatch.setattr("catmem.service.envelopes.writers.now", lambda: here)
+    monkeypatch.setattr("catmem.clock.now", lambda: here)
     if passes:
         assert workspace.submit(envelope).changed
     else:

@@ -41,7 +41,7 @@ without a date
 @pytest.fixture(autouse=True)
 def _that_day(monkeypatch):
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 _OPENED: list[Workspace] = []

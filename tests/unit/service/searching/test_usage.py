@@ -64,7 +64,7 @@ def count(workspace, body=BODY, day=DAY):
 
 
 def test_what_the_tool_shows_counts_as_used(workspace, monkeypatch):
-    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
     assert used(workspace) == {}
     search(workspace)
     search(workspace, "acme calls")

@@ -8,6 +8,7 @@ from datetime import date
 
 import pytest
 
+from catmem.clock import today
 from catmem.errors import (
     ConfigError,
     DriftError,
@@ -20,7 +21,6 @@ from catmem.errors import (
 )
 from catmem.policy.seed import FilePlan
 from catmem.service.ages.history import CLOCKS, body_key
-from catmem.service.clock import today
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.planning import ephemeral, refuse_too_long, seed_order
 from catmem.text import DEFAULT_LIMITS, Limits, size_of

@@ -22,7 +22,7 @@ TEXT = "## Talk\n[created: 2026-04-01] short answers\n§\nno calls\n\n## Rules\n
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
-    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ MEMORY = "## Notes\n[created: 2026-04-30] a short note\n"
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
-    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

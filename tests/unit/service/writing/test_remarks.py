@@ -25,7 +25,7 @@ READS_TALK = "user_memory_categories: [talk]\nwritable_categories: ['*']\n"
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
-    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

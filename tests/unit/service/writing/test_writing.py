@@ -23,7 +23,7 @@ TALK = "## Talk\n[verified_date: 2026-01-02, domain: a] short answers\n§\nno ca
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
-    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ NEW = OLD.replace("secret", "another secret").replace("short", "long")
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
-    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

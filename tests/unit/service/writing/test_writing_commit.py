@@ -27,7 +27,7 @@ PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
-    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ TEXT = "loose\n\n## Talk\nshort answers\n\n## Rules\nbe kind\n\n## Drop\nhidden 
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
-    monkeypatch.setattr("catmem.service.clock.today", lambda: DAY)
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

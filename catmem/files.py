@@ -1,4 +1,4 @@
-"""One bounded read of one regular file: the only place where catmem opens a file for its content.
+"""Files: the one bounded read of a regular file, and what the system refuses as an error of catmem.
 
 A path may come from a profile or a configuration that somebody else wrote, so nothing here waits on a FIFO, reads a
 device, follows a link that the caller did not allow, or takes in more than ``limit`` bytes.
@@ -9,14 +9,46 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from catmem.errors import TooLargeError, UnreadableError
+from catmem.errors import CatmemError, TooLargeError, UnreadableError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _READ_SIZE = 1 << 20
+
+
+def permission_or_io(error: OSError) -> str:
+    """The code of an error of a read: ``permission`` where the right is missing, otherwise ``io``."""
+    return "permission" if isinstance(error, PermissionError) else "io"
+
+
+@contextmanager
+def os_errors(  # noqa: PLR0913 - the fields of an error
+    message: str,
+    *,
+    path: str | Path | None,
+    hint: str | None,
+    code: str | Callable[[OSError], str] = "not_writable",
+    kind: type[CatmemError] = UnreadableError,
+    named: bool = False,
+) -> Iterator[None]:
+    """Raise ``kind`` for an ``OSError`` of the block: ``message``, and what the system said.
+
+    With ``named`` the file that the system names goes before ``path``.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise kind(
+            f"{message}: {error.strerror or error}",
+            code=code if isinstance(code, str) else code(error),
+            path=(error.filename if named else None) or path,
+            hint=hint,
+        ) from error
 
 
 def read_bounded(path: str | Path, limit: int, *, follow_symlink: bool = True) -> bytes:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from catmem import reading
-from catmem.errors import TooLargeError, UnreadableError
-from catmem.reading import read_bounded
+from catmem import files
+from catmem.errors import StoreError, TooLargeError, UnreadableError
+from catmem.files import os_errors, permission_or_io, read_bounded
 
 
 def code_of(path, *, limit=100, follow_symlink=True):
@@ -53,7 +53,7 @@ def test_a_file_that_grows_while_it_is_read_is_held_to_the_limit(tmp_path, monke
             file.write(b"y" * 60)
         return data
 
-    monkeypatch.setattr(reading.os, "read", read_while_somebody_appends)  # type: ignore[attr-defined]
+    monkeypatch.setattr(files.os, "read", read_while_somebody_appends)  # type: ignore[attr-defined]
     with pytest.raises(TooLargeError):
         read_bounded(path, 100)
 
@@ -115,7 +115,7 @@ def test_what_the_system_refuses(tmp_path, monkeypatch, number, code):
     def refuse(*_arguments):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(reading.os, "open", refuse)  # type: ignore[attr-defined]
+    monkeypatch.setattr(files.os, "open", refuse)  # type: ignore[attr-defined]
     assert code_of(tmp_path / "file") == code
 
 
@@ -132,8 +132,49 @@ def test_an_error_while_reading_is_unreadable_and_closes_the_file(tmp_path, monk
     def refuse(*_arguments):
         raise OSError(errno.EIO, "broken disk")
 
-    monkeypatch.setattr(reading.os, "open", remember)  # type: ignore[attr-defined]
-    monkeypatch.setattr(reading.os, "read", refuse)  # type: ignore[attr-defined]
+    monkeypatch.setattr(files.os, "open", remember)  # type: ignore[attr-defined]
+    monkeypatch.setattr(files.os, "read", refuse)  # type: ignore[attr-defined]
     assert code_of(path) == "io"
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(opened[0])
+
+
+def test_what_the_system_refuses_is_said_with_code_path_and_hint(tmp_path):
+    with (
+        pytest.raises(UnreadableError, match="cannot be written: No such file") as caught,
+        os_errors("cannot be written", path=tmp_path, hint="Look."),
+    ):
+        (tmp_path / "no" / "x").write_bytes(b"")
+    error = caught.value
+    assert (error.code, error.path, error.hint) == ("not_writable", str(tmp_path), "Look.")
+    assert isinstance(error.__cause__, FileNotFoundError)
+
+
+def test_the_file_that_the_system_names_goes_before(tmp_path):
+    missing = tmp_path / "no" / "x"
+    with (
+        pytest.raises(StoreError) as caught,
+        os_errors("fails", path=tmp_path, hint=None, code="io", kind=StoreError, named=True),
+    ):
+        missing.write_bytes(b"")
+    assert (caught.value.code, caught.value.path) == ("io", str(missing))
+    with (
+        pytest.raises(StoreError) as caught,
+        os_errors("fails", path=tmp_path, hint=None, code="io", kind=StoreError, named=True),
+    ):
+        raise OSError(errno.ENOSPC, "no room")
+    assert (caught.value.path, caught.value.message) == (str(tmp_path), "fails: no room")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(errno.EACCES, "permission"), (errno.EPERM, "permission"), (errno.EIO, "io")]
+)
+def test_a_right_that_is_missing_has_its_own_code(number, code):
+    with pytest.raises(UnreadableError) as caught, os_errors("fails", path=None, hint=None, code=permission_or_io):
+        raise OSError(number, "said")
+    assert caught.value.code == code
+
+
+def test_other_errors_pass():
+    with pytest.raises(UnreadableError, match="own"), os_errors("fails", path=None, hint=None):
+        raise UnreadableError("own")

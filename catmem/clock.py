@@ -1,0 +1,28 @@
+"""The day and the moment, for callers who name none, and how moments are written.
+
+Only the file store asks elsewhere: a test sets the clock of its ``System``.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+
+def today() -> date:
+    """Today where the person is, who wrote the dates."""
+    return date.today()  # noqa: DTZ011 - a day in a memory file has no time zone
+
+
+def now() -> datetime:
+    """The moment, in UTC."""
+    return datetime.now(UTC)
+
+
+def timestamp(moment: datetime) -> str:
+    """A moment as records say it, with microseconds: ``2026-11-21T12:00:00.000000Z``."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+
+
+def timestamp_in_seconds(moment: datetime) -> str:
+    """A moment as envelopes and tokens say it: ``2026-11-21T12:00:00Z``."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import catmem
-from catmem.errors import CatmemError, ConfigError
+from catmem.errors import CatmemError, ConfigError, UnreadableError
 from tests.docs.pages import ROOT
 from tests.together import together
 
@@ -45,8 +45,17 @@ def codes_in(source: str) -> set[tuple[str, str]]:
             found |= {(ConfigError.__name__, code) for code in constants(*part.args[1:2])}
         elif isinstance(part, ast.Call):
             values = [keyword.value for keyword in part.keywords if keyword.arg == "code"]
-            found |= {(ast.unparse(part.func), code) for code in constants(*values)}
+            found |= {(raised_by(part), code) for code in constants(*values)}
     return found
+
+
+def raised_by(call: ast.Call) -> str:
+    """The class that a call makes; ``os_errors`` raises its ``kind``."""
+    name = ast.unparse(call.func)
+    if name != "os_errors":
+        return name
+    kinds = [keyword.value for keyword in call.keywords if keyword.arg == "kind"]
+    return ast.unparse(kinds[0]) if kinds else UnreadableError.__name__
 
 
 def constants(*values: ast.expr) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import pkgutil
 import re
 from pathlib import Path
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import catmem
-from catmem.errors import CatmemError, ConfigError
+from catmem.errors import CatmemError, ConfigError, UnreadableError
+from catmem.files import os_errors
 from tests.docs.pages import ROOT
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
@@ -34,7 +36,7 @@ def subclasses(cls: type[CatmemError]) -> list[type[CatmemError]]:
 def codes_in(source: str) -> set[tuple[str, str]]:
     """`(class, code)` for each code in a module: `code = "…"` in a class, `Error(code="…")`, `fault(place, "…")`.
 
-    The methods `fault`, of the readers of YAML, make a ConfigError.
+    The methods `fault`, of the readers of YAML, make a ConfigError; `os_errors` makes what its `kind` says.
     """
     found: set[tuple[str, str]] = set()
     for part in ast.walk(ast.parse(source)):
@@ -45,8 +47,11 @@ def codes_in(source: str) -> set[tuple[str, str]]:
         elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "fault":
             found |= {(ConfigError.__name__, code) for code in constants(*part.args[1:2])}
         elif isinstance(part, ast.Call):
-            values = [keyword.value for keyword in part.keywords if keyword.arg == "code"]
-            found |= {(ast.unparse(part.func), code) for code in constants(*values)}
+            name, given = ast.unparse(part.func), {keyword.arg: keyword.value for keyword in part.keywords}
+            if name == os_errors.__name__:
+                name = ast.unparse(given["kind"]) if "kind" in given else UnreadableError.__name__
+                given.setdefault("code", ast.Constant(inspect.signature(os_errors).parameters["code"].default))
+            found |= {(name, code) for code in constants(*([given["code"]] if "code" in given else []))}
     return found
 
 

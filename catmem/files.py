@@ -1,4 +1,4 @@
-"""Files: the one bounded read of a regular file, and what the system refuses as an error of catmem.
+"""Files: the one bounded read of a regular file, files put in place whole, and errors of the system.
 
 A path may come from a profile or a configuration that somebody else wrote, so nothing here waits on a FIFO, reads a
 device, follows a link that the caller did not allow, or takes in more than ``limit`` bytes.
@@ -7,10 +7,11 @@ device, follows a link that the caller did not allow, or takes in more than ``li
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError, TooLargeError, UnreadableError
 
@@ -129,3 +130,44 @@ def _link(path: str | Path) -> UnreadableError:
         message = "is a symbolic link, and links are not followed here"
         hint = "Put the file itself there, or set allow_outside: true in the profile."
     return UnreadableError(message, code="symlink", path=path, hint=hint)
+
+
+def replace_file(path: Path, data: bytes, *, lasting: bool = False) -> None:
+    """Put ``data`` in the place of what ``path`` holds, in a file of its owner alone: readers see the old or the new.
+
+    One that is not ``lasting`` may be gone after a power cut. Raises ``OSError``; what was there is as it was then.
+    """
+    import tempfile
+
+    descriptor, new = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            if lasting:
+                stream.flush()
+                os.fsync(stream.fileno())
+        os.replace(new, path)  # noqa: PTH105 - text in hand
+    except BaseException:  # also where the process is told to end: nothing is left lying there
+        os.unlink(new)  # noqa: PTH108 - text in hand
+        raise
+
+
+def replace_json(path: Path, value: Any, *, lasting: bool = False) -> None:  # noqa: ANN401 - JSON data
+    """As ``replace_file``, for JSON without spaces."""
+    replace_file(path, json.dumps(value, separators=(",", ":")).encode(), lasting=lasting)
+
+
+def write_private(folder: int, name: str, value: Any) -> None:  # noqa: ANN401 - JSON data
+    """Put JSON into a file of mode 0600 in an open folder, in the place of what has the name; it is on the disk then.
+
+    Raises ``OSError``.
+    """
+    new = f".{name}.new"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(new, flags, 0o600, dir_fd=folder), "w", encoding="ascii") as stream:
+        os.fchmod(stream.fileno(), 0o600)
+        stream.write(json.dumps(value, indent=2) + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+    os.fsync(folder)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
-from catmem.files import os_errors, read_bounded
+from catmem.files import os_errors, read_bounded, replace_file
 from catmem.hermes.plugin_files import FILES, FOLDER, MARK
 from catmem.hermes.setup_config import Was, with_memory, without_memory
 from catmem.hermes.setup_homes import read_config, refuse_other_version
@@ -175,7 +175,7 @@ def apply_step(step: Step) -> None:
     ):
         for path, data in step.writes.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write(path, data)
+            replace_file(path, data)  # the copy of a configuration may hold secrets, so nobody else reads it
         if step.before != step.after:
             rewrite_file(step.home.config, step.before.encode(), step.after.encode())
         for path in step.removes:
@@ -276,15 +276,3 @@ def _text(path: Path) -> str | None:
 
 def _says(value: object, said: str) -> bool:
     return value == {"true": True, "false": False}.get(said, said)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all. The copy of a configuration may hold secrets, so nobody else reads them."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

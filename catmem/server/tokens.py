@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from catmem import clock
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
-from catmem.files import os_errors
+from catmem.files import os_errors, write_private
 from catmem.names import is_name
 from catmem.policy.config import expand_user
 from catmem.policy.schema import shown, suggestion
 from catmem.server.caller import PERSON, Caller, Scope
-from catmem.server.private import write_private
 from catmem.server.wanted import remember_tokens
 from catmem.service.envelopes.roles import agents_of
 from catmem.service.profiles import refuse_no_root

@@ -14,8 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnreadableError
-from catmem.files import read_bounded
-from catmem.server.private import write_private
+from catmem.files import read_bounded, write_private
 from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:

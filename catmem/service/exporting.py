@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from catmem.files import os_errors
+from catmem.files import os_errors, read_bounded, replace_file
 from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
@@ -21,6 +19,7 @@ from catmem.text import printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from catmem.model.document import Document, Entry, TagValue
     from catmem.service.workspace import Workspace
@@ -131,8 +130,6 @@ def _memory_files(workspace: Workspace) -> Iterator[str]:
 
 
 def _is_there(path: Path, text: str) -> bool:
-    from catmem.files import read_bounded
-
     data = text.encode()
     return path.is_file() and path.stat().st_size == len(data) and read_bounded(path, len(data)) == data
 
@@ -145,11 +142,4 @@ def _write(path: Path, data: bytes) -> None:
         hint="Choose a folder that this user may write. Files that were written before stay.",
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(data)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        replace_file(path, data)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import pkgutil
 import re
 from pathlib import Path
 
+import pytest
+
 import catmem
 from catmem.errors import CatmemError, ConfigError, UnreadableError
+from catmem.files import os_errors
 from tests.docs.pages import ROOT
-from tests.together import together
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _UNUSED = ("never raised", "not raised in this version")
@@ -33,7 +36,7 @@ def subclasses(cls: type[CatmemError]) -> list[type[CatmemError]]:
 def codes_in(source: str) -> set[tuple[str, str]]:
     """`(class, code)` for each code in a module: `code = "…"` in a class, `Error(code="…")`, `fault(place, "…")`.
 
-    The methods `fault`, of the readers of YAML, make a ConfigError.
+    The methods `fault`, of the readers of YAML, make a ConfigError; `os_errors` makes what its `kind` says.
     """
     found: set[tuple[str, str]] = set()
     for part in ast.walk(ast.parse(source)):
@@ -44,18 +47,12 @@ def codes_in(source: str) -> set[tuple[str, str]]:
         elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "fault":
             found |= {(ConfigError.__name__, code) for code in constants(*part.args[1:2])}
         elif isinstance(part, ast.Call):
-            values = [keyword.value for keyword in part.keywords if keyword.arg == "code"]
-            found |= {(raised_by(part), code) for code in constants(*values)}
+            name, given = ast.unparse(part.func), {keyword.arg: keyword.value for keyword in part.keywords}
+            if name == os_errors.__name__:
+                name = ast.unparse(given["kind"]) if "kind" in given else UnreadableError.__name__
+                given.setdefault("code", ast.Constant(inspect.signature(os_errors).parameters["code"].default))
+            found |= {(name, code) for code in constants(*([given["code"]] if "code" in given else []))}
     return found
-
-
-def raised_by(call: ast.Call) -> str:
-    """The class that a call makes; ``os_errors`` raises its ``kind``."""
-    name = ast.unparse(call.func)
-    if name != "os_errors":
-        return name
-    kinds = [keyword.value for keyword in call.keywords if keyword.arg == "kind"]
-    return ast.unparse(kinds[0]) if kinds else UnreadableError.__name__
 
 
 def constants(*values: ast.expr) -> set[str]:
@@ -87,14 +84,14 @@ def test_every_code_stands_under_its_class_and_no_other_does():
     assert {(name, row[0].strip("`")) for name, row in ROWS} == in_source
 
 
-@together("name", CLASSES)
+@pytest.mark.parametrize("name", CLASSES)
 def test_every_class_has_a_section_with_its_status(name):
     said = re.search(r"(?m)^Status (\d)", SECTIONS[name])
     assert said
     assert int(said[1]) == CLASSES[name].exit_status
 
 
-@together(("name", "row"), ROWS, ids=[f"{name}-{row[0]}" for name, row in ROWS])
+@pytest.mark.parametrize(("name", "row"), ROWS, ids=[f"{name}-{row[0]}" for name, row in ROWS])
 def test_every_code_has_a_case_an_example_and_a_way_out(name, row):
     code, when, example, way_out = row
     assert when

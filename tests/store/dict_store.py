@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, StoreError
+from catmem.files import replace_json
 from catmem.store.contract import Fault, Revision, Snapshot
 from catmem.store.lasting import Anchor, Erased, Erasure, FolderReport, Kept, LastingStore
 from catmem.store.memory import MemoryStore
-from catmem.store.replacing import replace_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ class DictStore(LastingStore):
             yield memory
             after = memory.dump()
             if after != before:
-                replace_json(self._path.parent, self._path.name, after, lasting=True)
+                replace_json(self._path, after, lasting=True)
 
     # --- the contract -------------------------------------------------------------------------------------------
 

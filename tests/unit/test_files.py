@@ -8,7 +8,7 @@ import pytest
 
 from catmem import files
 from catmem.errors import StoreError, TooLargeError, UnreadableError
-from catmem.files import os_errors, permission_or_io, read_bounded
+from catmem.files import os_errors, permission_or_io, read_bounded, replace_file, replace_json
 
 
 def code_of(path, *, limit=100, follow_symlink=True):
@@ -178,3 +178,27 @@ def test_a_right_that_is_missing_has_its_own_code(number, code):
 def test_other_errors_pass():
     with pytest.raises(UnreadableError, match="own"), os_errors("fails", path=None, hint=None):
         raise UnreadableError("own")
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+def test_a_file_is_replaced_whole_and_for_its_owner(tmp_path, lasting):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    replace_file(path, b"new", lasting=lasting)
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o600
+    replace_json(path, {"a": [1]}, lasting=lasting)
+    assert path.read_text() == '{"a":[1]}'
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_file_that_cannot_be_replaced_is_as_it_was(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "no room")
+
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(files.os, "replace", refuse)  # type: ignore[attr-defined]
+    with pytest.raises(OSError, match="no room"):
+        replace_file(path, b"new")
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"file": b"old"}

@@ -32,6 +32,8 @@ LAYERS = [
 ]
 
 READS = {"catmem.files", "catmem.resources"}
+READING = {"os_errors", "permission_or_io", "read_bounded"}
+"""What the layers below the service may take from `catmem.files`."""
 LOADERS = {"catmem.policy.config", "catmem.policy.profile", "catmem.policy.yamlfile"}
 
 WORLDLY_MODULES = {
@@ -138,6 +140,14 @@ def worldly(module: Module, known: set[str]) -> list[str]:
             found.append(f"{module.name}:{line} imports {name}")
         if name == "catmem.files" and module.layer == "policy" and module.name not in LOADERS:
             found.append(f"{module.name}:{line} imports {name}: only the loaders of profiles and configuration read")
+    writes = {
+        (part.lineno, each.name)
+        for part in ast.walk(module.tree)
+        if isinstance(part, ast.ImportFrom) and part.module == "catmem.files"
+        for each in part.names
+        if each.name not in READING
+    }
+    found += [f"{module.name}:{line} imports catmem.files.{name}" for line, name in writes]
     for part in ast.walk(module.tree):
         if not isinstance(part, ast.Call):
             continue
@@ -257,6 +267,10 @@ def test_the_walk_sees_input_and_output(fake, line):
 def test_the_walk_lets_a_type_pass(fake):
     text = "if TYPE_CHECKING:\n    from os import PathLike\n    from pathlib import Path\n"
     assert worldly(fake("model/document.py", text), KNOWN) == []
+
+
+def test_a_loader_writes_no_file(fake):
+    assert worldly(fake("policy/config.py", "from catmem.files import replace_file"), KNOWN)
 
 
 def test_a_loader_reads_through_files_only(fake):

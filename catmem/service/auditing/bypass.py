@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from catmem import clock
 from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
-from catmem.files import os_errors, read_bounded
+from catmem.files import os_errors, read_bounded, replace_json
 from catmem.service.gate import record
 from catmem.service.profiles import refuse_no_root
 from catmem.store.audit import Line
 from catmem.store.lasting import SIDECAR
-from catmem.store.replacing import replace_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +94,7 @@ def begin_bypass(workspace: Workspace, reason: str, lasts: timedelta, *, actor: 
         kind=StoreError,
     ):
         folder.mkdir(mode=0o700, exist_ok=True)
-        replace_json(folder, NAME, begun.to_dict(), lasting=False)
+        replace_json(folder / NAME, begun.to_dict())
     _tell(workspace, "bypass_start", f"until {clock.timestamp(begun.until)}: {reason}")
     return begun
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError
-from catmem.files import read_bounded
+from catmem.files import read_bounded, replace_json
 from catmem.store.lasting import SIDECAR
-from catmem.store.replacing import replace_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +78,7 @@ class Round:
         }
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            replace_json(self.folder, NAME, value, lasting=False)
+            replace_json(self.folder / NAME, value)
         except OSError as error:
             self.note = (
                 f"what was passed over cannot be kept for the next run ({error.strerror or error}); answers are written"

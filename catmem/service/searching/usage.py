@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import UnreadableError
-from catmem.files import read_bounded
+from catmem.files import read_bounded, replace_json
 from catmem.store.lasting import SIDECAR
-from catmem.store.replacing import replace_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -153,4 +152,4 @@ def _read(folder: Path) -> dict[tuple[str, str], Use]:
 
 def _write(folder: Path, uses: dict[tuple[str, str], Use]) -> None:
     rows = [[of, key, use.last.isoformat(), use.times] for (of, key), use in uses.items()]
-    replace_json(folder, USAGE_NAME, rows[-_MOST:], lasting=False)
+    replace_json(folder / USAGE_NAME, rows[-_MOST:])

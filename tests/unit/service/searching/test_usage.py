@@ -169,7 +169,7 @@ def test_a_folder_that_cannot_be_written_gives_a_note_and_no_failure(workspace, 
     def refuse(*_arguments, **_choices):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("catmem.store.replacing.os.replace", refuse)
+    monkeypatch.setattr("catmem.files.os.replace", refuse)
     assert count(workspace) == "how often entries were used cannot be kept: Permission denied"
     assert search(workspace)["total"] == 1
 

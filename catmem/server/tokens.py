@@ -25,8 +25,7 @@ from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.policy.config import expand_user, is_name
 from catmem.policy.schema import shown, suggestion
 from catmem.server.caller import PERSON, Caller, Scope
-from catmem.server.private import write_private
-from catmem.server.wanted import remember_tokens
+from catmem.server.wanted import remember_tokens, write_private
 from catmem.service.envelopes.roles import agents_of
 from catmem.service.profiles import refuse_no_root
 

@@ -11,17 +11,17 @@ import fcntl
 import json
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError, UnreadableError
 from catmem.reading import read_bounded
-from catmem.server.private import write_private
 from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.policy.config import Config
+
 
 MARK = "tokens-wanted.json"
 _LARGEST = 1 << 14
@@ -92,3 +92,19 @@ def _marked(place: Path) -> str | None:
         return f"it had some, which were in {json.loads(data)['kept']}"
     except (ValueError, KeyError, TypeError, RecursionError):
         return "it had some"
+
+
+def write_private(folder: int, name: str, value: Any) -> None:  # noqa: ANN401 - JSON data
+    """Put JSON into a file of mode 0600 in an open folder, in the place of what has the name; it is on the disk then.
+
+    Raises ``OSError``.
+    """
+    new = f".{name}.new"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(new, flags, 0o600, dir_fd=folder), "w", encoding="ascii") as stream:
+        os.fchmod(stream.fileno(), 0o600)
+        stream.write(json.dumps(value, indent=2) + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+    os.fsync(folder)

@@ -18,8 +18,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, StoreError
+from catmem.store.files.frames import checkpoint_line, record_line
 from catmem.store.files.journal_disk import Folder
-from catmem.store.files.journal_lines import checkpoint_line, record_line
 from catmem.store.files.journal_past import Past
 from catmem.store.files.journal_tip import Tip
 from catmem.store.files.segments import Segment, segment_name

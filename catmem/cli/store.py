@@ -70,8 +70,7 @@ def copy(source: str, target: str, root_folder: str | None, *, dry_run: bool, as
 
     Exit status 1 if rows of a database were left out, which are then named: nobody's, or no entries.
     """
-    from catmem.service.copying import copy_root
-    from catmem.service.left_out import left_out
+    from catmem.service.copying import copy_root, left_out
     from catmem.service.store_names import shown_store
 
     workspace = open_workspace(root_folder)

@@ -22,8 +22,7 @@ from catmem.server.api.serving import AnswerCache
 from catmem.server.caller import KEY, Caller, Callers, anyone
 from catmem.server.errors import ServerError, answer_of, unforeseen
 from catmem.server.headers import OwnRequests, SecurityHeaders
-from catmem.server.limits import RequestLimits
-from catmem.server.running import Workers, in_thread, stopping
+from catmem.server.limits import RequestLimits, Workers, in_thread, stopping
 from catmem.server.tokens import Tokens
 from catmem.service.overview import Overviews
 from catmem.service.profiles import load_each

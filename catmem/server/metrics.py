@@ -19,8 +19,8 @@ from starlette.routing import Route
 from catmem.server.api.endpoint import refuse_query
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
+from catmem.server.limits import in_thread
 from catmem.server.meter import Meter
-from catmem.server.running import in_thread
 from catmem.service.counts import BOUNDS, CONFLICTS, OTHER
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from catmem import __version__
-from catmem.server.api.endpoint import refuse_query
+from catmem.server.api.endpoint import is_known, refuse_query, tag_of
 from catmem.server.api.endpoints import ENDPOINTS, EVENTS, IF_MATCH, IF_NONE_MATCH, RETRY
 from catmem.server.api.forms import ANSWERS, part, taken
 from catmem.server.api.serving import JSON_TYPE, TEXT_TYPE, WRITE, to_json
-from catmem.server.api.tags import is_known, tag_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request

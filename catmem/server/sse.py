@@ -23,8 +23,8 @@ from catmem.server.api.endpoints import EVENTS
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
 from catmem.server.headers import plain, refuse_cross_site
+from catmem.server.limits import in_thread, stopping
 from catmem.server.openapi import EVENTS_PATH
-from catmem.server.running import in_thread, stopping
 from catmem.server.settings import CONNECTIONS
 from catmem.service.profiles import discreet
 from catmem.service.watching.news import MISSED, concerns, heard, heard_name, standing

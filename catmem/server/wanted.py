@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from catmem.policy.config import Config
 
+
 MARK = "tokens-wanted.json"
 _LARGEST = 1 << 14
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from catmem.digest import bytes_digest
-from catmem.errors import OperationCollisionError, StaleError
+from catmem.errors import OperationCollisionError, StaleError, StoreError, UnknownRevisionError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -297,6 +297,23 @@ def repeated(first: Revision, change: Change) -> bool:
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def unknown_revision(entity: str, revision: str) -> UnknownRevisionError:
+    """The error for a revision that is not there."""
+    return UnknownRevisionError(
+        f"{entity} has no revision {revision}",
+        hint=f"catmem log {entity} lists the revisions that are kept.",
+    )
+
+
+def not_empty(entity: str) -> StoreError:
+    """The error for a history that is to go where there is one already."""
+    return StoreError(
+        f"{entity} was written in this store already",
+        code="not_empty",
+        hint="Nothing was copied. Copy to a store in which the entity has no revision.",
+    )
 
 
 def revision_number(revision: str) -> int:

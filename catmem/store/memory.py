@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from catmem import clock
-from catmem.errors import StoreError, UnknownRevisionError
+from catmem.errors import UnknownRevisionError
 from catmem.store.contract import (
     Change,
     Current,
@@ -17,9 +17,11 @@ from catmem.store.contract import (
     Store,
     branch_number,
     next_branch,
+    not_empty,
     repeated,
     sees,
     stale,
+    unknown_revision,
 )
 from catmem.store.graph import tips
 from catmem.store.judgement import Ground, Point, judge
@@ -192,20 +194,3 @@ class MemoryStore(Store):
 
     def close(self) -> None:
         """Nothing to let go of."""
-
-
-def unknown_revision(entity: str, revision: str) -> UnknownRevisionError:
-    """The error for a revision that is not there."""
-    return UnknownRevisionError(
-        f"{entity} has no revision {revision}",
-        hint=f"catmem log {entity} lists the revisions that are kept.",
-    )
-
-
-def not_empty(entity: str) -> StoreError:
-    """The error for a history that is to go where there is one already."""
-    return StoreError(
-        f"{entity} was written in this store already",
-        code="not_empty",
-        hint="Nothing was copied. Copy to a store in which the entity has no revision.",
-    )

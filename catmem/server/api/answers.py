@@ -9,9 +9,8 @@ from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, Ref
 from catmem.policy.access import Rights
 from catmem.policy.schema import faults_by
 from catmem.policy.yamlfile import key_text
-from catmem.server.api.endpoint import Answer, Asked, Deferred
+from catmem.server.api.endpoint import Answer, Asked, Deferred, unrecorded
 from catmem.server.api.forms import body_schema
-from catmem.server.api.tags import unrecorded
 from catmem.server.errors import ServerError
 from catmem.service import answering
 from catmem.service.envelopes.builder import FIELDS, Base, is_plain, plain_envelope

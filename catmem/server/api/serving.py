@@ -13,11 +13,10 @@ from starlette.routing import Route
 
 from catmem.errors import CatmemError, OperationCollisionError
 from catmem.policy.schema import shown
-from catmem.server.api.endpoint import Answer, Asked, bad_parameter, read_values
-from catmem.server.api.tags import is_known, read_match, tag_of
+from catmem.server.api.endpoint import Answer, Asked, bad_parameter, is_known, read_match, read_values, tag_of
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError, answer_of
-from catmem.server.running import in_thread
+from catmem.server.limits import in_thread
 from catmem.service.profiles import discreet
 from catmem.service.writing.view import is_digest
 

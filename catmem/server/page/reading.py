@@ -15,13 +15,13 @@ from catmem.policy.schema import shown
 from catmem.server.api.endpoint import Parameter, bad_parameter, read_values
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
+from catmem.server.limits import in_thread
 from catmem.server.page.addresses import DID, own_address
 from catmem.server.page.csrf import Visit, naming, remember, token_of, visit_of
 from catmem.server.page.doorstep import for_people, turned_away, what_it_may
 from catmem.server.page.recent_changes import done_lately
 from catmem.server.page.rendering import rendered
 from catmem.server.page.theme import theme_of
-from catmem.server.running import in_thread
 from catmem.service.overview import Overviews
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from catmem.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from catmem.model.document import TagValue
+    from catmem.model.document import Document, TagValue
     from catmem.policy.staleness import Freshness
+    from catmem.service.workspace import Workspace
 
 UNCATEGORIZED_TITLE = "Uncategorized"
 """What people read for entries without a category."""
@@ -279,3 +280,13 @@ def paged(rows: Sequence[Any], page: int, size: int) -> Paged:
     start = (page - 1) * size
     some = rows[start : start + size]
     return Paged(some, page, pages, len(rows), start + 1 if some else 0, start + len(some))
+
+
+def title_of(workspace: Workspace, document: Document, category: str) -> str:
+    """What a category is called: as declared, else as its section is."""
+    declared = workspace.config.taxonomy.categories.get(category)
+    if declared is not None and declared.title:
+        return declared.title
+    if category == UNCATEGORIZED:
+        return UNCATEGORIZED_TITLE
+    return next((section.title for section in document.sections if section.category == category), category)

@@ -21,12 +21,12 @@ from catmem.errors import CatmemError, StaleError
 from catmem.policy.schema import shown
 from catmem.server.api.endpoint import read_values
 from catmem.server.errors import ServerError
+from catmem.server.limits import DEADLINE, in_thread
 from catmem.server.page.addresses import own_address, with_query
 from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token_of, visit_of
 from catmem.server.page.reading import OWN_REFERRER, Page, asked_of, error_page, in_html
 from catmem.server.page.recent_changes import MOST, NOTHING_TO_DO
 from catmem.server.page.refused import Refusal, plain_refusal, refusal_of
-from catmem.server.running import DEADLINE, in_thread
 from catmem.service.envelopes.builder import Base, plain_envelope
 from catmem.service.envelopes.submitting import submit_read
 from catmem.service.history import entity_of

@@ -11,7 +11,7 @@ from catmem.model.version import Version
 from catmem.service.history import entity_of
 from catmem.service.merging.branches import open_branches
 from catmem.service.merging.past import Past
-from catmem.store.memory import unknown_revision
+from catmem.store.contract import unknown_revision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

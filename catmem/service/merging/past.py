@@ -12,9 +12,8 @@ from catmem.model.merge_base import merged_base
 from catmem.model.pairing import equal_entries, pair_entries
 from catmem.model.version import Version
 from catmem.service.writing.view import legible
-from catmem.store.contract import EXTERNAL, Revision
+from catmem.store.contract import EXTERNAL, Revision, unknown_revision
 from catmem.store.graph import merge_bases
-from catmem.store.memory import unknown_revision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, StoreError
+from catmem.store.contract import not_empty
 from catmem.store.files.commit import revision_of
 from catmem.store.files.faults import store_error
 from catmem.store.files.journal_bring import Brought
 from catmem.store.files.publication import state_of
 from catmem.store.files.records import Draft, Retired, is_revision, recorded_name
 from catmem.store.files.sight import look_at
-from catmem.store.memory import not_empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -17,6 +17,7 @@ from catmem.store.contract import (
     next_branch,
     repeated,
     stale,
+    unknown_revision,
 )
 from catmem.store.files.backups import keep_backup
 from catmem.store.files.faults import store_error
@@ -24,7 +25,6 @@ from catmem.store.files.outside import WATCHED, Outside
 from catmem.store.files.records import Draft, branch_name
 from catmem.store.files.sight import look_at
 from catmem.store.judgement import Ground, Point, judge
-from catmem.store.memory import unknown_revision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from catmem.clock import timestamp
 from catmem.errors import CatmemError, StoreError
+from catmem.store.files.frames import checkpoint_line, record_line
 from catmem.store.files.journal_disk import Folder
-from catmem.store.files.journal_lines import checkpoint_line, record_line
 from catmem.store.files.journal_past import Past
 from catmem.store.files.journal_tip import Tip
 from catmem.store.files.segments import Segment, segment_name

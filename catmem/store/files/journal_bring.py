@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.store.files.journal_lines import checkpoint_line, record_line
+from catmem.store.files.frames import checkpoint_line, record_line
 from catmem.store.files.records import Draft
 from catmem.store.files.segments import Segment, segment_name
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from catmem.digest import bytes_digest
 from catmem.store.changes import Whole, splice, whole
-from catmem.store.files.journal_lines import framed
+from catmem.store.files.frames import framed
 from catmem.store.files.records import CHECKPOINT, Checkpoint, Head, Record, Tombstone, encode, encode_checkpoint
 from catmem.store.files.segments import damaged
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from catmem.errors import DamagedError
 from catmem.store.contract import Fault
-from catmem.store.files.journal_lines import chain_start
+from catmem.store.files.frames import chain_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

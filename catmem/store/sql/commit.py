@@ -19,9 +19,9 @@ from catmem.store.contract import (
     next_branch,
     repeated,
     stale,
+    unknown_revision,
 )
 from catmem.store.judgement import Ground, Point, judge
-from catmem.store.memory import unknown_revision
 from catmem.store.sql import entries, meta
 from catmem.store.sql.drift import keep_rows
 from catmem.store.sql.faults import DriverError

@@ -14,8 +14,7 @@ from sqlalchemy import bindparam, delete, insert, select
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import DamagedError
 from catmem.store.changes import Splice, Whole, change, whole
-from catmem.store.contract import Revision, Snapshot
-from catmem.store.memory import unknown_revision
+from catmem.store.contract import Revision, Snapshot, unknown_revision
 from catmem.store.sql.database import Statement
 from catmem.store.sql.schema import AS_THEY_ARE, refuse_changed
 from catmem.store.sql.tables import BRANCHES, LOG, META

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, DriftError, StoreError
-from catmem.store.contract import Change, Revision, Snapshot
+from catmem.store.contract import Change, Revision, Snapshot, not_empty, unknown_revision
 from catmem.store.lasting import Erased, Erasure, Feature, FolderReport, LastingStore
-from catmem.store.memory import not_empty, unknown_revision
 from catmem.store.sql import entries, erasing, history, meta
 from catmem.store.sql.commit import Commit
 from catmem.store.sql.database import Database

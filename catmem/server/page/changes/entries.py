@@ -19,8 +19,7 @@ from catmem.server.page.shown import reference
 from catmem.server.page.writing import Did, Sent, bad_form, done, put
 from catmem.service.history import restore
 from catmem.service.reviewing.operations import expiring, keeping, removing
-from catmem.store.contract import stale
-from catmem.store.memory import unknown_revision
+from catmem.store.contract import stale, unknown_revision
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

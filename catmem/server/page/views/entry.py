@@ -10,7 +10,7 @@ from catmem.server.page.addresses import own_address
 from catmem.server.page.changes.draft import Draft
 from catmem.server.page.reading import Page
 from catmem.server.page.refused import seen_text
-from catmem.server.page.titles import title_of
+from catmem.server.page.shown import title_of
 from catmem.service.history import entity_of
 from catmem.service.listing import seen_file
 from catmem.syntax.slug import UNCATEGORIZED

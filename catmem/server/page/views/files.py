@@ -11,8 +11,7 @@ from catmem.policy.profile import limit_of
 from catmem.policy.threats import BuiltinScanner, scan_each
 from catmem.server.page.changes.draft import Draft
 from catmem.server.page.reading import Page
-from catmem.server.page.shown import bar_of, paged
-from catmem.server.page.titles import title_of
+from catmem.server.page.shown import bar_of, paged, title_of
 from catmem.server.page.views.entry import choices
 from catmem.service.ages.known import freshness_of
 from catmem.service.history import entity_of

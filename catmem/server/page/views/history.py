@@ -10,7 +10,7 @@ from catmem.server.page.reading import Page
 from catmem.server.page.recent_changes import did, words_of
 from catmem.server.page.shown import beginning, diff_of
 from catmem.service.history import entity_of
-from catmem.store.memory import unknown_revision
+from catmem.store.contract import unknown_revision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.server.api.tags import is_known, read_match, tag_of, unrecorded
+from catmem.server.api.endpoint import is_known, read_match, tag_of, unrecorded
 from catmem.server.errors import ServerError
 from catmem.store.contract import Snapshot
 

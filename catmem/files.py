@@ -7,9 +7,11 @@ device, follows a link that the caller did not allow, or takes in more than ``li
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import stat
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _READ_SIZE = 1 << 20
+_PAUSE = 0.01
 
 
 def permission_or_io(error: OSError) -> str:
@@ -155,6 +158,23 @@ def replace_file(path: Path, data: bytes, *, lasting: bool = False) -> None:
 def replace_json(path: Path, value: Any, *, lasting: bool = False) -> None:  # noqa: ANN401 - JSON data
     """As ``replace_file``, for JSON without spaces."""
     replace_file(path, json.dumps(value, separators=(",", ":")).encode(), lasting=lasting)
+
+
+def take_lock(descriptor: int, patience: float) -> None:
+    """Take the lock of an open file or folder, which ends when that is closed.
+
+    Raises ``BlockingIOError`` where somebody else holds it for ``patience`` seconds.
+    """
+    ends = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 def write_private(folder: int, name: str, value: Any) -> None:  # noqa: ANN401 - JSON data

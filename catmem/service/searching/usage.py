@@ -6,17 +6,15 @@ convenience: without it, or where it cannot be written, everything works.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import time
 from contextlib import contextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import UnreadableError
-from catmem.files import read_bounded, replace_json
+from catmem.files import read_bounded, replace_json, take_lock
 from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ USAGE_NAME = "usage.json"
 _MOST = 2_000
 """Entries of a root that are counted: those that were shown last."""
 _LARGEST = 1 << 20
-_TRIES, _WAIT = 100, 0.01
+_PATIENCE = 1.0
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -123,14 +121,7 @@ def _alone(folder: Path) -> Iterator[None]:
     """
     descriptor = os.open(folder, _FOLDER)
     try:
-        for remaining in reversed(range(_TRIES)):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if not remaining:
-                    raise
-                time.sleep(_WAIT)
+        take_lock(descriptor, _PATIENCE)
         yield
     finally:
         os.close(descriptor)

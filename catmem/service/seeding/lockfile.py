@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.errors import BusyError, UnreadableError
-from catmem.files import os_errors, read_bounded
+from catmem.files import os_errors, read_bounded, take_lock
 from catmem.policy.seedlock import LOCK_NAME, SeedLock, read_lock
 from catmem.service.writing.rewrite import rewrite_file
 
@@ -23,7 +21,6 @@ LOCK_LIMIT = 256 << 20
 """Bytes of a lock, which has the texts of many files."""
 _PATIENCE = 60.0
 """Seconds that a seed waits for another to end."""
-_PAUSE = 0.05
 _HINT = "A seed keeps there what it seeded. Check the rights of the folder and the space on the disk."
 
 
@@ -63,16 +60,15 @@ class SeedFile:
                 raise UnreadableError(
                     "cannot be written: its folder may not be written", code="not_writable", path=self.path, hint=_HINT
                 )
-            ends = time.monotonic() + _PATIENCE
-            while not _taken(folder):
-                if time.monotonic() > ends:
-                    raise BusyError(
-                        "another seed of this root is running",
-                        code="locked",
-                        path=self.path,
-                        hint="Nothing was seeded. Try again when it has ended.",
-                    )
-                time.sleep(_PAUSE)
+            try:
+                take_lock(folder, _PATIENCE)
+            except BlockingIOError as error:
+                raise BusyError(
+                    "another seed of this root is running",
+                    code="locked",
+                    path=self.path,
+                    hint="Nothing was seeded. Try again when it has ended.",
+                ) from error
             yield
         finally:
             os.close(folder)
@@ -98,12 +94,3 @@ class SeedFile:
 
     def _writing(self) -> AbstractContextManager[None]:
         return os_errors("cannot be written", path=self.path, hint=_HINT)
-
-
-def _taken(folder: int) -> bool:
-    """Whether the lock of the open folder could be taken; it ends when the folder is closed."""
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -175,7 +175,7 @@ def test_a_folder_that_cannot_be_written_gives_a_note_and_no_failure(workspace, 
 
 
 def test_a_lock_that_somebody_holds_gives_a_note(workspace, kept, monkeypatch):
-    monkeypatch.setattr("catmem.service.searching.usage._TRIES", 2)
+    monkeypatch.setattr("catmem.service.searching.usage._PATIENCE", 0.0)
     folder = os.open(kept.parent, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
     try:

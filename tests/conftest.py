@@ -33,7 +33,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=bool(os.environ.get("CI")),
 )
-settings.register_profile("ci", settings.get_profile("quick"), max_examples=200)
+settings.register_profile("ci", settings.get_profile("quick"), max_examples=100)
 settings.register_profile("thorough", settings.get_profile("quick"), max_examples=6_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 

@@ -1,11 +1,11 @@
-"""How long the long tests are: in CI at full length, by hand shorter, as property tests are (``tests/conftest.py``)."""
+"""How long the long tests are: at full length in the profile `thorough`; CI runs the long forms by `make torture`."""
 
 from __future__ import annotations
 
 import os
 from typing import TypeVar
 
-_FULL = {"ci", "thorough"}
+_FULL = {"thorough"}
 
 Length = TypeVar("Length")
 

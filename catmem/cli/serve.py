@@ -79,9 +79,10 @@ def command(  # noqa: PLR0913 - one parameter an option
     if no_tokens and tokens_path is not None:
         raise click.UsageError("--tokens and --no-tokens exclude each other.")
     with _with_extra():
+        from catmem.policy.profile import refuse_no_root
         from catmem.server.app import create_app
         from catmem.server.serving import listen, serve, url_of
-        from catmem.service.profiles import load_each, refuse_no_root
+        from catmem.service.profiles import load_each
 
         refuse_no_root(open_workspace(root_folder).config)  # before a store is opened there
         workspace = open_with_store(root_folder)

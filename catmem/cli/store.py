@@ -30,8 +30,9 @@ def info(root_folder: str | None, *, as_json: bool) -> None:
 
     Exit status 2 if a profile is not right, so that nobody knows where its files are; all others are there.
     """
+    from catmem.policy.profile import refuse_no_root
     from catmem.service.copying import store_info
-    from catmem.service.profiles import entities_of_each, refuse_no_root
+    from catmem.service.profiles import entities_of_each
     from catmem.service.store_names import shown_store
 
     refuse_no_root(open_workspace(root_folder).config)  # a database would be made there

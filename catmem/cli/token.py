@@ -155,7 +155,7 @@ def remove(  # noqa: PLR0913 - one parameter an option
 
 def _config_of(root_folder: str | None) -> Config:
     """The configuration of the root. Raises ``ConfigError`` (``no_root``) where none is."""
-    from catmem.service.profiles import refuse_no_root
+    from catmem.policy.profile import refuse_no_root
 
     config = open_workspace(root_folder).config
     refuse_no_root(config)

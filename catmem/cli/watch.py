@@ -55,7 +55,7 @@ def command(
     alone: PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. With --format jsonl a line is an event of
     the server's stream, with its name as event.
     """
-    from catmem.service.profiles import refuse_no_root
+    from catmem.policy.profile import refuse_no_root
     from catmem.service.watching.news import heard_name
     from catmem.service.watching.watch import Watch
 

@@ -215,6 +215,22 @@ def profile_names(folder: Path) -> list[str]:
     return [file.stem for file in _profile_files(folder) if is_name(file.stem)]
 
 
+def is_root(config: Config) -> bool:
+    """Whether the folder has a ``catmem.yaml``, or profiles at least."""
+    return config.path is not None or (config.profiles_dir.is_dir() and bool(profile_names(config.profiles_dir)))
+
+
+def refuse_no_root(config: Config) -> None:
+    """Raise ``ConfigError`` (``no_root``) for a folder that is no root."""
+    if not is_root(config):
+        raise ConfigError(
+            "no catmem.yaml was found here or above, and no profiles",
+            code="no_root",
+            path=config.root,
+            hint="Go to the root or name it with --root; 'catmem init' makes one.",
+        )
+
+
 def check_profile(profile: Profile, config: Config) -> None:
     """Raise ``UnknownNameError`` for a category that the profile names and a closed taxonomy does not declare.
 

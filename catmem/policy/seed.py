@@ -249,11 +249,17 @@ def _without_own(arriving: Sequence[Seeded], before: Document, ours: Document) -
 def _held_back(
     arriving: Sequence[Seeded], base: Sequence[Seeded], conflicts: Iterable[Conflict], merged: Document
 ) -> list[Seeded]:
-    """What counts as seeded: of an open conflict what was seeded before, so that the next seed finds it again."""
+    """What counts as seeded: of an open conflict what was seeded before, so that the next seed finds it again.
+
+    What the source says counts where it stands in the target: it may be an addition, so it stayed beside the target's.
+    """
     seeded = list(arriving)
+    standing = {(entry.category, Version.of(entry).id) for entry in merged.entries}
     for conflict in conflicts:
         was = _take(list(base), conflict.base)
         index = _find(seeded, conflict.theirs)
+        if index is not None and seeded[index].key in standing:
+            continue
         if index is not None:
             seeded[index : index + 1] = [] if was is None else [was]
         elif was is not None:

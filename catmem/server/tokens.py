@@ -25,11 +25,11 @@ from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.files import os_errors, write_private
 from catmem.names import is_name
 from catmem.policy.config import expand_user
+from catmem.policy.profile import refuse_no_root
 from catmem.policy.schema import shown, suggestion
 from catmem.server.caller import PERSON, Caller, Scope
 from catmem.server.wanted import remember_tokens
 from catmem.service.envelopes.roles import agents_of
-from catmem.service.profiles import refuse_no_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

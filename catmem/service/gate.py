@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.errors import CatmemError, StaleError
-from catmem.service.profiles import is_root
+from catmem.policy.profile import is_root
 from catmem.store.audit import AuditLog, Line, bounded
 from catmem.store.lasting import SIDECAR
 

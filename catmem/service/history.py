@@ -10,10 +10,9 @@ from catmem.digest import bytes_digest, content_digest
 from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.names import FILE_NAMES
 from catmem.policy.access import Rights
-from catmem.policy.profile import limit_of
+from catmem.policy.profile import limit_of, refuse_no_root
 from catmem.policy.schema import suggestion
 from catmem.service import gate
-from catmem.service.profiles import refuse_no_root
 from catmem.service.writing.budget import Usage, crowded_out
 from catmem.service.writing.view import checked_expected
 from catmem.service.writing.written import Written, on_adoption, on_restoration

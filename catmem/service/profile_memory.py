@@ -13,9 +13,7 @@ from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.policy.access import visible
 from catmem.policy.profile import one_reading
-from catmem.policy.prompt import build_prompt
 from catmem.service.backends import places
-from catmem.service.listing import Notice, notices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from catmem.policy.prompt import Counter, Prompt
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
+    from catmem.service.listing import Notice
     from catmem.service.workspace import Workspace
 
 
@@ -50,6 +49,8 @@ class ProfileMemory:
         counter: Counter = len,
     ) -> Prompt:
         """The prompt of the profile; see ``Workspace.prompt``."""
+        from catmem.policy.prompt import build_prompt
+
         return build_prompt(
             self.documents,
             self.profile,
@@ -62,6 +63,8 @@ class ProfileMemory:
 
     def warnings(self) -> tuple[Notice, ...]:
         """What a person should know who builds that prompt; see ``Workspace.warnings``."""
+        from catmem.service.listing import notices
+
         found: list[Notice] = []
         for target in TARGETS:
             view = visible(self.documents[target], target, self.profile, self.config.taxonomy)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
+from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.names import TARGETS
-from catmem.policy.profile import YAML_SUFFIXES, check_profile, load_profile, profile_names
+from catmem.policy.profile import YAML_SUFFIXES, check_profile, load_profile, profile_names, refuse_no_root
 from catmem.policy.schema import shown
 
 if TYPE_CHECKING:
@@ -102,22 +102,6 @@ def entities_of_each(workspace: Workspace) -> Entities:
         else:
             names += [f"{profile.name}/{target}" for target in TARGETS]
     return Entities(names, profiles, tuple(unreadable))
-
-
-def is_root(config: Config) -> bool:
-    """Whether the folder has a ``catmem.yaml``, or profiles at least."""
-    return config.path is not None or (config.profiles_dir.is_dir() and bool(profile_names(config.profiles_dir)))
-
-
-def refuse_no_root(config: Config) -> None:
-    """Raise ``ConfigError`` (``no_root``) for a folder that is no root."""
-    if not is_root(config):
-        raise ConfigError(
-            "no catmem.yaml was found here or above, and no profiles",
-            code="no_root",
-            path=config.root,
-            hint="Go to the root or name it with --root; 'catmem init' makes one.",
-        )
 
 
 @contextmanager

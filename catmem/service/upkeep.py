@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
-from catmem.service.profiles import Entities, entities_of_each, refuse_no_root
+from catmem.policy.profile import refuse_no_root
+from catmem.service.profiles import Entities, entities_of_each
 from catmem.service.unread import look_over, nobody_reads
 from catmem.store.contract import Fault
 from catmem.store.lasting import LastingStore

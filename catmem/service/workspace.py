@@ -24,7 +24,6 @@ from catmem.service.ages.histories import Histories
 from catmem.service.backends import backend_of, memory_files, places
 from catmem.service.counts import Counts
 from catmem.service.profile_memory import parsed_at, read_document
-from catmem.service.profiles import load_each
 from catmem.service.writing.operation import Operation, asked_by
 from catmem.text import DEFAULT_LIMITS
 
@@ -543,6 +542,7 @@ class Workspace:
         also of entries in files that cannot change. Raises ``ConfigError`` and its kinds, ``ForbiddenError``,
         ``DriftError``, ``UnreadableError``.
         """
+        from catmem.service.profiles import load_each
         from catmem.service.seeding.planning import plan_seed, seed_order
 
         targets = [targets] if isinstance(targets, str) else targets

@@ -18,8 +18,7 @@ from catmem.store.contract import Change
 from catmem.store.files.backups import keep_backup
 from catmem.store.files.publication import Foreign, Publication, Put
 from catmem.store.files.recovery import recover
-from catmem.store.files.system import System
-from catmem.store.files.whole import write_whole
+from catmem.store.files.system import System, write_whole
 from tests.crash.checks import Lost, check
 from tests.crash.disk import LONG_AGO
 from tests.crash.failing import FULL, Fault, fail_at

@@ -208,6 +208,14 @@ REWORDED_FIRST = Side({"rules": ["SOURCE of rules 4: alpha alpha", "SOURCE of ru
     [("reword", 0, "talk")],
     False,  # noqa: FBT003
 ).via("the base of an open conflict has to keep its place")
+@example(
+    Side({"rules": ["SOURCE of rules 1: alpha alpha"], "talk": ["SOURCE of talk 2: alpha", "SOURCE of talk 3: alpha"]}),
+    {"neo": ["talk"]},
+    Side(),
+    [("add", 0, "talk"), ("remove", 1, "talk"), ("remove", 1, "talk")],
+    [("remove", 0, "talk")],
+    False,  # noqa: FBT003
+).via("what may be an addition stands in the target already")
 def test_seeding_again_changes_no_byte_and_a_new_plan_is_empty(  # noqa: PLR0917 - what hypothesis draws
     source, targets, own, there, here, lose
 ):

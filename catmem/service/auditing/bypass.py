@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from catmem import clock
 from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
 from catmem.files import os_errors, read_bounded, replace_json
+from catmem.policy.profile import refuse_no_root
 from catmem.service.gate import record
-from catmem.service.profiles import refuse_no_root
 from catmem.store.audit import Line
 from catmem.store.lasting import SIDECAR
 

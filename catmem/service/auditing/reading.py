@@ -11,11 +11,10 @@ from catmem.clock import timestamp
 from catmem.errors import StoreError
 from catmem.files import os_errors
 from catmem.names import FILE_NAMES
-from catmem.policy.profile import profile_names
+from catmem.policy.profile import profile_names, refuse_no_root
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.service.envelopes.roles import agents_of
 from catmem.service.gate import audit_log
-from catmem.service.profiles import refuse_no_root
 from catmem.service.writing.operation import Action
 from catmem.store.audit import NAME
 from catmem.store.audit_reader import AuditReader, Damage

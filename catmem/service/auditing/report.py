@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from catmem.names import FILE_NAMES
-from catmem.policy.profile import profile_names
+from catmem.policy.profile import profile_names, refuse_no_root
 from catmem.service.auditing.bypass import current_bypass
 from catmem.service.auditing.reading import EVERYTHING, read_audit
 from catmem.service.gate import SOFT, enforces, place_of
-from catmem.service.profiles import refuse_no_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

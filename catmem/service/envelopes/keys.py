@@ -22,9 +22,9 @@ from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.files import os_errors, permission_or_io
 from catmem.names import is_name, key_file_parts
 from catmem.policy.config import expand_user
+from catmem.policy.profile import refuse_no_root
 from catmem.policy.schema import shown, suggestion
 from catmem.service.envelopes.roles import agents_of
-from catmem.service.profiles import refuse_no_root
 from catmem.store.contract import PERSON
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from catmem.errors import CatmemError, DriftError, EditError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.names import FILE_NAMES
+from catmem.policy.profile import refuse_no_root
 from catmem.service.history import entity_of
 from catmem.service.merging.past import Past
-from catmem.service.profiles import load_each, refuse_no_root
+from catmem.service.profiles import load_each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

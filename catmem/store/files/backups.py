@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from catmem.store.files.faults import store_error
 from catmem.store.files.folder import Folder, Place
-from catmem.store.files.system import System
-from catmem.store.files.whole import new_file, read_file
+from catmem.store.files.system import System, new_file, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -16,7 +16,7 @@ from catmem.digest import bytes_digest
 from catmem.store.files.kept import kept
 from catmem.store.files.outside import Outside
 from catmem.store.files.retired import named_digest
-from catmem.store.files.whole import new_file, read_whole
+from catmem.store.files.system import new_file, read_whole
 from catmem.store.lasting import Erased, Left
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from catmem.store.files.readable import Readable
 from catmem.store.files.records import Draft
 from catmem.store.files.recovery import bridge, recover
 from catmem.store.files.retired import named_digest
-from catmem.store.files.whole import read_file
+from catmem.store.files.system import read_file
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from catmem.store.files.file_time import file_time_note
 from catmem.store.files.publication import Foreign, replaced_revision, retired_name, state_of
 from catmem.store.files.records import Draft
 from catmem.store.files.sight import TICK, is_damage, is_settled, look_at, read_if_whole
-from catmem.store.files.whole import read_file
+from catmem.store.files.system import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

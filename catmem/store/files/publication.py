@@ -18,7 +18,7 @@ from catmem.errors import BusyError
 from catmem.store.files.faults import not_a_file, store_error
 from catmem.store.files.records import Retired
 from catmem.store.files.sight import read_if_whole
-from catmem.store.files.whole import read_file, write_whole
+from catmem.store.files.system import read_file, write_whole
 
 if TYPE_CHECKING:
     from catmem.store.files.folder import Folder

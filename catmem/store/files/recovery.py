@@ -31,7 +31,7 @@ from catmem.store.files.publication import (
 )
 from catmem.store.files.records import Draft
 from catmem.store.files.sight import is_damage, look_at
-from catmem.store.files.whole import read_file
+from catmem.store.files.system import read_file
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:

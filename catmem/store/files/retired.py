@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.store.files.outside import WATCHED
-from catmem.store.files.whole import read_whole
+from catmem.store.files.system import read_whole
 
 if TYPE_CHECKING:
     from catmem.store.files.folder import Folder

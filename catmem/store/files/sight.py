@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DriftError, StoreError
 from catmem.store.files.faults import link_in_place, mounted, not_a_file, store_error
-from catmem.store.files.whole import read_whole
+from catmem.store.files.system import read_whole
 from catmem.store.lasting import SIDECAR
 from catmem.text import DEFAULT_LIMITS
 

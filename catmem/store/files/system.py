@@ -21,12 +21,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from catmem.text import DEFAULT_LIMITS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 WITHOUT = "CATMEM_STORE_WITHOUT"
 """Environment variable: features that the store is to do without, ``leases,exchange``. For tests and odd disks."""
 
+_PART = 1 << 20
 _RENAME_EXCHANGE = 2
 _RENAME_SWAP = 2
 _SIGURG = 23 if sys.platform.startswith("linux") else 16
@@ -277,3 +280,51 @@ def _exchange_call() -> Callable[[int, bytes, int, bytes], int]:
         return int(function(old_folder, old, new_folder, new, flag))
 
     return exchange
+
+
+# --- files read and written whole: a call may do a part of it at a time ---
+
+
+def read_whole(system: System, descriptor: int) -> bytes:
+    """All bytes of an open file, but no more than a memory file may have and one part over it."""
+    parts: list[bytes] = []
+    done = 0
+    while done <= DEFAULT_LIMITS.file_bytes and (part := system.read_at(descriptor, _PART, done)):
+        parts.append(part)
+        done += len(part)
+    return b"".join(parts)
+
+
+def read_file(system: System, name: str, folder: int) -> bytes:
+    """All bytes of the file ``name`` in an open folder, as ``read_whole``; waits for no FIFO."""
+    descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder)
+    try:
+        return read_whole(system, descriptor)
+    finally:
+        system.close(descriptor)
+
+
+def write_whole(system: System, descriptor: int, data: bytes) -> None:
+    """Write all of ``data`` where the descriptor stands."""
+    done = 0
+    while done < len(data):
+        written = system.write(descriptor, data[done:])
+        if written <= 0:
+            raise OSError(errno.EIO, "the system wrote nothing")
+        done += written
+
+
+def new_file(  # noqa: PLR0913 - what the file is to be
+    system: System, name: str, folder: int, data: bytes, *, mode: int, sync: Callable[[int], None]
+) -> None:
+    """Make a file that is not there yet, with its bytes on the disk; nothing is left of it if that fails."""
+    descriptor = system.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
+    try:
+        write_whole(system, descriptor, data)
+        system.change_mode(descriptor, mode)
+        sync(descriptor)
+    except OSError:
+        system.unlink(name, folder=folder)
+        raise
+    finally:
+        system.close(descriptor)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from catmem.cli.output import emit, emit_json, print_error, printable, say, shown_path
-from catmem.errors import CatmemError, ConfigError, NotUtf8Error, UnreadableError
+from catmem.errors import CatmemError, ChangedMeanwhileError, ConfigError, NotUtf8Error, UnreadableError
 from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:
@@ -131,9 +131,7 @@ class Dialogue:
                     return True
                 answered = self._act(due, line)
             except CatmemError as error:
-                from catmem.service.reviewing.review import ChangedError
-
-                if isinstance(error, ChangedError):
+                if isinstance(error, ChangedMeanwhileError):
                     print_error(error, as_json=self.as_json)
                     return True
                 if not self.on_terminal:

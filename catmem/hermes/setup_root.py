@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import CatmemError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded
 from catmem.hermes.setup_homes import DEFAULT, LIMITS, HermesConfig, all_homes, read_config
-from catmem.service.setup.root import Made, WouldOverwriteError
+from catmem.service.setup.root import Made
 
 if TYPE_CHECKING:
     from catmem.hermes.setup_homes import Home

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
-from catmem.errors import CatmemError, TooLargeError, UnreadableError
+from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
 from catmem.files import os_errors, read_bounded
-from catmem.importers.imported import LeftOut, SourceError
+from catmem.importers.imported import LeftOut
 from catmem.text import BOM, decode, unify_newlines
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import UnreadableError
 from catmem.policy.staleness import read_date
 
 if TYPE_CHECKING:
@@ -18,16 +17,6 @@ SOURCE_LENGTH = 200
 
 # Markup may stand in front of a date: a heading, a bullet, emphasis, brackets, a link to a daily note.
 _LEADING_DAY = re.compile(r"[\s#>*_`~(\[+-]{0,16}(\d{4}-\d\d-\d\d)(?![\d-])")
-
-
-class SourceError(UnreadableError):
-    """What is there is not what the other program writes, or cannot be read now.
-
-    Codes: ``locked`` (the program is writing), ``damaged`` (cut or broken), ``other_schema`` (something else),
-    ``too_many`` (files or rows).
-    """
-
-    code = "other_schema"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from catmem.errors import WouldOverwriteError
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.model.compose import composed
 from catmem.model.document import parse
@@ -13,7 +14,6 @@ from catmem.model.version import Version
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.policy.profile import profile_names
 from catmem.service.profiles import entities_of_each
-from catmem.service.setup.root import WouldOverwriteError
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import printable_json
 

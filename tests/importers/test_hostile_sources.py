@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.errors import CatmemError, TooLargeError, UnreadableError
+from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
 from catmem.importers import SOURCES, docker_agent, files, read
 from catmem.importers.bringing import MOST_AT_ONCE, carry_out, plan_import
-from catmem.importers.imported import Imported, ImportedEntry, SourceError
+from catmem.importers.imported import Imported, ImportedEntry
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 

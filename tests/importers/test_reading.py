@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from catmem.errors import CatmemError, NotUtf8Error, TooLargeError, UnreadableError
+from catmem.errors import CatmemError, NotUtf8Error, SourceError, TooLargeError, UnreadableError
 from catmem.importers import SOURCES, files, read
-from catmem.importers.imported import SourceError
 from tests.golden.case import put
 
 HERE = Path(__file__).parent

@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, ConfigError, DriftError, EditError, NoMatchError, StaleError, UnreadableError
+from catmem.errors import (
+    CatmemError,
+    ChangedMeanwhileError,
+    ConfigError,
+    DriftError,
+    EditError,
+    NoMatchError,
+    StaleError,
+    UnreadableError,
+)
 from catmem.names import TARGETS
 from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names
 from catmem.service.history import restore
@@ -40,15 +49,9 @@ if TYPE_CHECKING:
     from catmem.service.writing.written import Written
     from catmem.store.contract import Revision
 
-__all__ = ["Answer", "Answered", "ChangedError", "Due", "DueState", "Review", "Undone", "copies_of_seed"]
+__all__ = ["Answer", "Answered", "Due", "DueState", "Review", "Undone", "copies_of_seed"]
 
 Answer: TypeAlias = Literal["keep", "edit", "expire", "remove", "skip"]
-
-
-class ChangedError(DriftError):
-    """A fact that was changed by somebody else between being shown and being answered; nothing was written."""
-
-    code = "changed_meanwhile"
 
 
 class Answered(NamedTuple):
@@ -333,7 +336,7 @@ class Review:
             if isinstance(error, DriftError) and error.code != "drift":
                 raise
             self._look_again(due.entity)
-            raise ChangedError(
+            raise ChangedMeanwhileError(
                 f"somebody changed this fact in {due.entity} meanwhile",
                 hint="Nothing was written. It is shown again if it is still due.",
             ) from error

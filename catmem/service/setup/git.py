@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import GitError, UnreadableError
 from catmem.files import os_errors, read_bounded
 from catmem.names import FILE_NAMES
 from catmem.policy.seedlock import LOCK_NAME
@@ -33,12 +33,6 @@ CONFIG = {
 _MERGED = ("merge", "diff")
 _LINES = (*(f"{name} merge=catmem diff=catmem" for name in FILE_NAMES.values()), f"{LOCK_NAME} merge=catmem")
 _LIMIT = 1 << 20
-
-
-class GitError(CatmemError):
-    """git is not there or refuses. Codes: ``no_git``, ``no_repository``, ``git`` (git said something else)."""
-
-    code = "git"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded
 from catmem.resources import example_files, profile_texts
 
@@ -43,21 +43,6 @@ _USER = b"""\
 """
 
 _STARTERS = ("orchestrator",)
-
-
-class WouldOverwriteError(CatmemError):
-    """Files with other content stand where new ones should go; ``paths`` names them, and nothing was written."""
-
-    code = "would_overwrite"
-
-    def __init__(self, folder: Path, paths: list[str]) -> None:
-        """``paths`` are relative to ``folder``."""
-        super().__init__(
-            f"these files are already there, with other content: {', '.join(paths)}",
-            path=folder,
-            hint="Nothing was written. Choose another folder, or move them away first.",
-        )
-        self.paths = tuple(paths)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import ChangedMeanwhileError, UnreadableError
 from catmem.files import os_errors, read_bounded
 from catmem.text import DEFAULT_LIMITS
 
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-
-
-class ChangedMeanwhileError(CatmemError):
-    """The file is no longer what it was when it was read; nothing was written."""
-
-    code = "changed_meanwhile"
-    exit_status = 3
 
 
 def rewrite_file(path: Path, old: bytes, new: bytes) -> None:

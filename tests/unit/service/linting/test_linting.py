@@ -9,13 +9,12 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from catmem.errors import ConfigError, UnreadableError
+from catmem.errors import ChangedMeanwhileError, ConfigError, UnreadableError
 from catmem.model.edit import TextEdit
 from catmem.policy.lint import rule as registry
 from catmem.policy.lint.diagnostic import Finding, Fix
 from catmem.service.linting.lint import Linter
 from catmem.service.workspace import Workspace
-from catmem.service.writing.rewrite import ChangedMeanwhileError
 from catmem.store.contract import Change
 from tests.golden.case import put
 from tests.unit.policy.lint.rules_for_tests import registered, word_rule

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from catmem.errors import UnreadableError
+from catmem.errors import UnreadableError, WouldOverwriteError
 from catmem.model.layout import formatted
-from catmem.service.setup.root import WouldOverwriteError, make_root
+from catmem.service.setup.root import make_root
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 

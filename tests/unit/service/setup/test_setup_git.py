@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from catmem.errors import UnreadableError
-from catmem.service.setup.git import CONFIG, GitError, find_repository, set_up_git
+from catmem.errors import GitError, UnreadableError
+from catmem.service.setup.git import CONFIG, find_repository, set_up_git
 from tests.golden.case import put
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="NOT TESTED: git is not installed on this machine")

@@ -8,9 +8,9 @@ import stat
 
 import pytest
 
-from catmem.errors import UnreadableError
+from catmem.errors import ChangedMeanwhileError, UnreadableError
 from catmem.service.writing import rewrite
-from catmem.service.writing.rewrite import ChangedMeanwhileError, rewrite_file
+from catmem.service.writing.rewrite import rewrite_file
 from tests.golden.case import put
 
 

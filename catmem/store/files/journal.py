@@ -172,6 +172,11 @@ class Journal:
         found.reverse()
         return found
 
+    def newest(self) -> list[Record]:
+        """The records of the newest segment, the newest first."""
+        segment = self._newest()
+        return [step.record for step in reversed(segment.steps)] if segment else []
+
     def operation(self, op_id: str, *, file: str | None = None) -> Record | None:
         """The first record of an operation (of ``file``, if given), among those of the newest two segments.
 

@@ -145,10 +145,19 @@ class FileStore(LastingStore):
             return revision_of(entity, head) if head else None
 
     def log(self, entity: str) -> Iterator[Revision]:
-        """The records of the file, the newest first."""
+        """The records of the file, the newest first.
+
+        Those of the newest segment are in memory; older ones are read from the disk when the caller goes on to them.
+        """
+        with self._reading(entity) as (journal, name):
+            newest = journal.newest() if journal else []
+        yield from (revision_of(entity, record) for record in newest if record.owner == name)
+        oldest = newest[-1].sequence if newest else None
+        if journal is None or oldest == 1:
+            return
         with self._own_journal(entity) as (journal, name):
             for record in journal.records(newest_first=True) if journal else ():
-                if record.owner == name:
+                if record.owner == name and (oldest is None or record.sequence < oldest):
                     yield revision_of(entity, record)
 
     def branches(self, entity: str) -> Sequence[Revision]:

@@ -12,8 +12,7 @@ from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, Un
 from catmem.policy.profile import refuse_no_root
 from catmem.service.profiles import Entities, entities_of_each
 from catmem.service.unread import look_over, nobody_reads
-from catmem.store.contract import Fault
-from catmem.store.lasting import LastingStore
+from catmem.store.contract import Fault, LastingStore
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
     from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
-    from catmem.store.lasting import Anchor as End
-    from catmem.store.lasting import FolderReport
+    from catmem.store.contract import Anchor as End
+    from catmem.store.contract import FolderReport
 
 
 def lasting_store(workspace: Workspace) -> LastingStore:

@@ -12,9 +12,8 @@ from contextlib import closing
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
-from catmem.store.files.faults import store_error
 from catmem.store.files.folder import Folder, Place
-from catmem.store.files.system import System, new_file, read_file
+from catmem.store.files.system import System, new_file, read_file, store_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -20,10 +20,10 @@ from catmem.store.contract import (
     unknown_revision,
 )
 from catmem.store.files.backups import keep_backup
-from catmem.store.files.faults import store_error
-from catmem.store.files.outside import WATCHED, Outside
+from catmem.store.files.external_changes import WATCHED, Outside
+from catmem.store.files.observed_file import look_at
 from catmem.store.files.records import Draft, branch_name
-from catmem.store.files.sight import look_at
+from catmem.store.files.system import store_error
 from catmem.store.judgement import Ground, Point, judge
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from catmem.store.contract import Update
     from catmem.store.files.folder import Folder
     from catmem.store.files.journal import Journal
+    from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.records import Record
-    from catmem.store.files.sight import Sight
     from catmem.store.files.store import FileStore
 
 
@@ -128,7 +128,9 @@ class Commit:
             )
         return Snapshot(self.journal.data(last), last.revision, last.head, self.adopted)
 
-    def _make(self, expected: str | None, update: Update, sight: Sight, visible: Record | None) -> bytes | Snapshot:
+    def _make(
+        self, expected: str | None, update: Update, sight: ObservedFile, visible: Record | None
+    ) -> bytes | Snapshot:
         """What is to go into the file; or the answer, where nothing is to. Raises the refusals."""
         revision = visible.revision if visible else "0"
         try:
@@ -232,7 +234,7 @@ class Commit:
         if not known:
             raise unknown_revision(self.entity, expected)
 
-    def _ground(self, sight: Sight, visible: Record | None) -> Ground:
+    def _ground(self, sight: ObservedFile, visible: Record | None) -> Ground:
         """What is known of the file."""
         return Ground(
             now=Point(visible.revision if visible else "0", sight.known_digest(), visible.sequence if visible else 0),
@@ -278,7 +280,7 @@ class Commit:
             "what is there now.",
         )
 
-    def _keep(self, refusal: RefusedError, sight: Sight, expected: str | None, revision: str) -> None:
+    def _keep(self, refusal: RefusedError, sight: ObservedFile, expected: str | None, revision: str) -> None:
         """Say in the refusal where the file is; keep a copy of an outsider's bytes, and say where that is."""
         if refusal.path is None:
             refusal.path = str(self.folder.path / self.name)
@@ -309,7 +311,7 @@ class Commit:
 
     def _reap(self, record: Record) -> None:
         if record.sequence % _REAP_EVERY == 0:
-            from catmem.store.files.retired import reap
+            from catmem.store.files.retention import reap
 
             reap(self.folder, record.sequence)
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.errors import StoreError
-from catmem.store.files.faults import store_error
-from catmem.store.files.folder import SIDECAR
-from catmem.store.lasting import Feature, FolderReport
+from catmem.store.contract import SIDECAR, Feature, FolderReport
+from catmem.store.files.system import store_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

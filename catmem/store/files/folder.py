@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from catmem.errors import BusyError, DamagedError
-from catmem.store import lasting
-from catmem.store.files.faults import in_doubt, not_a_file, store_error
+from catmem.store.contract import SIDECAR
 from catmem.store.files.journal import Journal
+from catmem.store.files.system import in_doubt, not_a_file, store_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from catmem.store.files.system import Features, System
 
-SIDECAR = lasting.SIDECAR
 HERMES_FOLDER = "memories"
 """What Hermes Agent calls the folder of its memory files."""
 

@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.files import read_bounded
-from catmem.store.contract import EXTERNAL, Fault
-from catmem.store.files.bringing import is_half_brought
-from catmem.store.files.faults import store_error
-from catmem.store.files.file_time import file_time_note
-from catmem.store.files.folder import SIDECAR, Folder, Place, acknowledged
-from catmem.store.files.journal_bring import Brought, taken_over
-from catmem.store.files.outside import WATCHED, Outside
-from catmem.store.files.readable import Readable
+from catmem.store.contract import EXTERNAL, SIDECAR, Fault
+from catmem.store.files.external_changes import WATCHED, Outside, file_time_note
+from catmem.store.files.folder import Folder, Place, acknowledged
+from catmem.store.files.history_import import is_half_brought
+from catmem.store.files.journal_check import Readable
+from catmem.store.files.journal_lines import Brought, taken_over
 from catmem.store.files.records import Draft
 from catmem.store.files.recovery import bridge, recover
-from catmem.store.files.retired import named_digest
-from catmem.store.files.system import read_file
+from catmem.store.files.retention import named_digest
+from catmem.store.files.system import read_file, store_error
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:

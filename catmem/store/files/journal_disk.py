@@ -9,9 +9,8 @@ from contextlib import suppress
 from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.store.files.frames import HEADER_SIZE, payload_size, walk
 from catmem.store.files.records import MalformedError, decode_checkpoint
-from catmem.store.files.segments import Segment, damaged, line_digest
+from catmem.store.files.segments import HEADER_SIZE, Segment, damaged, line_digest, payload_size, walk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +45,7 @@ class Identity(NamedTuple):
         return (self.device, self.inode) == (other.device, other.inode)
 
 
-class Folder:
+class JournalFolder:
     """The journal's folder: every call of the journal to the disk goes through here."""
 
     def __init__(self, system: System, descriptor: int, where: Path) -> None:

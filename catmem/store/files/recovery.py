@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.store.contract import EXTERNAL
 from catmem.store.files.backups import keep_backup
-from catmem.store.files.faults import store_error
-from catmem.store.files.file_time import file_time_note
-from catmem.store.files.outside import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, Outside
+from catmem.store.files.external_changes import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, Outside, file_time_note
+from catmem.store.files.observed_file import is_damage, look_at
 from catmem.store.files.publication import (
     Foreign,
     Publication,
@@ -30,15 +29,14 @@ from catmem.store.files.publication import (
     temporary_name,
 )
 from catmem.store.files.records import Draft
-from catmem.store.files.sight import is_damage, look_at
-from catmem.store.files.system import read_file
+from catmem.store.files.system import read_file, store_error
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from catmem.store.contract import Merge
     from catmem.store.files.folder import Folder
+    from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.records import Record
-    from catmem.store.files.sight import Sight
 
 
 MAY_BE_LOST = 60.0
@@ -218,13 +216,13 @@ class _Recovery:
             return ()
         return (Foreign("adopt", found, parent, record.sequence, state, state, doubtful=trust == "doubtful"),)
 
-    def _is_replaced(self, sight: Sight, record: Record) -> bool:
+    def _is_replaced(self, sight: ObservedFile, record: Record) -> bool:
         """Whether the file is what the record was to replace."""
         if record.retired is None:
             return sight.missing
         return not sight.missing and bytes_digest(sight.data) == record.retired.digest
 
-    def _put_in_place(self, sight: Sight, record: Record, data: bytes) -> None:
+    def _put_in_place(self, sight: ObservedFile, record: Record, data: bytes) -> None:
         if not self._is_replaced(sight, record) and sight.data:
             keep_backup(self.folder, self.name, sight.data, sight.status)
         temporary = self.publication.prepare(data, sight, record.revision)
@@ -270,7 +268,7 @@ class _Recovery:
         finally:
             sight.close()
 
-    def _is_hurt(self, sight: Sight, record: Record, data: bytes) -> bool:
+    def _is_hurt(self, sight: ObservedFile, record: Record, data: bytes) -> bool:
         """Whether the machine was started again since ``record``, whose ``data`` were in the file, and damaged it.
 
         A person may have cut the file as well. So it must have changed last when the disk may still have lost it: soon

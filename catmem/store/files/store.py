@@ -17,26 +17,23 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnknownRevisionError, UnreadableError
 from catmem.files import read_bounded
-from catmem.store.contract import Change, Revision, Snapshot
+from catmem.store.contract import SIDECAR, Change, Erasure, FolderReport, LastingStore, Revision, Snapshot
 from catmem.store.files.backups import keep_backup
 from catmem.store.files.commit import Commit, recorded, revision_of
-from catmem.store.files.faults import in_doubt, store_error
-from catmem.store.files.folder import SIDECAR, Folder, Place
-from catmem.store.files.outside import Outside, merge_appended
+from catmem.store.files.external_changes import Outside, merge_appended
+from catmem.store.files.folder import Folder, Place
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
 from catmem.store.files.recovery import recover
-from catmem.store.files.system import System
-from catmem.store.lasting import Erasure, FolderReport, LastingStore
+from catmem.store.files.system import System, in_doubt, store_error
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from catmem.store.contract import Fault, Merge, Update
+    from catmem.store.contract import Anchor, Erased, Fault, Kept, Merge, Redact, Update
     from catmem.store.files.journal import Journal
     from catmem.store.files.records import Record
-    from catmem.store.lasting import Anchor, Erased, Kept, Redact
 
 MOST_OPEN = 32
 """Folders that are kept open, each with a few descriptors."""
@@ -224,7 +221,7 @@ class FileStore(LastingStore):
 
     def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
         """Take over a whole history; see ``Store.bring``, and ``bringing`` for what a stop in the middle leaves."""
-        from catmem.store.files.bringing import bring
+        from catmem.store.files.history_import import bring
 
         with self._writing(entity) as (folder, name, _):
             self._written.add(entity)
@@ -392,7 +389,7 @@ class FileStore(LastingStore):
 
     def kept(self, entity: str) -> Iterator[Kept]:
         """Every text that lies in the entity's folder besides the file and its journal. See ``kept``."""
-        from catmem.store.files.kept import kept
+        from catmem.store.files.retention import kept
 
         place = self._locate(entity)
         folder = Folder.open(self._system, place, create=False)
@@ -407,7 +404,7 @@ class FileStore(LastingStore):
 
     def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
         """Erase from all that is kept of an entity, once the entity itself no longer has it. See ``erasing``."""
-        from catmem.store.files.erasing import erase
+        from catmem.store.files.retention import erase
 
         if not isinstance(erasure, Erasure):
             erasure = Erasure.of(erasure)

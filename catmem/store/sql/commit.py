@@ -23,10 +23,10 @@ from catmem.store.contract import (
 )
 from catmem.store.judgement import Ground, Point, judge
 from catmem.store.sql import entries, meta
-from catmem.store.sql.drift import keep_rows
-from catmem.store.sql.faults import DriverError
 from catmem.store.sql.history import Base, Past, chain_start, columns_of, next_step
+from catmem.store.sql.link import DriverError
 from catmem.store.sql.meta import Meta
+from catmem.store.sql.row_copies import keep_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from catmem.store.contract import Update
     from catmem.store.sql.codec import Codec
-    from catmem.store.sql.database import Link
-    from catmem.store.sql.heads import Heads
+    from catmem.store.sql.history import Heads
+    from catmem.store.sql.link import Link
 
 _OUTSIDERS = ("drift", "not_utf8")
 """The codes of refusals because of what somebody else wrote. Another says that an update is not possible."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import LargeBinary, Text, bindparam, cast, delete, insert, select, update
 
 from catmem.store.sql.codec import FoundRow, Row
-from catmem.store.sql.database import Statement
-from catmem.store.sql.tables import AT_THE_END, ENTRIES
+from catmem.store.sql.link import Statement
+from catmem.store.sql.schema import AT_THE_END, ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Select
 
     from catmem.store.sql.codec import Changed
-    from catmem.store.sql.database import Link
+    from catmem.store.sql.link import Link
 
 GAP = 10**9
 """Between two positions in a row that was written at once."""

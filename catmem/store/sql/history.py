@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, insert, select
@@ -15,14 +16,15 @@ from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import DamagedError
 from catmem.store.changes import Splice, Whole, change, whole
 from catmem.store.contract import Revision, Snapshot, unknown_revision
-from catmem.store.sql.database import Statement
-from catmem.store.sql.schema import AS_THEY_ARE, refuse_changed
-from catmem.store.sql.tables import BRANCHES, LOG, META
+from catmem.store.sql.link import Statement
+from catmem.store.sql.schema import AS_THEY_ARE, BRANCHES, LOG, META, refuse_changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from catmem.store.sql.database import Database, Link
+    from catmem.store.sql.database import Database
+    from catmem.store.sql.link import Link
+    from catmem.store.sql.meta import Meta
 
 DEPTH = 31
 """Splices between a revision and the whole that it is rebuilt from."""
@@ -380,3 +382,53 @@ def columns_of(step: Step) -> dict[str, Any]:
 def damaged(message: str) -> DamagedError:
     """The error for a log that is not what was written."""
     return DamagedError(message, hint="Restore the database from a backup; 'catmem fsck' says what else is damaged.")
+
+
+_MOST = 16
+"""Heads that are at hand: those that came last."""
+
+
+class Heads:
+    """The heads of a store. Safe in threads."""
+
+    def __init__(self) -> None:
+        """None is at hand."""
+        self._known: dict[str, bytes] = {}
+        self._checked: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def is_checked(self, entity: str, chain: str) -> bool:
+        """Whether the log of an entity ends with the record that was written, or looked at, here last."""
+        return self._checked.get(entity) == chain
+
+    def check(self, entity: str, chain: str) -> None:
+        """Say that the log of an entity ends with a record that is as it was written."""
+        self._checked[entity] = chain
+
+    def known(self, digest: str) -> bytes | None:
+        """The bytes with this digest, if they are at hand."""
+        return self._known.get(digest)
+
+    def keep(self, digest: str, data: bytes) -> None:
+        """Have some bytes at hand."""
+        with self._lock:
+            self._known[digest] = data
+            if len(self._known) > _MOST:
+                del self._known[next(iter(self._known))]
+
+    def clear(self) -> None:
+        """Have nothing at hand any more."""
+        with self._lock:
+            self._known.clear()
+
+    def data(self, link: Link, entity: str, meta: Meta) -> bytes:
+        """The bytes of an entity's head. Raises ``DamagedError``."""
+        if not meta.head:
+            return b""
+        data = self.known(meta.digest)
+        if data is None:
+            data = rebuilt(link, entity, meta.head)
+            if bytes_digest(data) != meta.digest:
+                raise damaged(f"the head of {entity} is not what was recorded")
+            self.keep(meta.digest, data)
+        return data

@@ -8,15 +8,15 @@ from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from catmem.errors import StoreError
-from catmem.store.sql.database import GIVE_WAY, Statement
-from catmem.store.sql.schema import AS_THEY_ARE, refuse_changed
-from catmem.store.sql.tables import LOG, META
+from catmem.store.sql.database import GIVE_WAY
+from catmem.store.sql.link import Statement
+from catmem.store.sql.schema import AS_THEY_ARE, LOG, META, refuse_changed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from catmem.store.contract import Revision
-    from catmem.store.sql.database import Link
+    from catmem.store.sql.link import Link
 
 _COLUMNS = (
     META.c.generation, META.c.recorded, META.c.revision, META.c.sequence, META.c.head, META.c.depth, META.c.digest,

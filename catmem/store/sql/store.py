@@ -16,24 +16,32 @@ from typing import TYPE_CHECKING, TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, DriftError, StoreError
-from catmem.store.contract import Change, Revision, Snapshot, not_empty, unknown_revision
-from catmem.store.lasting import Erased, Erasure, Feature, FolderReport, LastingStore
-from catmem.store.sql import entries, erasing, history, meta
+from catmem.store.contract import (
+    Change,
+    Erased,
+    Erasure,
+    Feature,
+    FolderReport,
+    LastingStore,
+    Revision,
+    Snapshot,
+    not_empty,
+    unknown_revision,
+)
+from catmem.store.sql import entries, history, meta, upkeep
 from catmem.store.sql.commit import Commit
 from catmem.store.sql.database import Database
-from catmem.store.sql.drift import keep_rows
-from catmem.store.sql.faults import TransientError
-from catmem.store.sql.heads import Heads
-from catmem.store.sql.history import Base, Past, Rebuilding, chain_start
+from catmem.store.sql.history import Base, Heads, Past, Rebuilding, chain_start
+from catmem.store.sql.link import TransientError
+from catmem.store.sql.row_copies import keep_rows
 from catmem.store.sql.schema import ChangedTablesError, Readiness, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from catmem.store.contract import Fault, Update
-    from catmem.store.lasting import Anchor, Kept, Redact
+    from catmem.store.contract import Anchor, Fault, Kept, Redact, Update
     from catmem.store.sql.codec import Codec, FoundRow
-    from catmem.store.sql.database import Link
+    from catmem.store.sql.link import Link
     from catmem.store.sql.meta import Meta
 
 TIMEOUT = 10.0
@@ -268,11 +276,9 @@ class SqlStore(LastingStore):
 
     def verify(self, entity: str | None = None) -> list[Fault]:
         """Look at every record, digest and row of the database; with ``entity`` leave out the faults of others."""
-        from catmem.store.sql.verify import look_over
-
         if not self._again(self._ready.to_read):
             return []
-        found = self._again(lambda: look_over(self._database, self._codec))
+        found = self._again(lambda: upkeep.look_over(self._database, self._codec))
         return found if entity is None else [each for each in found if each.path in {None, self.place(entity)}]
 
     def mend(self) -> list[str]:
@@ -281,8 +287,6 @@ class SqlStore(LastingStore):
         A database that lost its end, or is another one, is taken as it is from now on; that is said too.
         Rows that are no entries stay as they are, and that is said.
         """
-        from catmem.store.sql.verify import mend
-
         done = self._again(self._ready.accepted)
         if not self._again(self._ready.to_read):
             return []
@@ -293,7 +297,7 @@ class SqlStore(LastingStore):
                 done += self._again(partial(self._take_in, entity))
             except DriftError as error:
                 done.append(f"{entity}: left as it is, {error.message} ({error.drift_backup or 'no copy'})")
-            done += self._again(partial(mend, self._database, entity))
+            done += self._again(partial(upkeep.mend, self._database, entity))
         return done
 
     def _with_rows(self) -> list[str]:
@@ -310,11 +314,9 @@ class SqlStore(LastingStore):
 
     def rows(self) -> Mapping[str, int]:
         """How many rows each entity has, whoever wrote them."""
-        from catmem.store.sql.verify import count_rows
-
         if not self._again(self._ready.to_read):
             return {}
-        return self._again(lambda: count_rows(self._database))
+        return self._again(lambda: upkeep.count_rows(self._database))
 
     def has_had(self, entity: str, digest: str) -> bool:
         """Whether a revision of an entity has the bytes with this digest."""
@@ -389,23 +391,21 @@ class SqlStore(LastingStore):
     def kept(self, entity: str) -> Iterator[Kept]:
         """What copies of rows say of an entity, each as a memory file."""
         if self._folder is not None:
-            yield from erasing.kept(self._folder, entity, self._codec)
+            yield from upkeep.kept(self._folder, entity, self._codec)
 
     def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
         """Erase from the history and the copies of an entity, once the entity itself no longer has it."""
         what = erasure if isinstance(erasure, Erasure) else Erasure.of(erasure)
         start = chain_start(self._again(self._ready.to_write), entity)
-        removed = () if self._folder is None else erasing.erase_copies(self._folder, entity, self._codec, what)
-        count = self._again(lambda: erasing.erase_log(self._database, entity, what.redact, start))
+        removed = () if self._folder is None else upkeep.erase_copies(self._folder, entity, self._codec, what)
+        count = self._again(lambda: upkeep.erase_log(self._database, entity, what.redact, start))
         self._heads.clear()
-        left = self._again(lambda: erasing.clean_up(self._database, entity))
+        left = self._again(lambda: upkeep.clean_up(self._database, entity))
         return Erased(count, (), tuple(removed), tuple(left))
 
     def features(self) -> tuple[str, Sequence[Feature]]:
         """The database's own name and version, and what it gives the store. Raises ``StoreError``."""
-        from catmem.store.sql.features import examine
-
-        name, features = self._again(lambda: examine(self._database))
+        name, features = self._again(lambda: upkeep.examine(self._database))
         return name, (self._writes(), *features)
 
     def examine(self) -> Sequence[FolderReport]:

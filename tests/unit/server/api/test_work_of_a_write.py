@@ -9,7 +9,8 @@ import pytest
 from catmem.policy import profile
 from catmem.service import workspace as workspaces
 from catmem.service.envelopes import builder, reading, submitting
-from catmem.store.sql.database import Database, Link
+from catmem.store.sql.database import Database
+from catmem.store.sql.link import Link
 from tests.http_root import plain, served_root
 
 CONFIG = "agents: {planner: neo}\nstore: sqlite:///memory.db\n"

@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from catmem.store.files.frames import MAX_PAYLOAD, frame, payload_size, walk
+from catmem.store.files.segments import MAX_PAYLOAD, frame, payload_size, walk
 from tests.together import together
 
 LINES = [frame(payload) for payload in (b"{}", b"", b'{"a": "b"}', b"\x00\xff")]

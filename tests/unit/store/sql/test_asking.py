@@ -8,7 +8,7 @@ import pytest
 
 from catmem.store.contract import Change
 from catmem.store.sql import history
-from catmem.store.sql.database import Link
+from catmem.store.sql.link import Link
 
 USER = "trinity/user"
 

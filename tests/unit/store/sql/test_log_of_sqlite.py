@@ -166,7 +166,7 @@ def test_a_kill_beside_the_mark_is_no_loss(path, moment):
     die = "os.kill(os.getpid(), signal.SIGKILL)"
     steps = [die, "old(*a)"] if moment == "before" else ["old(*a)", die]
     harm = (
-        "from catmem.store.sql.mark import Mark\nold = Mark.raise_to\ndef new(*a):\n    "
+        "from catmem.store.sql.sqlite_file import Mark\nold = Mark.raise_to\ndef new(*a):\n    "
         + "\n    ".join(steps)
         + "\nMark.raise_to = new"
     )

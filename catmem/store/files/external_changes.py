@@ -9,26 +9,42 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
+from catmem.clock import timestamp
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, EditError
 from catmem.store.contract import EXTERNAL, Merged
-from catmem.store.files.faults import store_error
-from catmem.store.files.file_time import file_time_note
+from catmem.store.files.observed_file import TICK, is_damage, is_settled, look_at, read_if_whole
 from catmem.store.files.publication import Foreign, replaced_revision, retired_name, state_of
 from catmem.store.files.records import Draft
-from catmem.store.files.sight import TICK, is_damage, is_settled, look_at, read_if_whole
-from catmem.store.files.system import read_file
+from catmem.store.files.system import read_file, store_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from catmem.store.contract import Merge
     from catmem.store.files.folder import Folder
+    from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.publication import Publication
     from catmem.store.files.records import Record, Retired
-    from catmem.store.files.sight import Sight
+
+FILE_TIME = "mtime"
+"""In the note of a record of an outsider's bytes: when the file that held them was last written, UTC."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def file_time_note(mtime_ns: int | None) -> dict[str, str]:
+    """The note for a file with this mtime; empty for no file, and for a time that is no date."""
+    if mtime_ns is None:
+        return {}
+    try:
+        return {FILE_TIME: timestamp(_EPOCH + timedelta(microseconds=mtime_ns // 1000))}
+    except OverflowError:
+        return {}
+
 
 WATCHED = 64
 """How many of the files that were taken out last every operation looks at; ``fsck`` looks at all."""
@@ -60,7 +76,7 @@ class Outside:
 
     # --- bytes that are in the file -----------------------------------------------------------------------------
 
-    def adopt(self, sight: Sight, visible: Record | None, waiting: Record | None = None) -> Record | None:
+    def adopt(self, sight: ObservedFile, visible: Record | None, waiting: Record | None = None) -> Record | None:
         """Record what ``sight`` saw if it is not ``visible``, the revision that was put in place last.
 
         ``waiting`` is to be merged with it next. Returns the record of the visible bytes; ``None`` for a file that is
@@ -137,7 +153,7 @@ class Outside:
                 self._rename_retired(foreign.sequence, foreign.was, foreign.state)
         return self.join(theirs, visible)
 
-    def take_in_over(self, sight: Sight, base: Record | None, recorded: Record) -> Record:
+    def take_in_over(self, sight: ObservedFile, base: Record | None, recorded: Record) -> Record:
         """Record bytes that stand in the file where ``recorded`` should, and were made from ``base``; join the two."""
         parent = base.revision if base else "0"
         note = {MERGE_WITH: recorded.revision} | file_time_note(sight.mtime_ns)

@@ -19,19 +19,19 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, StoreError
 from catmem.store.contract import not_empty
 from catmem.store.files.commit import revision_of
-from catmem.store.files.faults import store_error
-from catmem.store.files.journal_bring import Brought
+from catmem.store.files.journal_lines import Brought
+from catmem.store.files.observed_file import look_at
 from catmem.store.files.publication import state_of
 from catmem.store.files.records import Draft, Retired, is_revision, recorded_name
-from catmem.store.files.sight import look_at
+from catmem.store.files.system import store_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from catmem.store.contract import Revision
-    from catmem.store.files.outside import Outside
+    from catmem.store.files.external_changes import Outside
+    from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.records import Record
-    from catmem.store.files.sight import Sight
 
 _NOTHING = "Nothing was copied. Verify the store that it comes from."
 
@@ -93,7 +93,7 @@ def _identity(revision: Revision) -> tuple[object, ...]:
 class _Bringing:
     """One history on its way into the journal, and its head's bytes on theirs into the file."""
 
-    def __init__(self, outside: Outside, entity: str, sight: Sight) -> None:
+    def __init__(self, outside: Outside, entity: str, sight: ObservedFile) -> None:
         self.outside = outside
         self.publication = outside.publication
         self.entity = entity

@@ -1,0 +1,419 @@
+"""All that lies in a folder besides a file and its journal: what it holds, how long it stays, how it is erased.
+
+That is copies beside the file, files that were taken out of their place and that somebody may still write to, what
+stopped processes left, journals that were moved aside, and broken ends of lines. Each is unpacked into its texts.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import stat
+import zlib
+from base64 import b64decode
+from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from catmem.digest import bytes_digest
+from catmem.errors import DamagedError
+from catmem.store.contract import SIDECAR, Erased, Kept, Left
+from catmem.store.files.external_changes import WATCHED, Outside
+from catmem.store.files.journal_disk import MAX_SEGMENT
+from catmem.store.files.segments import Segment
+from catmem.store.files.system import new_file, read_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from catmem.store.contract import Erasure, Kind, Redact
+    from catmem.store.files.folder import Folder
+    from catmem.store.files.system import System
+
+MOVED = ".moved.md"
+"""What the name of a file beside ends with, to which a repair moves what does not fit."""
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_ASIDE = re.compile(r"damaged-.+|journal\.new")
+_SEGMENT = re.compile(r"[0-9]{12}\.log")
+_TORN = re.compile(r"[0-9]{12}\.log\.(new|tail-.+)")
+_OWN = {"lock", "published"}
+_GEN = re.compile(r"(?P<sequence>\d{12})-")
+_PART = 64
+
+# What a line of the journal says, however broken the line is. Its keys are sorted: a file is named before its bytes.
+_SAID = re.compile(
+    rb'"file":(?P<file>"(?:[^"\\\x1e\n]|\\.)*")'
+    rb'|"whole":"(?P<whole>[A-Za-z0-9+/]*)'
+    rb'|"splice":\[\d+,\d+,"(?P<splice>[A-Za-z0-9+/]*)'
+)
+
+
+class _Drawer(NamedTuple):
+    """An open folder that is looked through."""
+
+    path: Path
+    descriptor: int
+    part: str
+
+
+def kept(folder: Folder, name: str) -> Generator[Kept, None, None]:
+    """Every text that is kept of the file ``name``, and what may be one. What goes away meanwhile is left out."""
+    files: dict[int, str] | None = None
+    with _drawers(folder) as drawers:
+        for drawer in drawers:
+            for each in folder.system.names(drawer.descriptor):
+                if _is_skipped(drawer.part, each, name):
+                    continue
+                if drawer.part == "gen" and files is None:
+                    files = _files_by_sequence(folder)
+                found = _read(folder.system, each, drawer)
+                if found is not None:
+                    yield from _texts(found, drawer, each, name, files or {})
+
+
+@contextmanager
+def _drawers(folder: Folder) -> Iterator[list[_Drawer]]:
+    drawers = [_Drawer(folder.path, folder.descriptor, "beside")]
+    opened: list[int] = []
+    side, system = folder.path / SIDECAR, folder.system
+    try:
+        if folder.side >= 0:
+            drawers.append(_Drawer(side, folder.side, "side"))
+            for each in system.names(folder.side):
+                try:
+                    if not stat.S_ISDIR(system.look(each, folder=folder.side).st_mode):
+                        continue
+                    opened.append(system.open(each, _FOLDER, folder=folder.side))
+                except FileNotFoundError:
+                    continue
+                part = each if each in {"journal", "tmp", "gen"} else "aside" if _ASIDE.fullmatch(each) else "stray"
+                drawers.append(_Drawer(side / each, opened[-1], part))
+        yield drawers
+    finally:
+        for descriptor in opened:
+            system.close(descriptor)
+
+
+def _is_skipped(part: str, each: str, name: str) -> bool:
+    """Whether this is no place for old texts: the file itself, its locks, and the journal, which is read by itself."""
+    if part == "beside":
+        return each in {name, f"{name}.lock"}
+    return (part == "side" and each in _OWN) or (part == "journal" and bool(_SEGMENT.fullmatch(each)))
+
+
+def _files_by_sequence(folder: Folder) -> dict[int, str]:
+    """Which file each record is of."""
+    records = folder.journal.records() if folder.journal else ()
+    return {record.sequence: record.owner for record in records}
+
+
+def _read(system: System, name: str, drawer: _Drawer) -> tuple[bytes, bool] | None:
+    """The bytes of a file, and whether they are all; ``None`` for what is none, or no longer there."""
+    try:
+        status = system.look(name, folder=drawer.descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if status.st_size > MAX_SEGMENT:
+            return b"", False
+        descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=drawer.descriptor)
+    except FileNotFoundError:
+        return None
+    except PermissionError:
+        return b"", False
+    try:
+        parts: list[bytes] = []
+        done = 0
+        while done <= MAX_SEGMENT and (part := system.read_at(descriptor, 1 << 20, done)):
+            parts.append(part)
+            done += len(part)
+        return b"".join(parts), done <= MAX_SEGMENT
+    finally:
+        system.close(descriptor)
+
+
+def _texts(found: tuple[bytes, bool], drawer: _Drawer, each: str, name: str, files: dict[int, str]) -> Iterator[Kept]:
+    """What one file of a drawer holds."""
+    data, whole = found
+    path = drawer.path / each
+    if drawer.part == "gen":
+        match = _GEN.match(each) if named_digest(each) else None
+        yield Kept(
+            path, data, "retired" if match else "left", files.get(int(match["sequence"])) if match else None, whole
+        )
+    elif drawer.part == "tmp":
+        yield Kept(path, data, "left", None, whole)
+    elif drawer.part == "journal" or (drawer.part == "aside" and not drawer.path.name.endswith("-gen")):
+        if drawer.part == "journal" and not _TORN.fullmatch(each):
+            yield Kept(path, data, "stray", None, whole)
+            yield from _said(path, data, "stray")
+        else:
+            yield from _journal_texts(path, data, "torn" if drawer.part == "journal" else "aside", whole=whole)
+    elif drawer.part == "aside":
+        yield Kept(path, data, "aside", None, whole)
+    elif drawer.part == "beside" and each.startswith(f"{name}.bak."):
+        yield Kept(path, data, "backup", name, whole)
+    elif drawer.part == "beside" and each == Path(name).stem + MOVED:
+        yield Kept(path, data, "moved", name, whole)
+    else:
+        yield Kept(path, data, "stray", None, whole)
+
+
+def _journal_texts(path: Path, data: bytes, kind: Kind, *, whole: bool) -> Iterator[Kept]:
+    """Every revision in a segment; where it is damaged, every text that a line of it still shows."""
+    try:
+        segment = Segment.read(path.name, path, data)
+        for file in segment.files():
+            yield Kept(path, segment.data_before(file), kind, file.partition("/")[0])
+        for record, content in segment.contents():
+            yield Kept(path, content, kind, record.owner)
+        whole = whole and not segment.torn
+    except DamagedError:
+        whole = False
+    if not whole:
+        yield Kept(path, b"", kind, None, whole=False)
+        for line in data.split(b"\x1e"):
+            yield from _said(path, line, kind)
+
+
+def _said(path: Path, line: bytes, kind: Kind) -> Iterator[Kept]:
+    file: str | None = None
+    for match in _SAID.finditer(line):
+        if match["file"] is not None:
+            try:
+                file = str(json.loads(match["file"])).partition("/")[0]
+            except ValueError:
+                file = None
+        elif match["whole"] is not None:
+            yield Kept(path, _unpacked(_decoded(match["whole"])), kind, file)
+        else:
+            yield Kept(path, _decoded(match["splice"]), kind, file)
+
+
+def _decoded(text: bytes) -> bytes:
+    """What the beginning of a base64 text says."""
+    if len(text) % 4 == 1:
+        text = text[:-1]
+    return b64decode(text + b"=" * (-len(text) % 4))
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """As much as can be unpacked of packed bytes that may be cut or damaged."""
+    unpacking = zlib.decompressobj()
+    parts: list[bytes] = []
+    for start in range(0, len(packed), _PART):
+        try:
+            parts.append(unpacking.decompress(packed[start : start + _PART]))
+        except zlib.error:
+            break
+    return b"".join(parts)
+
+
+SUPERSEDED_FOR = timedelta(days=1)
+"""For how long at least."""
+
+_AT_ONCE = 512
+_SUPERSEDED = re.compile(r"(?P<sequence>\d{12})-(?P<digest>[0-9a-f]{64})")
+
+
+def named_digest(name: str) -> str | None:
+    """The digest that a name in ``gen/`` promises; ``None`` for a name of another kind."""
+    match = _SUPERSEDED.fullmatch(name)
+    return f"sha256:{match['digest']}" if match else None
+
+
+def reap(folder: Folder, newest: int) -> int:
+    """Remove retired files that are a day old, as recorded, and open in nobody's hands; returns how many.
+
+    ``newest`` is the sequence of the newest record. Where there are no leases nothing is removed, since nobody can say
+    whether such a file is still open.
+    """
+    if not folder.features.leases:
+        return 0
+    before = folder.system.now().timestamp() - SUPERSEDED_FOR.total_seconds()
+    gone = 0
+    for name in folder.system.names(folder.gen)[:_AT_ONCE]:
+        match = _SUPERSEDED.fullmatch(name)
+        if match and int(match["sequence"]) <= newest - WATCHED:
+            gone += _reap_one(folder, name, match["digest"], before)
+    return gone
+
+
+def _reap_one(folder: Folder, name: str, digest: str, before: float) -> bool:
+    system = folder.system
+    if system.look(name, folder=folder.gen).st_ctime > before:
+        return False
+    descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder.gen)
+    try:
+        if not system.lease(descriptor, exclusive=True):
+            return False
+        try:
+            if bytes_digest(read_whole(system, descriptor)) != f"sha256:{digest}":
+                return False
+            system.unlink(name, folder=folder.gen)
+        finally:
+            system.give_back(descriptor)
+    finally:
+        system.close(descriptor)
+    return True
+
+
+OPEN = "a program has it open; end that and purge once more"
+NO_LEASES = "nobody can tell whether a program has it open, for there are no leases here; remove it yourself"
+UNREADABLE = "it cannot be read"
+
+_PASSES = 3
+_LEASE_TRIES, _LEASE_WAIT = 25, 0.002
+_NO_LEASES = {errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EPERM}
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+
+_Outcome: TypeAlias = Literal["gone", "changed", "open", "no leases"]
+
+
+def erase(outside: Outside, erasure: Erasure) -> Erased:
+    """Erase from everything that the locked folder keeps of a file. May be run again after a stop.
+
+    The journal comes last: what outsiders still write to a retired file is joined with the file on the grounds of the
+    revision that they began with, and that must not be redacted before.
+    """
+    folder, name = outside.folder, outside.name
+    removed, left = _remove_retired(outside, erasure)
+    rewritten: list[Path] = []
+    torn: dict[Path, None] = {}
+    aside: dict[Path, None] = {}
+    with closing(kept(folder, name)) as texts:
+        for each in texts:
+            if each.kind == "torn":
+                torn[each.path] = None  # the journal removes all of these
+            elif each.kind == "aside" and _is_of_journal(each) and (not each.whole or erasure.holds(each)):
+                aside[each.path] = None
+            elif each.kind in {"backup", "moved"} and not each.whole:
+                left.append(Left(each.path, UNREADABLE))
+            elif each.kind in {"backup", "moved"}:
+                redact = erasure.redact if each.kind == "backup" else erasure.redact_moved
+                if _rewrite(folder, each, redact):
+                    rewritten.append(each.path)
+    for path in aside:
+        _remove_aside(folder, path)
+    folder.sync(folder.descriptor)
+    journal = folder.writable_journal
+    revisions = journal.erase(lambda file, data: erasure.redact(data) if file == name else data)
+    return Erased(revisions, tuple(rewritten), (*removed, *aside, *torn), tuple(left))
+
+
+def _is_of_journal(each: Kept) -> bool:
+    """Whether it is part of a journal that was moved aside, and not a retired file of it."""
+    return not each.path.parent.name.endswith("-gen")
+
+
+def _remove_retired(outside: Outside, erasure: Erasure) -> tuple[list[Path], list[Left]]:
+    """Remove what holds it of the files that came out of their place, after what was written to them is taken in."""
+    folder, name = outside.folder, outside.name
+    removed: list[Path] = []
+    left: dict[Path, str] = {}
+    for _ in range(_PASSES):
+        take_in_late(outside)
+        changed = False
+        left.clear()
+        with closing(kept(folder, name)) as texts:
+            paths = {each.path: each.whole for each in texts if _is_retired(each) and _goes(each, erasure)}
+        for path, whole in paths.items():
+            outcome = _unlink_alone(folder, path) if whole else "gone"
+            if not whole:
+                left[path] = UNREADABLE
+            elif outcome == "gone":
+                removed.append(path)
+            elif outcome == "changed":
+                changed = True
+                left[path] = OPEN
+            else:
+                left[path] = OPEN if outcome == "open" else NO_LEASES
+        folder.sync(folder.gen)
+        if not changed:
+            break
+    return removed, [Left(path, why) for path, why in left.items()]
+
+
+def take_in_late(outside: Outside) -> None:
+    """Take in what was written to any file of the folder after it was taken out, however long ago that was."""
+    journal = outside.folder.writable_journal
+    for file in journal.files():
+        own = outside if file == outside.name else Outside(outside.publication.of(file), outside.merge)
+        for foreign in list(own.late(journal.records())):
+            head = journal.head(file)
+            if head is not None:
+                own.take_in(foreign, head)
+
+
+def _is_retired(each: Kept) -> bool:
+    return each.kind in {"retired", "left"} or (each.kind == "aside" and not _is_of_journal(each))
+
+
+def _goes(each: Kept, erasure: Erasure) -> bool:
+    return not each.whole or erasure.holds(each)
+
+
+def _unlink_alone(folder: Folder, path: Path) -> _Outcome:
+    """Remove a retired file if nobody else has it open, and it is what its name says."""
+    system = folder.system
+    if not folder.features.leases:
+        return "no leases"
+    where = system.open(path.parent.name, _FOLDER, folder=folder.side)
+    try:
+        descriptor = system.open(path.name, os.O_RDONLY | os.O_NONBLOCK, folder=where)
+        try:
+            try:
+                if not _leased_alone(folder, descriptor):
+                    return "open"
+            except OSError as error:
+                if error.errno not in _NO_LEASES:
+                    raise
+                return "no leases"
+            try:
+                digest = named_digest(path.name)
+                known = digest is not None and path.parent.name == "gen"
+                if known and bytes_digest(read_whole(system, descriptor)) != digest:
+                    return "changed"
+                system.unlink(path.name, folder=where)
+            finally:
+                system.give_back(descriptor)
+        finally:
+            system.close(descriptor)
+    finally:
+        system.close(where)
+    return "gone"
+
+
+def _leased_alone(folder: Folder, descriptor: int) -> bool:
+    for _ in range(_LEASE_TRIES):
+        if folder.system.lease(descriptor, exclusive=True):
+            return True
+        folder.system.sleep(_LEASE_WAIT)
+    return False
+
+
+def _remove_aside(folder: Folder, path: Path) -> None:
+    """Remove a file of a journal that was moved aside; nobody writes to one."""
+    where = folder.system.open(path.parent.name, _FOLDER, folder=folder.side)
+    try:
+        with suppress(FileNotFoundError):
+            folder.system.unlink(path.name, folder=where)
+        folder.sync(where)
+    finally:
+        folder.system.close(where)
+
+
+def _rewrite(folder: Folder, each: Kept, redact: Redact) -> bool:
+    """Put a redacted copy in the place of one that holds what is to be forgotten."""
+    rest = redact(each.data)
+    if rest == each.data:
+        return False
+    system, name = folder.system, each.path.name
+    temporary = f"erase-{system.token()}"
+    mode = system.look(name, folder=folder.descriptor).st_mode & 0o7777
+    new_file(system, temporary, folder.tmp, rest, mode=mode, sync=folder.sync)
+    system.rename(temporary, name, old_folder=folder.tmp, new_folder=folder.descriptor)
+    return True

@@ -23,7 +23,7 @@ from catmem.store.files.backups import keep_backup
 from catmem.store.files.external_changes import WATCHED, Outside
 from catmem.store.files.observed_file import look_at
 from catmem.store.files.records import Draft, branch_name
-from catmem.store.files.system import store_error
+from catmem.store.files.system import store_errors
 from catmem.store.judgement import Ground, Point, judge
 
 if TYPE_CHECKING:
@@ -190,10 +190,8 @@ class Commit:
 
     def _recorded(self, draft: Draft, data: bytes) -> Snapshot:
         """Record a revision that puts nothing into the file."""
-        try:
+        with store_errors(self.folder.path / self.name):
             record = self.journal.append(draft, data)
-        except OSError as error:
-            raise store_error(error, self.folder.path / self.name) from error
         self.mine = Snapshot(data, record.revision, record.head, self.adopted, branch=record.is_branch)
         self.folder.mark_published(record.sequence)  # so that a journal that loses its end is found out
         return self.mine

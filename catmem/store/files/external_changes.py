@@ -6,7 +6,6 @@ hold it, the two are joined by the merge that the store was given, as a revision
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -19,9 +18,10 @@ from catmem.store.contract import EXTERNAL, Merged
 from catmem.store.files.observed_file import TICK, is_damage, is_settled, look_at, read_if_whole
 from catmem.store.files.publication import Foreign, replaced_revision, retired_name, state_of
 from catmem.store.files.records import Draft
-from catmem.store.files.system import read_file, store_error
+from catmem.store.files.system import opened, read_file, store_errors
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Mapping
 
     from catmem.store.contract import Merge
@@ -123,10 +123,8 @@ class Outside:
         return self._recorded(draft, data)
 
     def _recorded(self, draft: Draft, data: bytes) -> Record:
-        try:
+        with store_errors(self.folder.path / self.name):
             return self.journal.append(draft, data)
-        except OSError as error:
-            raise store_error(error, self.folder.path / self.name) from error
 
     def next_revision(self) -> str:
         """The id of the revision after the head."""
@@ -355,11 +353,8 @@ class Outside:
             return None
         if data.startswith(self.data_of(revision)):
             return status, data
-        descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=gen)
-        try:
+        with opened(system, name, gen) as descriptor:
             whole = read_if_whole(system, descriptor, leases=self.folder.features.leases)
-        finally:
-            system.close(descriptor)
         return None if whole is None or bytes_digest(whole[1]) == known else whole
 
     def _rename_retired(self, sequence: int, was: Retired, now: Retired) -> bool:

@@ -17,7 +17,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError
 from catmem.store.files.observed_file import read_if_whole
 from catmem.store.files.records import Retired
-from catmem.store.files.system import not_a_file, read_file, store_error, write_whole
+from catmem.store.files.system import not_a_file, opened, read_file, store_errors, write_whole
 
 if TYPE_CHECKING:
     from catmem.store.files.folder import Folder
@@ -93,12 +93,10 @@ class Publication:
 
     def publish(self, sight: ObservedFile, record: Record, temporary: str) -> Put:
         """Put a recorded write in place: the second half of ``put``, which recovery starts with too."""
-        try:
+        with store_errors(self.path, RECORDED):
             foreign = self.swap(sight, record, temporary)
             self.settle(record)
             late = self.release(sight, record)
-        except OSError as error:
-            raise store_error(error, self.path, RECORDED) from error
         return Put(record, tuple(each for each in (foreign, late) if each))
 
     # --- before the commit point --------------------------------------------------------------------------------
@@ -106,22 +104,20 @@ class Publication:
     def prepare(self, data: bytes, sight: ObservedFile, revision: str) -> str:
         """A new file in ``tmp/``, named by revision and digest, with the mode, owner and attributes of the old one."""
         name = temporary_name(revision, data)
-        try:
+        with store_errors(self.path):
             making, descriptor = self._new_file(name)
-        except OSError as error:
-            raise store_error(error, self.path) from error
-        try:
-            write_whole(self.system, descriptor, data)
-            self._look_like(sight, descriptor)
-            if self.durable:
-                self.folder.sync(descriptor)
-            if making != name:
-                self.system.rename(making, name, old_folder=self.folder.tmp, new_folder=self.folder.tmp)
-        except OSError as error:
-            self.system.unlink(making, folder=self.folder.tmp)
-            raise store_error(error, self.path) from error
-        finally:
-            self.system.close(descriptor)
+            try:
+                write_whole(self.system, descriptor, data)
+                self._look_like(sight, descriptor)
+                if self.durable:
+                    self.folder.sync(descriptor)
+                if making != name:
+                    self.system.rename(making, name, old_folder=self.folder.tmp, new_folder=self.folder.tmp)
+            except OSError:
+                self.system.unlink(making, folder=self.folder.tmp)
+                raise
+            finally:
+                self.system.close(descriptor)
         return name
 
     def _new_file(self, name: str) -> tuple[str, int]:
@@ -164,20 +160,19 @@ class Publication:
 
     def undisturbed(self, sight: ObservedFile) -> bool:
         """The last look before the commit point."""
-        try:
+        with store_errors(self.path):
             return sight.still_stands(self.folder.descriptor, self.name)
-        except OSError as error:
-            raise store_error(error, self.path) from error
 
     def record(self, sight: ObservedFile, data: bytes, draft: Draft, temporary: str) -> Record:
         """The commit point."""
         if sight.status is not None:
             draft = replace(draft, retired=state_of(sight.status, sight.data, sight.known_digest()))
-        try:
-            return self.folder.writable_journal.append(draft, data, digest=f"sha256:{temporary.partition('-')[2]}")
-        except OSError as error:
-            self.system.unlink(temporary, folder=self.folder.tmp)
-            raise store_error(error, self.path) from error
+        with store_errors(self.path):
+            try:
+                return self.folder.writable_journal.append(draft, data, digest=f"sha256:{temporary.partition('-')[2]}")
+            except OSError:
+                self.system.unlink(temporary, folder=self.folder.tmp)
+                raise
 
     # --- after the commit point ---------------------------------------------------------------------------------
 
@@ -257,11 +252,8 @@ class Publication:
 
     def _read_out(self, temporary: str) -> tuple[os.stat_result, bytes] | None:
         """State and bytes of an outsider's file in ``tmp/``; ``None`` while somebody is in the middle of writing it."""
-        descriptor = self.system.open(temporary, os.O_RDONLY | os.O_NONBLOCK, folder=self.folder.tmp)
-        try:
+        with opened(self.system, temporary, self.folder.tmp) as descriptor:
             return read_if_whole(self.system, descriptor, leases=self.folder.features.leases)
-        finally:
-            self.system.close(descriptor)
 
     def retire(self, temporary: str, sequence: int, state: Retired) -> None:
         """Keep a file that was taken out: who had it open may still write to it."""

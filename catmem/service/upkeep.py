@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
@@ -254,4 +254,4 @@ def _with_unread(
         return report
     unread = nobody_reads(workspace.config, profiles, store)
     said = "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread)
-    return replace(report, note=said or None)
+    return report._replace(note=said or None)

@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, runtime_checkable
+from uuid import uuid4
 
+from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import OperationCollisionError, StaleError, StoreError, UnknownRevisionError
 
@@ -84,19 +86,8 @@ class Revision:
 
     def to_dict(self) -> dict[str, Any]:
         """The revision as JSON-ready data."""
-        return {
-            "entity": self.entity,
-            "revision": self.revision,
-            "parents": list(self.parents),
-            "sequence": self.sequence,
-            "timestamp": self.timestamp,
-            "op": self.op,
-            "agent": self.agent,
-            "op_id": self.op_id,
-            "digest": self.digest,
-            "size": self.size,
-            "note": dict(self.note),
-        }
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return fields | {"parents": list(self.parents), "note": dict(self.note)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +108,32 @@ class Change:
     on_drift: OnDrift = "adopt"
     on_stale: OnStale = "refuse"
     merges: tuple[str, ...] = ()
+
+    def recorded_note(self) -> dict[str, Any]:
+        """The note as it is recorded, with the request."""
+        return dict(self.note) | ({"request": self.request} if self.request else {})
+
+    def parents(self, seen: str) -> tuple[str, ...]:
+        """The parents of a revision that is made from the revision ``seen``."""
+        return (*(() if seen == "0" else (seen,)), *self.merges)
+
+    def revision(  # noqa: PLR0913 - the fields that the store gives
+        self, *, entity: str, revision: str, parents: tuple[str, ...], sequence: int, data: bytes, digest: str
+    ) -> Revision:
+        """The record of the bytes that it made."""
+        return Revision(
+            entity=entity,
+            revision=revision,
+            parents=parents,
+            sequence=sequence,
+            timestamp=clock.timestamp(clock.now()),
+            op=self.op,
+            agent=self.agent,
+            op_id=self.op_id or uuid4().hex,
+            digest=digest,
+            size=len(data),
+            note=self.recorded_note(),
+        )
 
 
 class Current(NamedTuple):
@@ -432,8 +449,7 @@ class Feature(NamedTuple):
         return self._asdict()
 
 
-@dataclass(frozen=True, slots=True)
-class FolderReport:
+class FolderReport(NamedTuple):
     """What a folder of memory files, or a database, gives a store.
 
     ``file_system`` may be the database's name and version. ``records`` counts those of the history, ``note`` says why
@@ -449,14 +465,7 @@ class FolderReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data."""
-        return {
-            "path": self.path,
-            "file_system": self.file_system,
-            "features": [feature.to_dict() for feature in self.features],
-            "store": self.store,
-            "records": self.records,
-            "note": self.note,
-        }
+        return self._asdict() | {"features": [feature.to_dict() for feature in self.features]}
 
 
 @runtime_checkable

@@ -489,6 +489,6 @@ def outline(scene: Scene) -> Outline:
         file=scene.read(),
         names=sorted(names),
         lines=[len(each.lines) for each in walks],
-        torn=any(not each.good for each in walks),
+        torn=any(each.end < each.size for each in walks),
         published=tree.get("neo/.catmem/published", b""),
     )

@@ -151,6 +151,14 @@ class Outside:
                 self._rename_retired(foreign.sequence, foreign.was, foreign.state)
         return self.join(theirs, visible)
 
+    def take_in_late(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Take in what ``late`` finds; gives the head before each."""
+        for foreign in list(self.late(records)):
+            head = self.journal.head(self.name)
+            if head is not None:
+                self.take_in(foreign, head)
+                yield head
+
     def take_in_over(self, sight: ObservedFile, base: Record | None, recorded: Record) -> Record:
         """Record bytes that stand in the file where ``recorded`` should, and were made from ``base``; join the two."""
         parent = base.revision if base else "0"

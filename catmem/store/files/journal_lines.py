@@ -53,7 +53,7 @@ def record_line(  # noqa: PLR0913 - what a record is made of
     old: bytes,
     data: bytes,
     *,
-    digest: str | None,
+    digest: str | None = None,
     moment: str | None = None,
 ) -> NewLine:
     """The record of ``data`` after ``old``, as the next one of ``segment``. ``digest`` is that of ``data``, if known.
@@ -68,17 +68,7 @@ def record_line(  # noqa: PLR0913 - what a record is made of
     # To compare is far cheaper than to hash or to pack.
     unchanged = head is not None and data == old
     record = Record(
-        file=draft.file,
-        op=draft.op,
-        agent=draft.agent,
-        revision=draft.revision,
-        parents=tuple(draft.parents),
-        op_id=draft.op_id,
-        note=dict(draft.note),
-        retired=draft.retired,
-        late_of=draft.late_of,
-        publishes=draft.publishes,
-        brought=draft.brought,
+        **{name: getattr(draft, name) for name in Draft.__slots__},
         sequence=segment.sequence + 1,
         timestamp=moment or clock.timestamp(system.now()),
         base=head.head if head else None,
@@ -148,28 +138,6 @@ class Brought(NamedTuple):
     timestamp: str
 
 
-class Filled(NamedTuple):
-    """A segment that is to be: its name and its lines."""
-
-    name: str
-    lines: bytes
-
-
-def taken_over(record: Record) -> Draft:
-    """A record of another journal as it is to be in this one, as mere history."""
-    return Draft(
-        file=record.file,
-        op=record.op,
-        agent=record.agent,
-        revision=record.revision,
-        parents=record.parents,
-        op_id=record.op_id,
-        note=record.note,
-        publishes=False,
-        brought=True,
-    )
-
-
 def new_segments(  # noqa: PLR0913, PLR0917 - what the journal knows
     system: System,
     where: Path,
@@ -177,10 +145,11 @@ def new_segments(  # noqa: PLR0913, PLR0917 - what the journal knows
     history: Iterable[Brought],
     head_data: Callable[[str], bytes],
     is_full: Callable[[Segment], bool],
-) -> Iterator[Filled]:
-    """The segments after ``before`` that ``history`` fills. What follows a record that publishes is in one with it.
+) -> Iterator[tuple[str, bytes]]:
+    """The segments after ``before`` that ``history`` fills, by their names.
 
-    ``head_data`` gives the bytes of the files as ``before`` leaves them.
+    What follows a record that publishes is in one with it. ``head_data`` gives the bytes of the files as ``before``
+    leaves them.
     """
     now: dict[str, bytes] = {}
 
@@ -192,22 +161,20 @@ def new_segments(  # noqa: PLR0913, PLR0917 - what the journal knows
     published = False
     for draft, data, moment in history:
         if segment is not None and not published and is_full(segment):
-            yield Filled(segment.name, b"".join(lines))
+            yield segment.name, b"".join(lines)
             before, segment = segment, None
         if segment is None:
             checkpoint, first = checkpoint_line(system, before, data_of)
             name = segment_name(checkpoint.sequence)
             segment, lines = Segment(name, where / name, checkpoint, len(first)), [first]
-        record, change, line = record_line(
-            system, segment, draft, data_of(draft.file), data, digest=None, moment=moment
-        )
+        record, change, line = record_line(system, segment, draft, data_of(draft.file), data, moment=moment)
         segment.add(record, change, len(line))
         lines.append(line)
         published = published or draft.publishes
         if not draft.is_branch:
             now[draft.file] = data
     if segment is not None:
-        yield Filled(segment.name, b"".join(lines))
+        yield segment.name, b"".join(lines)
 
 
 Redact: TypeAlias = Callable[[str, bytes], bytes]

@@ -31,7 +31,7 @@ CALM_WAIT = 0.02
 TICK = 12_000_000
 """Nanoseconds within which two writes may leave a file with one and the same time."""
 
-_NO_LEASES = {errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
+NO_LEASES = {errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -163,9 +163,9 @@ def _fill(folder: Folder, name: str, sight: ObservedFile, known: bytes) -> None:
     leases = folder.features.leases
     if leases:
         try:
-            sight.leased = _leased(system, descriptor)
+            sight.leased = leased(system, descriptor)
         except OSError as error:
-            if error.errno not in _NO_LEASES:
+            if error.errno not in NO_LEASES:
                 raise
             leases = False  # not on this file system, or not on another user's file
     sight.data = _bounded(folder, name, sight)
@@ -192,7 +192,7 @@ def read_if_whole(system: System, descriptor: int, *, leases: bool) -> tuple[os.
             if not system.lease(descriptor):
                 return None
         except OSError as error:
-            if error.errno not in _NO_LEASES:
+            if error.errno not in NO_LEASES:
                 raise
         else:
             try:
@@ -204,11 +204,14 @@ def read_if_whole(system: System, descriptor: int, *, leases: bool) -> tuple[os.
     return (status, data) if read_whole(system, descriptor) == data else None
 
 
-def _leased(system: System, descriptor: int) -> bool:
-    for _ in range(LEASE_TRIES):
-        if system.lease(descriptor):
+def leased(
+    system: System, descriptor: int, *, tries: int = LEASE_TRIES, wait: float = LEASE_WAIT, exclusive: bool = False
+) -> bool:
+    """Take a lease; asks ``tries`` times, with ``wait`` seconds between. Whether it was granted."""
+    for _ in range(tries):
+        if system.lease(descriptor, exclusive=exclusive):
             return True
-        system.sleep(LEASE_WAIT)
+        system.sleep(wait)
     return False
 
 

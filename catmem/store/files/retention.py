@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import re
 import stat
 import zlib
 from base64 import b64decode
-from contextlib import closing, contextmanager, suppress
+from collections import deque
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -23,8 +23,9 @@ from catmem.errors import DamagedError
 from catmem.store.contract import SIDECAR, Erased, Kept, Left
 from catmem.store.files.external_changes import WATCHED, Outside
 from catmem.store.files.journal_disk import MAX_SEGMENT
+from catmem.store.files.observed_file import LEASE_TRIES, NO_LEASES, leased
 from catmem.store.files.segments import Segment
-from catmem.store.files.system import new_file, read_whole
+from catmem.store.files.system import FOLDER, new_file, opened, read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -36,12 +37,10 @@ if TYPE_CHECKING:
 MOVED = ".moved.md"
 """What the name of a file beside ends with, to which a repair moves what does not fit."""
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _ASIDE = re.compile(r"damaged-.+|journal\.new")
 _SEGMENT = re.compile(r"[0-9]{12}\.log")
 _TORN = re.compile(r"[0-9]{12}\.log\.(new|tail-.+)")
 _OWN = {"lock", "published"}
-_GEN = re.compile(r"(?P<sequence>\d{12})-")
 _PART = 64
 
 # What a line of the journal says, however broken the line is. Its keys are sorted: a file is named before its bytes.
@@ -78,24 +77,18 @@ def kept(folder: Folder, name: str) -> Generator[Kept, None, None]:
 @contextmanager
 def _drawers(folder: Folder) -> Iterator[list[_Drawer]]:
     drawers = [_Drawer(folder.path, folder.descriptor, "beside")]
-    opened: list[int] = []
     side, system = folder.path / SIDECAR, folder.system
-    try:
+    with ExitStack() as stack:
         if folder.side >= 0:
             drawers.append(_Drawer(side, folder.side, "side"))
             for each in system.names(folder.side):
-                try:
-                    if not stat.S_ISDIR(system.look(each, folder=folder.side).st_mode):
-                        continue
-                    opened.append(system.open(each, _FOLDER, folder=folder.side))
-                except FileNotFoundError:
-                    continue
-                part = each if each in {"journal", "tmp", "gen"} else "aside" if _ASIDE.fullmatch(each) else "stray"
-                drawers.append(_Drawer(side / each, opened[-1], part))
+                with suppress(FileNotFoundError):
+                    if stat.S_ISDIR(system.look(each, folder=folder.side).st_mode):
+                        descriptor = stack.enter_context(opened(system, each, folder.side, FOLDER))
+                        known = each in {"journal", "tmp", "gen"}
+                        part = each if known else "aside" if _ASIDE.fullmatch(each) else "stray"
+                        drawers.append(_Drawer(side / each, descriptor, part))
         yield drawers
-    finally:
-        for descriptor in opened:
-            system.close(descriptor)
 
 
 def _is_skipped(part: str, each: str, name: str) -> bool:
@@ -119,47 +112,40 @@ def _read(system: System, name: str, drawer: _Drawer) -> tuple[bytes, bool] | No
             return None
         if status.st_size > MAX_SEGMENT:
             return b"", False
-        descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=drawer.descriptor)
+        with opened(system, name, drawer.descriptor) as descriptor:
+            data = read_whole(system, descriptor, MAX_SEGMENT)
+            return data, len(data) <= MAX_SEGMENT
     except FileNotFoundError:
         return None
     except PermissionError:
         return b"", False
-    try:
-        parts: list[bytes] = []
-        done = 0
-        while done <= MAX_SEGMENT and (part := system.read_at(descriptor, 1 << 20, done)):
-            parts.append(part)
-            done += len(part)
-        return b"".join(parts), done <= MAX_SEGMENT
-    finally:
-        system.close(descriptor)
 
 
 def _texts(found: tuple[bytes, bool], drawer: _Drawer, each: str, name: str, files: dict[int, str]) -> Iterator[Kept]:
     """What one file of a drawer holds."""
     data, whole = found
-    path = drawer.path / each
-    if drawer.part == "gen":
-        match = _GEN.match(each) if named_digest(each) else None
-        yield Kept(
-            path, data, "retired" if match else "left", files.get(int(match["sequence"])) if match else None, whole
-        )
-    elif drawer.part == "tmp":
-        yield Kept(path, data, "left", None, whole)
-    elif drawer.part == "journal" or (drawer.part == "aside" and not drawer.path.name.endswith("-gen")):
-        if drawer.part == "journal" and not _TORN.fullmatch(each):
-            yield Kept(path, data, "stray", None, whole)
-            yield from _said(path, data, "stray")
-        else:
-            yield from _journal_texts(path, data, "torn" if drawer.part == "journal" else "aside", whole=whole)
-    elif drawer.part == "aside":
-        yield Kept(path, data, "aside", None, whole)
-    elif drawer.part == "beside" and each.startswith(f"{name}.bak."):
-        yield Kept(path, data, "backup", name, whole)
-    elif drawer.part == "beside" and each == Path(name).stem + MOVED:
-        yield Kept(path, data, "moved", name, whole)
+    path, part = drawer.path / each, drawer.part
+    kind: Kind = "stray"
+    file = None
+    if part == "gen":
+        match = _SUPERSEDED.fullmatch(each)
+        kind, file = ("retired", files.get(int(match["sequence"]))) if match else ("left", None)
+    elif part == "tmp":
+        kind = "left"
+    elif part == "aside":
+        kind = "aside"
+    elif part == "beside" and each.startswith(f"{name}.bak."):
+        kind, file = "backup", name
+    elif part == "beside" and each == Path(name).stem + MOVED:
+        kind, file = "moved", name
+    if part == "journal" and _TORN.fullmatch(each):
+        yield from _journal_texts(path, data, "torn", whole=whole)
+    elif kind == "aside" and not drawer.path.name.endswith("-gen"):
+        yield from _journal_texts(path, data, "aside", whole=whole)
     else:
-        yield Kept(path, data, "stray", None, whole)
+        yield Kept(path, data, kind, file, whole)
+        if part == "journal":
+            yield from _said(path, data, kind)
 
 
 def _journal_texts(path: Path, data: bytes, kind: Kind, *, whole: bool) -> Iterator[Kept]:
@@ -238,38 +224,22 @@ def reap(folder: Folder, newest: int) -> int:
     for name in folder.system.names(folder.gen)[:_AT_ONCE]:
         match = _SUPERSEDED.fullmatch(name)
         if match and int(match["sequence"]) <= newest - WATCHED:
-            gone += _reap_one(folder, name, match["digest"], before)
+            gone += _reap_one(folder, name, before)
     return gone
 
 
-def _reap_one(folder: Folder, name: str, digest: str, before: float) -> bool:
-    system = folder.system
-    if system.look(name, folder=folder.gen).st_ctime > before:
+def _reap_one(folder: Folder, name: str, before: float) -> bool:
+    if folder.system.look(name, folder=folder.gen).st_ctime > before:
         return False
-    descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder.gen)
-    try:
-        if not system.lease(descriptor, exclusive=True):
-            return False
-        try:
-            if bytes_digest(read_whole(system, descriptor)) != f"sha256:{digest}":
-                return False
-            system.unlink(name, folder=folder.gen)
-        finally:
-            system.give_back(descriptor)
-    finally:
-        system.close(descriptor)
-    return True
+    return _remove_alone(folder.system, name, folder.gen, named_digest(name)) == "gone"
 
 
 OPEN = "a program has it open; end that and purge once more"
-NO_LEASES = "nobody can tell whether a program has it open, for there are no leases here; remove it yourself"
+UNKNOWN = "nobody can tell whether a program has it open, for there are no leases here; remove it yourself"
 UNREADABLE = "it cannot be read"
 
 _PASSES = 3
-_LEASE_TRIES, _LEASE_WAIT = 25, 0.002
-_NO_LEASES = {errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EPERM}
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY
-
+_LEASE_WAIT = 0.002
 _Outcome: TypeAlias = Literal["gone", "changed", "open", "no leases"]
 
 
@@ -321,16 +291,15 @@ def _remove_retired(outside: Outside, erasure: Erasure) -> tuple[list[Path], lis
         with closing(kept(folder, name)) as texts:
             paths = {each.path: each.whole for each in texts if _is_retired(each) and _goes(each, erasure)}
         for path, whole in paths.items():
-            outcome = _unlink_alone(folder, path) if whole else "gone"
             if not whole:
                 left[path] = UNREADABLE
-            elif outcome == "gone":
+                continue
+            outcome = _remove_retired_file(folder, path)
+            changed = changed or outcome == "changed"
+            if outcome == "gone":
                 removed.append(path)
-            elif outcome == "changed":
-                changed = True
-                left[path] = OPEN
             else:
-                left[path] = OPEN if outcome == "open" else NO_LEASES
+                left[path] = UNKNOWN if outcome == "no leases" else OPEN
         folder.sync(folder.gen)
         if not changed:
             break
@@ -339,13 +308,9 @@ def _remove_retired(outside: Outside, erasure: Erasure) -> tuple[list[Path], lis
 
 def take_in_late(outside: Outside) -> None:
     """Take in what was written to any file of the folder after it was taken out, however long ago that was."""
-    journal = outside.folder.writable_journal
-    for file in journal.files():
+    for file in outside.journal.files():
         own = outside if file == outside.name else Outside(outside.publication.of(file), outside.merge)
-        for foreign in list(own.late(journal.records())):
-            head = journal.head(file)
-            if head is not None:
-                own.take_in(foreign, head)
+        deque(own.take_in_late(outside.journal.records()), maxlen=0)
 
 
 def _is_retired(each: Kept) -> bool:
@@ -356,54 +321,40 @@ def _goes(each: Kept, erasure: Erasure) -> bool:
     return not each.whole or erasure.holds(each)
 
 
-def _unlink_alone(folder: Folder, path: Path) -> _Outcome:
+def _remove_retired_file(folder: Folder, path: Path) -> _Outcome:
     """Remove a retired file if nobody else has it open, and it is what its name says."""
-    system = folder.system
     if not folder.features.leases:
         return "no leases"
-    where = system.open(path.parent.name, _FOLDER, folder=folder.side)
-    try:
-        descriptor = system.open(path.name, os.O_RDONLY | os.O_NONBLOCK, folder=where)
+    digest = named_digest(path.name) if path.parent.name == "gen" else None
+    with opened(folder.system, path.parent.name, folder.side, FOLDER) as where:
+        return _remove_alone(folder.system, path.name, where, digest, tries=LEASE_TRIES)
+
+
+def _remove_alone(system: System, name: str, where: int, digest: str | None, *, tries: int = 1) -> _Outcome:
+    """Remove a file that nobody else has open; with a ``digest`` only one that has it."""
+    with opened(system, name, where) as descriptor:
         try:
-            try:
-                if not _leased_alone(folder, descriptor):
-                    return "open"
-            except OSError as error:
-                if error.errno not in _NO_LEASES:
-                    raise
-                return "no leases"
-            try:
-                digest = named_digest(path.name)
-                known = digest is not None and path.parent.name == "gen"
-                if known and bytes_digest(read_whole(system, descriptor)) != digest:
-                    return "changed"
-                system.unlink(path.name, folder=where)
-            finally:
-                system.give_back(descriptor)
+            if not leased(system, descriptor, tries=tries, wait=_LEASE_WAIT, exclusive=True):
+                return "open"
+        except OSError as error:
+            if error.errno not in {*NO_LEASES, errno.EPERM}:
+                raise
+            return "no leases"
+        try:
+            if digest is not None and bytes_digest(read_whole(system, descriptor)) != digest:
+                return "changed"
+            system.unlink(name, folder=where)
         finally:
-            system.close(descriptor)
-    finally:
-        system.close(where)
+            system.give_back(descriptor)
     return "gone"
-
-
-def _leased_alone(folder: Folder, descriptor: int) -> bool:
-    for _ in range(_LEASE_TRIES):
-        if folder.system.lease(descriptor, exclusive=True):
-            return True
-        folder.system.sleep(_LEASE_WAIT)
-    return False
 
 
 def _remove_aside(folder: Folder, path: Path) -> None:
     """Remove a file of a journal that was moved aside; nobody writes to one."""
-    where = folder.system.open(path.parent.name, _FOLDER, folder=folder.side)
-    try:
+    with opened(folder.system, path.parent.name, folder.side, FOLDER) as where:
         with suppress(FileNotFoundError):
             folder.system.unlink(path.name, folder=where)
         folder.sync(where)
-    finally:
-        folder.system.close(where)
 
 
 def _rewrite(folder: Folder, each: Kept, redact: Redact) -> bool:

@@ -56,11 +56,6 @@ class Walk(NamedTuple):
     size: int
 
     @property
-    def good(self) -> bool:
-        """Whether there is nothing but good lines."""
-        return self.end == self.size
-
-    @property
     def cut(self) -> bool:
         """Whether the last bytes are no good line, and nothing good follows: a write that was cut short."""
         return self.end < self.size and self.resume is None
@@ -155,18 +150,11 @@ class Segment:
     @classmethod
     def read(cls, name: str, path: Path, data: bytes) -> Segment:
         """The segment that a file holds. Raises ``DamagedError``."""
-        found = walk(data)
-        if not found.lines or found.lines[0].start:
-            raise damaged(path, "the segment does not begin with a good checkpoint")
-        first = found.lines[0]
-        try:
-            checkpoint = decode_checkpoint(first.payload, line_digest(data, first))
-        except MalformedError as error:
-            raise damaged(path, f"the checkpoint: {error}") from error
+        checkpoint, size = checkpoint_of(path, data, walk(data))
         if name != segment_name(checkpoint.sequence):
             raise damaged(path, f"the segment begins with record {checkpoint.sequence}, and its name says another")
-        segment = cls(name, path, checkpoint, first.end)
-        segment.take(data, first.end)
+        segment = cls(name, path, checkpoint, size)
+        segment.take(data, size)
         return segment
 
     def take(self, data: bytes, start: int = 0) -> None:
@@ -355,6 +343,17 @@ class Segment:
     def _place(self, sequence: int) -> int | None:
         place = sequence - self.checkpoint.sequence
         return place if 0 <= place < len(self.steps) else None
+
+
+def checkpoint_of(path: Path, data: bytes, found: Walk) -> tuple[Checkpoint, int]:
+    """The checkpoint with which the bytes of a segment begin, and where it ends. Raises ``DamagedError``."""
+    if not found.lines:
+        raise damaged(path, "the segment does not begin with a good checkpoint")
+    first = found.lines[0]
+    try:
+        return decode_checkpoint(first.payload, line_digest(data, first)), first.end
+    except MalformedError as error:
+        raise damaged(path, f"the checkpoint: {error}") from error
 
 
 def segment_name(sequence: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from errno import EACCES
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ from catmem.store.files.external_changes import Outside, merge_appended
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
 from catmem.store.files.recovery import recover
-from catmem.store.files.system import System, in_doubt, store_error
+from catmem.store.files.system import System, in_doubt, store_errors
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -176,14 +176,15 @@ class FileStore(LastingStore):
     def _own_journal(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
         """A journal that is opened for one caller, who may take its time and keep nobody waiting."""
         place = self._locate(entity)
-        folder = Folder.open(self._system, place, create=False)
-        try:
+        with self._own_folder(place) as folder:
             yield folder.journal if folder else None, place.name
-        except OSError as error:
-            raise store_error(error, place.path) from error
-        finally:
-            if folder is not None:
-                folder.close()
+
+    @contextmanager
+    def _own_folder(self, place: Place) -> Iterator[Folder | None]:
+        """A folder that is opened for one caller; ``None`` where there is none."""
+        folder = Folder.open(self._system, place, create=False)
+        with store_errors(place.path), closing(folder) if folder else nullcontext():
+            yield folder
 
     @contextmanager
     def _reading(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
@@ -199,10 +200,8 @@ class FileStore(LastingStore):
             folder = self._folder(place, create=False)
             journal = folder.journal if folder else None
             if journal is not None:
-                try:
+                with store_errors(place.path):
                     journal.refresh()
-                except OSError as error:
-                    raise store_error(error, place.path) from error
             yield journal
 
     # --- writing ------------------------------------------------------------------------------------------------
@@ -240,11 +239,8 @@ class FileStore(LastingStore):
             folder = self._folder(place, create=True)
             if folder is None or folder.doubtful:
                 raise in_doubt(place.path)
-            try:
-                with folder.lock(place.name, self._lock_timeout):
-                    yield folder, place.name
-            except OSError as error:
-                raise store_error(error, place.path) from error
+            with store_errors(place.path), folder.lock(place.name, self._lock_timeout):
+                yield folder, place.name
 
     @contextmanager
     def _alone(self, key: Path) -> Iterator[None]:
@@ -258,12 +254,10 @@ class FileStore(LastingStore):
         """The open folder of a place, opened again if it is no longer the one that the path leads to."""
         key = place.path.parent
         kept = self._folders.get(key)
-        try:
+        with store_errors(key):
             if kept is not None and (kept.doubtful or kept.is_current(place)):
                 self._folders[key] = self._folders.pop(key)
                 return kept
-        except OSError as error:
-            raise store_error(error, key) from error
         if kept is not None:
             del self._folders[key]
             kept.close()
@@ -392,15 +386,9 @@ class FileStore(LastingStore):
         from catmem.store.files.retention import kept
 
         place = self._locate(entity)
-        folder = Folder.open(self._system, place, create=False)
-        if folder is None:
-            return
-        try:
-            yield from kept(folder, place.name)
-        except OSError as error:
-            raise store_error(error, place.path) from error
-        finally:
-            folder.close()
+        with self._own_folder(place) as folder:
+            if folder is not None:
+                yield from kept(folder, place.name)
 
     def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
         """Erase from all that is kept of an entity, once the entity itself no longer has it. See ``erasing``."""

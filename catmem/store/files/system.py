@@ -272,11 +272,11 @@ def _exchange_call() -> Callable[[int, bytes, int, bytes], int]:
 # --- files read and written whole: a call may do a part of it at a time ---
 
 
-def read_whole(system: System, descriptor: int) -> bytes:
-    """All bytes of an open file, but no more than a memory file may have and one part over it."""
+def read_whole(system: System, descriptor: int, limit: int = DEFAULT_LIMITS.file_bytes) -> bytes:
+    """All bytes of an open file, but no more than ``limit``, that of a memory file, and one part over it."""
     parts: list[bytes] = []
     done = 0
-    while done <= DEFAULT_LIMITS.file_bytes and (part := system.read_at(descriptor, _PART, done)):
+    while done <= limit and (part := system.read_at(descriptor, _PART, done)):
         parts.append(part)
         done += len(part)
     return b"".join(parts)

@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from catmem.errors import StoreError
-from catmem.store.sql.link import DriverError, Link, TransientError, fault_in_commit, fault_of, is_read_only, missing
+from catmem.store.sql.link import DriverError, Link, TransientError, fault_in_commit, fault_of, is_read_only
 from catmem.store.sql.sqlite_file import Connection, DatabaseFile, Log
 
 if TYPE_CHECKING:
@@ -288,7 +288,11 @@ class Database:
                 event.listen(engine, "do_connect", ask_for_proof)
                 event.listen(engine, "connect", partial(_set_up_postgresql, self.timeout))
         except ModuleNotFoundError as error:
-            raise missing("psycopg", "postgres") from error
+            raise StoreError(
+                "this store needs psycopg, which is not installed",
+                code="missing_extra",
+                hint="Run: pip install 'catmem[postgres]'",
+            ) from error
         except NoSuchModuleError as error:
             raise _bad_url() from error
         return engine

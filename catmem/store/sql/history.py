@@ -20,7 +20,7 @@ from catmem.store.sql.link import Statement
 from catmem.store.sql.schema import AS_THEY_ARE, BRANCHES, LOG, META, refuse_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from catmem.store.sql.database import Database
     from catmem.store.sql.link import Link
@@ -170,11 +170,6 @@ class Past:
             refuse_changed(self.link)
         return None if found is None or found[0] is None else revision_of(self.entity, found)
 
-    def before(self, sequence: int, most: int = PAGE) -> list[Revision]:
-        """Records that are older than ``sequence``, the newest first, as many as make a page."""
-        found = self.link.rows(_LATEST, entity=self.entity, before=sequence, most=most)
-        return [revision_of(self.entity, each) for each in found]
-
     def names_of_branches(self, number: int) -> set[str]:
         """The ids that begin with a number, such as ``8`` and ``8a``."""
         found = self.link.rows(_STARTING_WITH, entity=self.entity, beginning=f"{number}%")
@@ -259,16 +254,26 @@ def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
     return data
 
 
-def page_before(database: Database, entity: str, sequence: int, most: int) -> list[Revision]:
+def page_before(link: Link, entity: str, sequence: int, most: int) -> list[Revision]:
     """Records that are older than ``sequence``, the newest first, ``most`` at most."""
-    with database.looking() as link:
-        return Past(link, entity).before(sequence, most)
+    return [revision_of(entity, each) for each in link.rows(_LATEST, entity=entity, before=sequence, most=most)]
 
 
-def page_after(database: Database, entity: str, sequence: int) -> list[Step]:
+def page_after(link: Link, entity: str, sequence: int) -> list[Step]:
     """Records that are newer than ``sequence``, the oldest first."""
-    with database.looking() as link:
-        return [step_of(entity, each) for each in link.rows(_EARLIEST, entity=entity, after=sequence)]
+    return [step_of(entity, each) for each in link.rows(_EARLIEST, entity=entity, after=sequence)]
+
+
+def steps(database: Database, entity: str) -> Iterator[Step]:
+    """All records, the oldest first. Each page of them is a look of its own."""
+    after = -1
+    while True:
+        with database.looking() as link:
+            page = page_after(link, entity, after)
+        if not page:
+            return
+        yield from page
+        after = page[-1].revision.sequence
 
 
 class Rebuilding:

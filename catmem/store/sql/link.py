@@ -6,13 +6,13 @@ the time that a small statement takes would else be spent on making it.
 
 from __future__ import annotations
 
-from operator import itemgetter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import BusyError, CatmemError, DamagedError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import ClauseElement, Dialect
     from sqlalchemy.pool import PoolProxiedConnection
@@ -23,15 +23,8 @@ if TYPE_CHECKING:
 _BUSY, _LOCKED, _READ_ONLY, _FULL, _CANNOT_OPEN = 5, 6, 8, 13, 14
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 # https://www.postgresql.org/docs/current/errcodes-appendix.html
-_SERIALIZATION, _DEADLOCK, _LOCK_TIMEOUT, _DISK_FULL, _NO_RIGHT, _READ_ONLY_STATE = (
-    "40001",
-    "40P01",
-    "55P03",
-    "53100",
-    "42501",
-    "25006",
-)
-_AGAIN = (_SERIALIZATION, _DEADLOCK, _LOCK_TIMEOUT)
+_AGAIN = {"40001", "40P01", "55P03"}  # a serialization failure, a deadlock, a lock that took too long
+_DISK_FULL, _NO_RIGHT, _READ_ONLY_STATE = "53100", "42501", "25006"
 _NOTHING = "Nothing was written."
 _PATIENCE = 1.0
 """Seconds for which a server that cannot be reached is asked again."""
@@ -70,14 +63,8 @@ def fault_of(error: DriverError, name: str) -> CatmemError | TransientError:
     if error.is_lost or (error.is_connecting and code is None):
         return TransientError(_not_available(error, name), patience=_PATIENCE if error.is_connecting else None)
     if state in _AGAIN or code in {_BUSY, _LOCKED}:
-        return TransientError(
-            BusyError(
-                "somebody else keeps writing to the database",
-                code="locked",
-                path=name,
-                hint=f"{_NOTHING} Try again when they are done.",
-            )
-        )
+        message, hint = "somebody else keeps writing to the database", f"{_NOTHING} Try again when they are done."
+        return TransientError(BusyError(message, code="locked", path=name, hint=hint))
     return _of_code(error, name, code, state)
 
 
@@ -129,15 +116,6 @@ def first_line(error: DriverError) -> str:
     return (str(error).strip().splitlines() or ["nothing"])[0]
 
 
-def missing(module: str, extra: str) -> StoreError:
-    """The error where a library is not installed."""
-    return StoreError(
-        f"this store needs {module}, which is not installed",
-        code="missing_extra",
-        hint=f"Run: pip install 'catmem[{extra}]'",
-    )
-
-
 class Statement:
     """A statement of SQLAlchemy Core, compiled for a dialect when it is first run there."""
 
@@ -151,9 +129,8 @@ class Statement:
         known = self._compiled.get(dialect.name)
         if known is None:
             compiled = self._constructs[dialect.name].compile(dialect=dialect)
-            order = getattr(compiled, "positiontup", None)
             own = {name: value for name, value in compiled.params.items() if value is not None}
-            known = Compiled(str(compiled), None if order is None else _in_order(order), own)
+            known = Compiled(str(compiled), getattr(compiled, "positiontup", None), own)
             self._compiled[dialect.name] = known
         return known
 
@@ -161,25 +138,17 @@ class Statement:
 class Compiled(NamedTuple):
     """A statement as text.
 
-    ``order`` gives the values in the order of the parameters, where these have no names; ``own`` are values that stand
-    in the statement.
+    ``order`` are the names of the parameters where the driver knows none; ``own`` are values that it has itself.
     """
 
     text: str
-    order: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None
+    order: Sequence[str] | None
     own: Mapping[str, Any]
 
-    def values(self, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a tuple or a dict, as the driver wants it
+    def values(self, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a list or a dict, as the driver wants it
         """The values as the driver takes them."""
         values = {**self.own, **given} if self.own else given
-        return values if self.order is None else self.order(values)
-
-
-def _in_order(names: Sequence[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-    """What picks values by their names."""
-    if len(names) > 1:
-        return itemgetter(*names)
-    return lambda values: tuple(values[name] for name in names)
+        return values if self.order is None else [values[name] for name in self.order]
 
 
 class Link:
@@ -209,7 +178,9 @@ class Link:
 
     def rows(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:  # noqa: ANN401 - columns
         """Run a query, and give all that it finds."""
-        return self._executed(statement, values, _all)  # type: ignore[no-any-return]
+        with self._faults():
+            self._execute(statement, values)
+            return self._all()
 
     def first(self, statement: Statement, **values: Any) -> Sequence[Any] | None:  # noqa: ANN401 - columns
         """Run a query, and give the first row of what it finds."""
@@ -218,45 +189,46 @@ class Link:
 
     def run(self, statement: Statement, **values: Any) -> int:  # noqa: ANN401 - columns
         """Run a statement that changes rows, and give their number."""
-        return self._executed(statement, values, _count)  # type: ignore[no-any-return]
+        with self._faults():
+            self._execute(statement, values)
+            return int(self._cursor.rowcount)
 
     def run_each(self, statement: Statement, values: Sequence[Mapping[str, Any]]) -> int:
         """Run a statement once for each set of values, and give the number of rows that it changed in all."""
         if len(values) == 1:
             return self.run(statement, **values[0])
-        if values:
-            compiled = statement.on(self.dialect)
-            rows = [compiled.values(each) for each in values]
-            try:
-                self._cursor.executemany(compiled.text, rows)
-            except self.dialect.loaded_dbapi.Error as error:
-                raise self._fault(error) from error
-            return _count(self._cursor)  # type: ignore[no-any-return]
-        return 0
+        if not values:
+            return 0
+        compiled = statement.on(self.dialect)
+        with self._faults():
+            self._cursor.executemany(compiled.text, [compiled.values(each) for each in values])
+            return int(self._cursor.rowcount)
 
     def text(self, statement: str) -> Sequence[Sequence[Any]]:
         """Run a statement without values, and give all that it finds."""
-        try:
+        with self._faults():
             self._cursor.execute(statement)
-            return _all(self._cursor)  # type: ignore[no-any-return]
-        except self.dialect.loaded_dbapi.Error as error:
-            raise self._fault(error) from error
+            return self._all()
 
     def commit(self) -> None:
         """End a transaction that was begun, so that it stays."""
-        try:
+        with self._faults():
             if self.dialect.name == "sqlite":
                 self._cursor.execute("COMMIT")
             else:
                 self.driver.commit()
-        except self.dialect.loaded_dbapi.Error as error:
-            raise self._fault(error) from error
 
-    def _executed(self, statement: Statement, values: Mapping[str, Any], answer: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+    def _execute(self, statement: Statement, values: Mapping[str, Any]) -> None:
         compiled = statement.on(self.dialect)
+        self._cursor.execute(compiled.text, compiled.values(values))
+
+    def _all(self) -> Sequence[Sequence[Any]]:
+        return self._cursor.fetchall() if self._cursor.description else []
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
         try:
-            self._cursor.execute(compiled.text, compiled.values(values))
-            return answer(self._cursor)
+            yield
         except self.dialect.loaded_dbapi.Error as error:
             raise self._fault(error) from error
 
@@ -285,11 +257,3 @@ class Link:
             self.is_lost = True
         if self.is_lost:
             self.borrowed.invalidate()
-
-
-def _all(cursor: Any) -> Any:  # noqa: ANN401 - the driver's
-    return cursor.fetchall() if cursor.description else []
-
-
-def _count(cursor: Any) -> Any:  # noqa: ANN401 - the driver's
-    return cursor.rowcount

@@ -410,7 +410,7 @@ class Readiness:
         """Make sure that there are tables; returns the name of the store."""
         if not self._is_known():
             if self._database.file is not None:
-                self._database.file.prepare()
+                self._database.file.mark.prepare()
             self._learn(*make_ready(self._database))
         return str(self._name)
 

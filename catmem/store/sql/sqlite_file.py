@@ -186,24 +186,22 @@ class Marked(NamedTuple):
     store: str
     revisions: int
 
-    def __bytes__(self) -> bytes:
-        """Always of the same length, so that writing it over the last one is one step."""
-        return json.dumps({"store": self.store, "revisions": f"{self.revisions:019d}"}).encode()
-
 
 class Mark:
-    """The mark that the root ``root`` keeps of the database at ``path``."""
+    """The mark that a root keeps of the database at ``path``. Without a root there is none, and none is made."""
 
-    def __init__(self, root: Path, path: str) -> None:
+    def __init__(self, root: Path | None, path: str) -> None:
         """A path in the root is taken from there, so that a root which is moved as a whole still knows its database."""
-        top = os.path.abspath(root)  # noqa: PTH100 - as the path of the database is made
-        inside = os.path.commonpath([top, path]) == top
-        key = os.path.relpath(path, top) if inside else path
-        name = hashlib.sha256(os.fsencode(key)).hexdigest()[:12]
-        self.path = root / SIDECAR / f"database-{name}.json"
+        self.path: Path | None = None
+        if root is not None:
+            top = os.path.abspath(root)  # noqa: PTH100 - as the path of the database is made
+            key = os.path.relpath(path, top) if os.path.commonpath([top, path]) == top else path
+            self.path = root / SIDECAR / f"database-{hashlib.sha256(os.fsencode(key)).hexdigest()[:12]}.json"
 
     def read(self) -> Marked | None:
         """What it says; ``None`` if nothing was acknowledged yet. Raises ``UnreadableError``."""
+        if self.path is None:
+            return None
         try:
             descriptor = os.open(self.path, _OPENED)
             try:
@@ -218,44 +216,37 @@ class Mark:
 
     def prepare(self) -> None:
         """Make the file, before anything is written of which it could not tell. Raises ``StoreError``."""
+        if self.path is None:
+            return
         with os_errors(
             "the mark of the database cannot be written",
             path=self.path,
             hint="Nothing was written. Give whoever runs catmem the right to write there.",
             kind=StoreError,
         ):
-            os.close(self._open())
+            os.close(_open_mark(self.path))
 
-    def raise_to(self, store: str, revisions: int) -> None:
-        """Note what is acknowledged next, unless another process noted more. Raises ``StoreError`` and as ``read``."""
-        self._write(Marked(store, revisions), only_more=True)
-
-    def set_to(self, store: str, revisions: int) -> None:
-        """Take a database as it is now. Raises ``StoreError``."""
-        self._write(Marked(store, revisions), only_more=False)
-
-    def _write(self, new: Marked, *, only_more: bool) -> None:
+    def write(self, store: str, revisions: int, *, only_more: bool) -> None:
+        """Note what is acknowledged; ``only_more``: unless another process noted more. Raises ``StoreError``."""
+        if self.path is None:
+            return
+        new = json.dumps({"store": store, "revisions": f"{revisions:019d}"}).encode()  # always as long: one step
         hint = "The database has the write; see to the disk that keeps the mark."
         with os_errors(
             "the write was made, but its mark cannot be kept", path=self.path, hint=hint, code="io", kind=StoreError
         ):
-            descriptor = self._open()
+            descriptor = _open_mark(self.path)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 said = os.pread(descriptor, _LIMIT, 0)
                 old = self._read(said) if only_more else None
-                if old is None or old.store != new.store or old.revisions < new.revisions:
-                    os.pwrite(descriptor, bytes(new), 0)
-                if len(said) != len(bytes(new)):
-                    os.ftruncate(descriptor, len(bytes(new)))
+                if old is None or old.store != store or old.revisions < revisions:
+                    os.pwrite(descriptor, new, 0)
+                if len(said) != len(new):
+                    os.ftruncate(descriptor, len(new))
                     os.fsync(descriptor)  # it says from now on that there is a database
             finally:
                 os.close(descriptor)
-
-    def _open(self) -> int:
-        with suppress(FileExistsError):
-            self.path.parent.mkdir(mode=0o700)
-        return os.open(self.path, _OPENED | os.O_RDWR | os.O_CREAT, 0o600)
 
     def _read(self, said: bytes) -> Marked | None:
         if not said:
@@ -274,13 +265,19 @@ class Mark:
         )
 
 
+def _open_mark(path: Path) -> int:
+    with suppress(FileExistsError):
+        path.parent.mkdir(mode=0o700)
+    return os.open(path, _OPENED | os.O_RDWR | os.O_CREAT, 0o600)
+
+
 class DatabaseFile:
     """The file at ``path``, of the root ``root`` if it is in use there. For several threads."""
 
     def __init__(self, path: str, root: Path | None) -> None:
         """Nothing is looked at yet. ``path`` is absolute."""
         self.path = path
-        self._mark = None if root is None else Mark(root, path)
+        self.mark = Mark(root, path)
         self._store: str | None = None
 
     @property
@@ -299,10 +296,14 @@ class DatabaseFile:
 
     def is_there(self) -> bool:
         """Whether there is a file: false only where there never was one. Raises as ``refuse_loss``."""
-        if self._lies_there(self.path):
-            return True
-        self.refuse_loss()
-        return False
+        try:
+            os.lstat(self.path)
+        except FileNotFoundError:
+            self.refuse_loss()
+            return False
+        except OSError as error:
+            raise self._hidden(error) from error
+        return True
 
     def refuse_loss(self) -> None:
         """Raise ``StoreError`` (``database_gone``) if there is no file, or an empty one, where there was a database.
@@ -319,40 +320,39 @@ class DatabaseFile:
 
     def is_lasting(self) -> bool:
         """Whether this process has seen a store in it, or the root has had one there. Raises ``UnreadableError``."""
-        return self.is_known or (self._mark is not None and self._mark.read() is not None)
+        return self.is_known or self.mark.read() is not None
 
     def refuse_other(self, store: str, revisions: int) -> None:
         """Raise ``StoreError`` (``other_database``) for another store than the one that is known here.
 
         Raises ``DamagedError`` if it has less than what was acknowledged, and ``UnreadableError``.
         """
-        marked = None if self._mark is None else self._mark.read()
+        marked = self.mark.read()
         if {self._store, marked and marked.store} - {None, store}:
             raise self.other()
-        self._refuse_behind(marked, revisions)
+        self.refuse_behind(revisions)
 
     def refuse_behind(self, revisions: int) -> None:
         """Raise ``DamagedError`` if it has less than what was acknowledged, and ``UnreadableError``."""
-        if self._mark is not None:
-            self._refuse_behind(self._mark.read(), revisions)
-
-    def _refuse_behind(self, marked: Marked | None, revisions: int) -> None:
+        marked = self.mark.read()
         if marked is not None and revisions < marked.revisions:
-            raise self._behind(marked.revisions - revisions)
+            lost = marked.revisions - revisions
+            said = "1 acknowledged revision is" if lost == 1 else f"{lost:,} acknowledged revisions are"
+            raise DamagedError(
+                f"{said} not in the database: it lost its -wal, or is an older copy",
+                path=self.path,
+                hint="Nothing was written. Put its -wal back, or restore a newer backup. If there is none, 'catmem "
+                "fsck --repair' takes the database as it is; the numbers of lost revisions are then used again.",
+            )
 
     def learn(self, store: str) -> None:
         """Take note of the store that is in it."""
         self._store = store
 
-    def prepare(self) -> None:
-        """See that a write can be marked. Raises ``StoreError``."""
-        if self._mark is not None:
-            self._mark.prepare()
-
     def acknowledge(self, revisions: int) -> None:
         """Mark that the store has so many revisions, of which somebody is told next. Raises ``StoreError``."""
-        if self._mark is not None and self._store is not None:
-            self._mark.raise_to(self._store, revisions)
+        if self._store is not None:
+            self.mark.write(self._store, revisions, only_more=True)
 
     def accept(self, store: str, revisions: int) -> str | None:
         """Take the database as it is, also if it is another one or has lost something; says so then."""
@@ -363,18 +363,26 @@ class DatabaseFile:
         else:
             return None
         self._store = store
-        if self._mark is not None:
-            self._mark.set_to(store, revisions)
+        self.mark.write(store, revisions, only_more=False)
         return said
 
     def gone(self, what: str = "is not there any more", op_id: str | None = None) -> StoreError:
         """The error for a database that went away; ``op_id`` is that of a write that was made just before."""
+        again = anew = ""
+        if op_id is not None:
+            again = "The last write went to the database that is away: "
+            again += f"repeat it with the op_id {op_id!r} when that is back. "
+        if self.mark.path is not None:
+            anew = (
+                "If this root is to begin anew: end the programs that use it, and remove what is left of the database "
+            )
+            anew += f"and {SIDECAR}/{self.mark.path.name}."
         return StoreError(
             f"the database {what}",
             code="database_gone",
             path=self.path,
             hint="Put it back, with its -wal and -shm if they were moved too; nothing is made in its place. "
-            f"{_again(op_id)}{self._anew()}",
+            f"{again}{anew}",
         )
 
     def other(self) -> StoreError:
@@ -385,23 +393,6 @@ class DatabaseFile:
             path=self.path,
             hint="Nothing was written to it. Put the right one back. If this one is meant: end the programs that use "
             "the old one, see that no -wal and -shm of that lie beside, and run 'catmem fsck --repair'.",
-        )
-
-    def _behind(self, lost: int) -> DamagedError:
-        said = "1 acknowledged revision is" if lost == 1 else f"{lost:,} acknowledged revisions are"
-        return DamagedError(
-            f"{said} not in the database: it lost its -wal, or is an older copy",
-            path=self.path,
-            hint="Nothing was written. Put its -wal back, or restore a newer backup. If there is none, "
-            "'catmem fsck --repair' takes the database as it is; the numbers of lost revisions are then used again.",
-        )
-
-    def _anew(self) -> str:
-        if self._mark is None:
-            return ""
-        return (
-            "If this root is to begin anew: end the programs that use it, and remove what is left of the database and "
-            f"{SIDECAR}/{self._mark.path.name}."
         )
 
     def make(self) -> None:
@@ -418,15 +409,6 @@ class DatabaseFile:
         with suppress(OSError):
             real = os.path.realpath(self.path)  # of a link to where the file is to be
             os.close(os.open(real, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-
-    def _lies_there(self, path: str) -> bool:
-        try:
-            os.lstat(path)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise self._hidden(error) from error
-        return True
 
     def _size(self, path: str) -> int:
         """Bytes of a file, 0 if there is none; what is no file counts as one that is not empty."""
@@ -445,9 +427,3 @@ class DatabaseFile:
             path=self.path,
             hint="Nothing was written. Whoever runs catmem has to be able to look into its folder.",
         )
-
-
-def _again(op_id: str | None) -> str:
-    if op_id is None:
-        return ""
-    return f"The last write went to the database that is away: repeat it with the op_id {op_id!r} when that is back. "

@@ -112,10 +112,9 @@ _COUNT_AGAIN = (
 _COUNT = Statement(select(ENTRIES.c.entity, func.count()).group_by(ENTRIES.c.entity))
 
 
-def count_rows(database: Database) -> dict[str, int]:
+def count_rows(link: Link) -> dict[str, int]:
     """How many rows each entity has."""
-    with database.looking() as link:
-        return {str(entity): int(count) for entity, count in link.rows(_COUNT)}
+    return {str(entity): int(count) for entity, count in link.rows(_COUNT)}
 
 
 def look_over(database: Database, codec: Codec) -> list[Fault]:
@@ -156,7 +155,9 @@ def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[F
     chain, head = chain_start(store, entity), b""
     log: list[Revision] = []
     try:
-        for step in _steps(database, entity, there.sequence):
+        for step in history.steps(database, entity):
+            if step.revision.sequence > there.sequence:
+                break  # it was written meanwhile
             if step.revision.sequence != len(log) + 1 or chained(chain, step) != step.chain:
                 message = f"record {step.revision.sequence} does not follow from the one before"
                 return [Fault("log_damaged", message, place, _RESTORE)]
@@ -175,16 +176,6 @@ def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[F
         message = f"the open branches are {_list(branches)}, and mem_branches has {_list(open_branches)}"
         faults.append(Fault("branches_differ", message, place, _REPAIR, repairable=True))
     return [*faults, *_rows(codec, entity, there, head, rows, place)]
-
-
-def _steps(database: Database, entity: str, last: int) -> Iterator[history.Step]:
-    after = -1
-    while page := history.page_after(database, entity, after):
-        for step in page:
-            if step.revision.sequence > last:
-                return  # it was written meanwhile
-            yield step
-        after = page[-1].revision.sequence
 
 
 def _rows(  # noqa: PLR0913, PLR0917 - what there is, and what there should be
@@ -219,19 +210,12 @@ def mend(database: Database, entity: str) -> list[str]:
     with database.writing() as link:
         meta.lock(link, entity)
         past = Past(link, entity)
-        log = [each for page in _pages(past) for each in page]
+        log = history.page_before(link, entity, 1 << 62, 1 << 62)
         branches = [each for each in tips(log) if each.is_branch]
         if [each.revision for each in branches] != [each.revision for each in past.tips()]:
             past.set_tips(branches)
             done.append(f"{entity}: mem_branches was made again from the log")
     return done
-
-
-def _pages(past: Past) -> Iterator[list[Revision]]:
-    before = 1 << 62
-    while page := past.before(before):
-        yield page
-        before = page[-1].sequence
 
 
 ERASED = "erased"
@@ -260,7 +244,7 @@ def erase_log(database: Database, entity: str, redact: Redact, start: str) -> in
             raise BusyError(f"somebody changed the rows of {entity} meanwhile", hint="Nothing was erased. Try again.")
         rebuilding, chain, after = Rebuilding(database, entity), start, there
         last: Step | None = None
-        for old in _all_steps(database, entity):
+        for old in history.steps(database, entity):
             before = rebuilding.base(old)
             data = rebuilding.data(old)
             new = _erased(old, before, data, redact, chain)
@@ -276,13 +260,6 @@ def erase_log(database: Database, entity: str, redact: Redact, start: str) -> in
         if last is not None and chain != there.chain:
             meta.record(link, there, after._replace(chain=chain), last.revision)
     return count
-
-
-def _all_steps(database: Database, entity: str) -> Iterator[Step]:
-    after = -1
-    while page := history.page_after(database, entity, after):
-        yield from page
-        after = page[-1].revision.sequence
 
 
 def _erased(old: Step, before: bytes | None, data: bytes, redact: Redact, chain: str) -> Step:

@@ -44,7 +44,7 @@ def counted(monkeypatch):
     count(submitting, "envelope_of", "envelopes checked")
     count(builder, "envelope_of", "envelopes checked")
     count(builder, "read_envelope", "envelopes made")
-    for name in ("_executed", "text", "commit"):
+    for name in ("_execute", "text", "commit"):
         count(Link, name, "statements")
     count(Database, "_borrowed", "connections borrowed")
     return done

@@ -25,7 +25,7 @@ def filled(store):
 def asked(monkeypatch):
     """The statements that were run."""
     statements = []
-    for name in ("_executed", "text"):
+    for name in ("_execute", "text"):
         real = getattr(Link, name)
 
         def asking(link, statement, *values, real=real):

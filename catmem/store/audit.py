@@ -65,7 +65,6 @@ class AuditLog:
             os.close(folder)
 
     def _rotate(self, folder: int) -> None:
-        """Rename every file to the next older name; the last one is replaced by the one before it."""
         numbers = [number for number, _ in _older(folder) if number < self._most_files - 1]
         for number in numbers:  # the oldest first
             os.rename(_name(number), _name(number + 1), src_dir_fd=folder, dst_dir_fd=folder)
@@ -107,7 +106,6 @@ def _open_older(folder: int) -> list[tuple[str, int]]:
 
 
 def _older(folder: int) -> list[tuple[int, str]]:
-    """Numbers and names of the files that are written to no more, the oldest first."""
     found = [(int(match[1]), name) for name in os.listdir(folder) if (match := _OLDER.fullmatch(name))]
     return sorted(found, reverse=True)
 
@@ -351,6 +349,5 @@ class AuditReader:
 
 
 def _bytes_before(descriptor: int, offset: int) -> bytes:
-    """The bytes of an open file before ``offset``, as far as a place is known by them."""
     begin = max(0, offset - _KNOWN_BY)
     return os.pread(descriptor, offset - begin, begin)

@@ -92,8 +92,6 @@ class MemoryStore(Store):
             return self._append(entity, str(int(head[0].revision) + 1 if head else 1), str(now.revision), data, change)
 
     def _ground(self, entity: str, now: Snapshot) -> Ground:
-        """What is known of an entity, which no outsider can reach."""
-
         def seen(expected: str) -> Point | None:
             try:
                 recorded, _ = self._find(entity, expected)

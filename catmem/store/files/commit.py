@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 
 _REAP_EVERY = 128
+_SHOWN = ("revision", "parents", "sequence", "timestamp", "op", "agent", "op_id", "size", "note")
+"""What a record and a revision have alike."""
 
 
 class Commit:
@@ -166,11 +168,9 @@ class Commit:
         return None
 
     def _answered(self, first: Record) -> Snapshot:
-        """The answer that an operation had when it was made."""
         return replace(recorded(self.journal, self.entity, self.name, first.revision), branch=first.is_branch)
 
     def _draft(self, revision: str, parent: str) -> Draft:
-        """What is to be recorded as ``revision``, made from ``parent``."""
         change = self.change
         return Draft(
             file=self.name,
@@ -183,7 +183,6 @@ class Commit:
         )
 
     def _recorded(self, draft: Draft, data: bytes) -> Snapshot:
-        """Record a revision that puts nothing into the file."""
         with store_errors(self.folder.path / self.name):
             record = self.journal.append(draft, data)
         self.mine = Snapshot(data, record.revision, record.head, self.adopted, branch=record.is_branch)
@@ -227,7 +226,6 @@ class Commit:
             raise unknown_revision(self.entity, expected)
 
     def _ground(self, sight: ObservedFile, visible: Record | None) -> Ground:
-        """What is known of the file."""
         return Ground(
             now=Point(visible.revision if visible else "0", sight.known_digest(), visible.sequence if visible else 0),
             before=_point(self.before),
@@ -238,11 +236,9 @@ class Commit:
         )
 
     def _data(self, point: Point) -> bytes:
-        """The bytes of a revision. Raises ``UnknownRevisionError`` if they are no longer kept."""
         return recorded(self.journal, self.entity, self.name, point.revision).data
 
     def _seen(self, expected: str) -> Record | None:
-        """The record of what a caller saw who says ``expected``."""
         if not expected.startswith("sha256:"):
             return self.journal.find(self.name, expected)
         records = self.journal.records(newest_first=True)
@@ -258,7 +254,6 @@ class Commit:
         return None
 
     def _records(self) -> Iterator[Record]:
-        """The records of the file without its branches, the newest first."""
         return (record for record in self.journal.records(newest_first=True) if record.file == self.name)
 
     def _keep(self, refusal: RefusedError, sight: ObservedFile, expected: str | None, revision: str) -> None:
@@ -297,19 +292,7 @@ def _point(record: Record | None) -> Point | None:
 
 def revision_of(entity: str, record: Record) -> Revision:
     """A record as the contract shows it."""
-    return Revision(
-        entity=entity,
-        revision=record.revision,
-        parents=record.parents,
-        sequence=record.sequence,
-        timestamp=record.timestamp,
-        op=record.op,
-        agent=record.agent,
-        op_id=record.op_id,
-        digest=record.head,
-        size=record.size,
-        note=record.note,
-    )
+    return Revision(entity=entity, digest=record.head, **{name: getattr(record, name) for name in _SHOWN})
 
 
 def recorded(journal: Journal | None, entity: str, name: str, revision: str) -> Snapshot:

@@ -336,7 +336,7 @@ class Outside:
             if data is None:
                 continue
             state = state_of(*data)
-            was = replace(state, digest=f"sha256:{name.removeprefix(prefix)}")
+            was = state._replace(digest=f"sha256:{name.removeprefix(prefix)}")
             parent = self.origin(record, data[1])
             trust = self.trust(record, data[1], parent)
             changed = state.digest != was.digest  # the name tells the digest of what it was

@@ -156,7 +156,6 @@ class Folder:
             self._journal.refuse_doubt()
 
     def _sync_names(self) -> None:
-        """Have the disk keep the names of the sidecar and of the folders from the root down to it."""
         self.sync(self.side)
         self.sync(self.descriptor)
         if self._place is None:
@@ -375,7 +374,6 @@ def _walk(system: System, place: Place, *, create: bool) -> int | None:
 
 
 def _folder_in(system: System, name: str, folder: int, *, mode: int | None) -> int | None:
-    """Open a folder in an open folder; with a ``mode`` it is made where it is missing."""
     try:
         return system.open(name, FOLDER, folder=folder)
     except FileNotFoundError:

@@ -106,7 +106,6 @@ def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -
 
 
 def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
-    """What the file holds against what the journal ends with."""
     head = journal.head(place.name)
     if head is not None and is_half_brought(head):
         message = f"the history from another store was taken over up to revision {head.revision}, and then stopped"

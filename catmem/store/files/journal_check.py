@@ -56,7 +56,6 @@ def verify(folder: JournalFolder) -> list[Fault]:
 
 
 def _look_at(folder: JournalFolder, name: str, *, last: bool) -> tuple[Segment | None, list[Fault]]:
-    """A segment by itself; ``None`` if it cannot be made sense of."""
     path = str(folder.path(name))
     try:
         segment, _ = folder.segment(name)
@@ -133,7 +132,6 @@ def _state(record: Record | None) -> tuple[int, str, str] | None:
 
 
 def _of_loss(record: Record, path: str) -> Fault:
-    """What a repair found gone, as the record tells with which the history goes on."""
     lost, parent = _lost(record), record.parents[0] if record.parents else "0"
     message = (
         f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} gone before record {record.sequence}; "
@@ -159,7 +157,6 @@ def _others(folder: JournalFolder, bridges: set[int]) -> Iterator[Fault]:
 
 
 def _tail_of(name: str) -> int | None:
-    """The sequence of the record that a broken tail would have begun with; ``None`` for another leftover."""
     found = name.partition(".tail-")[2].partition("-")[0]
     return int(found) if found else None
 
@@ -228,7 +225,6 @@ def _of_line(payload: bytes) -> Iterator[tuple[Record, Change, int]]:
 
 
 def _bytes_of(system: System, name: str, folder: int) -> bytes:
-    """The bytes of a file in the journal's folder; none for what is no file, or larger than any segment."""
     if not stat.S_ISREG(system.look(name, folder=folder).st_mode):
         return b""
     descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder)

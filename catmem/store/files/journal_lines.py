@@ -261,7 +261,6 @@ class _Erasing:
         return dict(record.note if self._redact_note is None else self._redact_note(record.note))
 
     def _record(self, record: Record, change: Change, before: bytes, after: bytes) -> tuple[Record, bytes]:
-        """A record as it is to be, and its line."""
         base = None if record.base is None else bytes_digest(before)
         new = replace(record, note=self._note(record), base=base, head=bytes_digest(after), size=len(after))
         line = framed(encode(new, change), record.file)
@@ -273,5 +272,4 @@ class _Erasing:
 
 
 def _redacted_change(change: Change, before: bytes, after: bytes) -> Change:
-    """The change between redacted bytes, of the same kind as the one it takes the place of."""
     return whole(after) if isinstance(change, Whole) else splice(before, after)

@@ -144,7 +144,6 @@ class Past:
         return [name for name in self._folder.names() if name <= newest.name]
 
     def _find(self, newest: Segment, file: str, revision: str, number: int) -> Record | None:
-        """Halve to the last segment before which the number was not reached."""
         names = self._names(newest)
         low, high = 0, len(names)
         while high - low > 1:

@@ -193,7 +193,6 @@ class Publication:
         raise BusyError("somebody keeps removing and making this file", path=self.path, hint=RECORDED)
 
     def _fill_empty_place(self, temporary: str) -> bool:
-        """Give the new file its name, if that is free."""
         try:
             self.system.link(temporary, self.name, old_folder=self.folder.tmp, new_folder=self.folder.descriptor)
         except FileExistsError:

@@ -132,8 +132,6 @@ def _identity(folder: Folder, name: str, where: int) -> tuple[int, int] | None:
 
 
 class _Recovery:
-    """The recovery of one file."""
-
     def __init__(self, publication: Publication, merge: Merge | None) -> None:
         self.publication = publication
         self.folder = publication.folder
@@ -228,7 +226,6 @@ class _Recovery:
         return (Foreign("adopt", found, parent, record.sequence, state, state, doubtful=trust == "doubtful"),)
 
     def _is_replaced(self, sight: ObservedFile, record: Record) -> bool:
-        """Whether the file is what the record was to replace."""
         if record.retired is None:
             return sight.missing
         return not sight.missing and bytes_digest(sight.data) == record.retired.digest

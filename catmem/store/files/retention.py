@@ -52,8 +52,6 @@ _SAID = re.compile(
 
 
 class _Drawer(NamedTuple):
-    """An open folder that is looked through."""
-
     path: Path
     descriptor: int
     part: str
@@ -99,7 +97,6 @@ def _is_skipped(part: str, each: str, name: str) -> bool:
 
 
 def _files_by_sequence(folder: Folder) -> dict[int, str]:
-    """Which file each record is of."""
     records = folder.journal.records() if folder.journal else ()
     return {record.sequence: record.owner for record in records}
 
@@ -122,7 +119,6 @@ def _read(system: System, name: str, drawer: _Drawer) -> tuple[bytes, bool] | No
 
 
 def _texts(found: tuple[bytes, bool], drawer: _Drawer, each: str, name: str, files: dict[int, str]) -> Iterator[Kept]:
-    """What one file of a drawer holds."""
     data, whole = found
     path, part = drawer.path / each, drawer.part
     kind: Kind = "stray"
@@ -322,7 +318,6 @@ def _goes(each: Kept, erasure: Erasure) -> bool:
 
 
 def _remove_retired_file(folder: Folder, path: Path) -> _Outcome:
-    """Remove a retired file if nobody else has it open, and it is what its name says."""
     if not folder.features.leases:
         return "no leases"
     digest = named_digest(path.name) if path.parent.name == "gen" else None
@@ -358,7 +353,6 @@ def _remove_aside(folder: Folder, path: Path) -> None:
 
 
 def _rewrite(folder: Folder, each: Kept, redact: Redact) -> bool:
-    """Put a redacted copy in the place of one that holds what is to be forgotten."""
     rest = redact(each.data)
     if rest == each.data:
         return False

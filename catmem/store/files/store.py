@@ -181,14 +181,12 @@ class FileStore(LastingStore):
 
     @contextmanager
     def _own_folder(self, place: Place) -> Iterator[Folder | None]:
-        """A folder that is opened for one caller; ``None`` where there is none."""
         folder = Folder.open(self._system, place, create=False)
         with store_errors(place.path), closing(folder) if folder else nullcontext():
             yield folder
 
     @contextmanager
     def _reading(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
-        """The journal of the entity's folder, and the file's name."""
         place = self._locate(entity)
         with self._reading_folder(place) as journal:
             yield journal, place.name
@@ -406,7 +404,6 @@ class FileStore(LastingStore):
         return list(groups.values())
 
     def _placed(self, entities: Iterable[str]) -> Iterator[tuple[str, Place]]:
-        """Those entities of which it is known where they are."""
         for entity in entities:
             with suppress(ConfigError, UnreadableError):  # its profile is not right, and the others are seen to
                 yield entity, self._locate(entity)

@@ -184,7 +184,6 @@ class Commit:
         )
 
     def _ground(self, now: Snapshot) -> Ground:
-        """What is known of the entity."""
         return Ground(
             now=Point(str(now.revision), now.digest, self.meta.sequence),
             before=self.before,
@@ -195,13 +194,11 @@ class Commit:
         )
 
     def _seen(self, expected: str) -> Point | None:
-        """The record of what a caller saw; ``None`` for a digest that no record has."""
         find = self.past.with_digest if expected.startswith("sha256:") else self.past.named
         found = find(expected)
         return None if found is None else Point(found.revision, found.digest, found.sequence)
 
     def _complete(self, refusal: RefusedError, expected: str | None) -> None:
-        """Say in a refusal where the entity is, and where a copy is of what somebody else wrote."""
         if complete(refusal, self.name, self.before, str(self.meta.revision)) and refusal.drift_backup is None:
             refusal.drift_backup = self._copy(refusal, expected)
 

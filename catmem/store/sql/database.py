@@ -325,7 +325,6 @@ def _let_go(engine: Engine, process: int) -> None:
 def _open_sqlite(  # noqa: PLR0913, PLR0917 - as SQLAlchemy calls it
     file: DatabaseFile, log: Log, dialect: object, record: object, arguments: list[Any], options: dict[str, Any]
 ) -> None:
-    """Have the driver open the file, and make none."""
     del dialect, record
     log.refuse_open()
     arguments[:] = [file.uri]

@@ -53,7 +53,6 @@ _INSERT = Statement(insert(ENTRIES).values(entity=bindparam("entity"), position=
 
 
 def _nth(*order: Any) -> Select[Any]:  # noqa: ANN401 - columns
-    """The id of one row."""
     return select(ENTRIES.c.id).where(_OF).order_by(*order).limit(1).offset(bindparam("skipped"))
 
 
@@ -99,7 +98,6 @@ def found_rows(link: Link, entity: str) -> list[FoundRow]:
 
 
 def _text(value: object) -> object:
-    """The text of a column; what is no UTF-8 stays bytes."""
     if not isinstance(value, bytes):
         return value
     try:
@@ -246,7 +244,6 @@ def settle(link: Link, entity: str, there: Sequence[FoundRow], rows: Sequence[Ro
 
 
 def _is_plain(position: object) -> bool:
-    """Whether a position is one that catmem would give."""
     return isinstance(position, int) and abs(position) < AT_THE_END
 
 

@@ -33,10 +33,8 @@ PAGE = 256
 FIRST_PAGE = 8
 """Records of the first page, the newest first: most who look at a log want the last few. The next ones are larger."""
 
-_COLUMNS = (
-    LOG.c.revision, LOG.c.parents, LOG.c.sequence, LOG.c.timestamp, LOG.c.op, LOG.c.agent, LOG.c.op_id, LOG.c.digest,
-    LOG.c.size, LOG.c.note,
-)  # fmt: skip
+_FIELDS = tuple(name for name in Revision.__slots__ if name != "entity")
+_COLUMNS = tuple(LOG.c[name] for name in _FIELDS)
 _STEP = (LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.data, LOG.c.chain)
 _OF = LOG.c.entity == bindparam("entity")
 
@@ -90,14 +88,9 @@ _NO_TIP = Statement(
 
 
 def _chain_of_splices() -> Statement:
-    first = (
-        select(LOG.c.entity, LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.size, LOG.c.data)
-        .where(_OF, LOG.c.sequence == bindparam("sequence"))
-        .cte("steps", recursive=True)
-    )
-    more = select(LOG.c.entity, LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.size, LOG.c.data).join(
-        first, (LOG.c.entity == first.c.entity) & (LOG.c.sequence == first.c.base)
-    )
+    made = select(LOG.c.entity, LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.size, LOG.c.data)
+    first = made.where(_OF, LOG.c.sequence == bindparam("sequence")).cte("steps", recursive=True)
+    more = made.join(first, (LOG.c.entity == first.c.entity) & (LOG.c.sequence == first.c.base))
     steps = first.union_all(more)
     return Statement(
         select(steps.c.base, steps.c.offset, steps.c.removed, steps.c.size, steps.c.data).order_by(steps.c.depth)
@@ -312,32 +305,20 @@ class Rebuilding:
 
 def revision_of(entity: str, row: Sequence[Any]) -> Revision:
     """A row of the log as the contract shows it. Raises ``DamagedError``."""
-    revision, parents, sequence, timestamp, op, agent, op_id, digest, size, note = row[:10]
+    fields = dict(zip(_FIELDS, row, strict=False))
     try:
-        named, noted = json.loads(parents), json.loads(note)
-        if not isinstance(named, list) or not isinstance(noted, dict):
+        parents, note = json.loads(fields["parents"]), json.loads(fields["note"])
+        if not isinstance(parents, list) or not isinstance(note, dict):
             raise ValueError("not as it must be")  # noqa: TRY004, TRY301 - any fault of it is one kind
     except (ValueError, TypeError) as error:
-        raise damaged(f"record {sequence} of {entity} cannot be read: {error}") from error
-    return Revision(
-        entity=entity,
-        revision=revision,
-        parents=tuple(named),
-        sequence=sequence,
-        timestamp=timestamp,
-        op=op,
-        agent=agent,
-        op_id=op_id,
-        digest=digest,
-        size=size,
-        note=noted,
-    )
+        raise damaged(f"record {fields['sequence']} of {entity} cannot be read: {error}") from error
+    return Revision(**fields | {"entity": entity, "parents": tuple(parents), "note": note})
 
 
 def step_of(entity: str, row: Sequence[Any]) -> Step:
     """A whole row of the log."""
     recorded = revision_of(entity, row)
-    base, depth, offset, removed, data, chain = row[10:]
+    base, depth, offset, removed, data, chain = row[len(_FIELDS) :]
     if not isinstance(data, bytes):
         raise damaged(f"record {recorded.sequence} of {entity} holds no bytes")
     made = Whole(data, recorded.size) if base is None else Splice(offset, removed, data)
@@ -361,20 +342,11 @@ def chained(before: str, step: Step) -> str:
 
 def columns_of(step: Step) -> dict[str, Any]:
     """A record as the columns of the log."""
-    recorded, made = step.revision, step.change
+    recorded, made = step.revision.to_dict(), step.change
     splice = made if isinstance(made, Splice) else None
-    return {
-        "entity": recorded.entity,
-        "sequence": recorded.sequence,
-        "revision": recorded.revision,
-        "parents": canonical_json(list(recorded.parents)).decode(),
-        "timestamp": recorded.timestamp,
-        "op": recorded.op,
-        "agent": recorded.agent,
-        "op_id": recorded.op_id,
-        "digest": recorded.digest,
-        "size": recorded.size,
-        "note": canonical_json(dict(recorded.note)).decode(),
+    return recorded | {
+        "parents": canonical_json(recorded["parents"]).decode(),
+        "note": canonical_json(recorded["note"]).decode(),
         "base": step.base,
         "depth": step.depth,
         "offset": splice.offset if splice else None,

@@ -158,7 +158,6 @@ _AUTOMATIC = 1000
 
 
 def _end_of(real: str) -> _End:
-    """The salts and the length of the log; ``_EMPTY`` if there is none."""
     try:
         with open(f"{real}-wal", "rb", buffering=0) as log:  # noqa: PTH123 - text in hand
             header, size = log.read(_HEADER), os.fstat(log.fileno()).st_size

@@ -289,7 +289,6 @@ class SqlStore(LastingStore):
         return done
 
     def _with_rows(self) -> list[str]:
-        """The entities that have a revision or a row."""
         with self._database.looking() as link:
             known = (entity for entity, there in meta.look_at_all(link).items() if there.sequence)
             return sorted({*known, *entries.entities(link)})

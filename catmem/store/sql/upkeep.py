@@ -263,7 +263,6 @@ def erase_log(database: Database, entity: str, redact: Redact, start: str) -> in
 
 
 def _erased(old: Step, before: bytes | None, data: bytes, redact: Redact, chain: str) -> Step:
-    """A record as it is to be."""
     rest = redact(data)
     recorded, change = old.revision, _change(old.change, before, data, rest, redact)
     if rest != data or change != old.change:
@@ -274,7 +273,6 @@ def _erased(old: Step, before: bytes | None, data: bytes, redact: Redact, chain:
 
 
 def _change(change: Change, before: bytes | None, data: bytes, rest: bytes, redact: Redact) -> Change:
-    """The change between redacted bytes, of the same kind as the one it takes the place of."""
     if isinstance(change, Whole) or before is None:
         return change if rest == data else whole(rest)
     base = redact(before)

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from catmem.service.auditing.reading import Audit, Filter
     from catmem.service.counts import Counts
     from catmem.service.workspace import Workspace
-    from catmem.store.audit import Line
-    from catmem.store.audit_reader import Damage
+    from catmem.store.audit import Damage, Line
 
 _FINDINGS = 1
 _SECONDS = 19
@@ -145,7 +144,7 @@ def _refuse_reversed(since: datetime | None, until: datetime | None) -> None:
 
 def _follow(workspace: Workspace, wanted: Filter, limit: int, *, as_json: bool) -> None:
     from catmem.service.auditing.reading import follow_audit
-    from catmem.store.audit_reader import Damage
+    from catmem.store.audit import Damage
 
     _tell_unknown(workspace, wanted)
     for each in follow_audit(workspace, wanted, limit, lambda: time.sleep(_LOOK_EVERY)):

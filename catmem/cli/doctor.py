@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from catmem.policy.config import Config
-    from catmem.store.lasting import FolderReport
+    from catmem.store.contract import FolderReport
 
 
 @click.command(epilog="Examples: catmem doctor   catmem doctor --format json")

@@ -19,8 +19,8 @@ from catmem.errors import BusyError, CatmemError, UnreadableError
 from catmem.files import read_bounded
 from catmem.policy.config import NO_ROOT
 from catmem.service.stores import merge_files
-from catmem.store.contract import Change
-from catmem.store.files.folder import HERMES_FOLDER, SIDECAR, Place
+from catmem.store.contract import SIDECAR, Change
+from catmem.store.files.folder import HERMES_FOLDER, Place
 from catmem.store.files.store import LOCK_TIMEOUT, FileStore
 from catmem.text import DEFAULT_LIMITS
 

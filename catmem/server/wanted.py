@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnreadableError
 from catmem.files import read_bounded, write_private
-from catmem.store.lasting import SIDECAR
+from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,7 +24,7 @@ from catmem import clock
 from catmem.errors import CatmemError, StaleError
 from catmem.policy.profile import is_root
 from catmem.store.audit import AuditLog, Line, bounded
-from catmem.store.lasting import SIDECAR
+from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
 from catmem.policy.profile import refuse_no_root
 from catmem.service.profiles import Entities, entities_of_each
 from catmem.service.unread import look_over, nobody_reads
-from catmem.store.contract import Fault
-from catmem.store.lasting import LastingStore
+from catmem.store.contract import Fault, LastingStore
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
     from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
-    from catmem.store.lasting import Anchor as End
-    from catmem.store.lasting import FolderReport
+    from catmem.store.contract import Anchor as End
+    from catmem.store.contract import FolderReport
 
 
 def lasting_store(workspace: Workspace) -> LastingStore:
@@ -255,4 +254,4 @@ def _with_unread(
         return report
     unread = nobody_reads(workspace.config, profiles, store)
     said = "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread)
-    return replace(report, note=said or None)
+    return report._replace(note=said or None)

@@ -19,7 +19,7 @@ from catmem.model.pairing import alike, pair_entries
 from catmem.policy.staleness import DATED_BY, read_date
 from catmem.store.changes import splice
 from catmem.store.contract import EXTERNAL
-from catmem.store.files.file_time import FILE_TIME
+from catmem.store.files.external_changes import FILE_TIME
 from catmem.syntax.scan import rescan, touched_region
 
 if TYPE_CHECKING:

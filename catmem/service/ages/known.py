@@ -16,7 +16,7 @@ from catmem.policy.access import Rights
 from catmem.policy.staleness import DATED_BY, Clock, Freshness, freshness, is_ahead, read_date, stale_after_days
 from catmem.service.ages.history import body_key
 from catmem.service.stores import locate
-from catmem.store.files.file_time import FILE_TIME, file_time_note
+from catmem.store.files.external_changes import FILE_TIME, file_time_note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from catmem.files import os_errors, read_bounded, replace_json
 from catmem.policy.profile import refuse_no_root
 from catmem.service.gate import record
 from catmem.store.audit import Line
-from catmem.store.lasting import SIDECAR
+from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,8 +17,7 @@ from catmem.policy.profile import profile_names
 from catmem.service.counts import CONFLICTS, OTHER, Counts
 from catmem.service.envelopes.roles import agents_of
 from catmem.service.gate import audit_log
-from catmem.store.audit import NAME, STATUSES
-from catmem.store.audit_reader import AuditReader, Damage
+from catmem.store.audit import NAME, STATUSES, AuditReader, Damage
 from catmem.store.contract import PERSON
 
 if TYPE_CHECKING:

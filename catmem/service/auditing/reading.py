@@ -16,8 +16,7 @@ from catmem.policy.schema import nearest, shown, suggestion
 from catmem.service.envelopes.roles import agents_of
 from catmem.service.gate import audit_log
 from catmem.service.writing.operation import Action
-from catmem.store.audit import NAME
-from catmem.store.audit_reader import AuditReader, Damage
+from catmem.store.audit import NAME, AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from catmem.service.auditing.bypass import Bypass
     from catmem.service.auditing.reading import Filter
     from catmem.service.workspace import Workspace
-    from catmem.store.audit import Line
-    from catmem.store.audit_reader import Damage
+    from catmem.store.audit import Damage, Line
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,8 @@ from catmem.service.searching.usage import USAGE_NAME, drop_gone
 from catmem.service.stores import locate, parse_file
 from catmem.service.upkeep import lasting_store, told_from
 from catmem.service.writing.matching import ambiguous, entries_holding, refuse_empty
-from catmem.store.contract import Change
-from catmem.store.files.erasing import UNREADABLE
-from catmem.store.files.kept import MOVED
-from catmem.store.lasting import SIDECAR, Erasure
+from catmem.store.contract import SIDECAR, Change, Erasure
+from catmem.store.files.retention import MOVED, UNREADABLE
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
@@ -31,9 +29,8 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Entry
     from catmem.service.workspace import Workspace
-    from catmem.store.contract import Current
+    from catmem.store.contract import Current, Kept, LastingStore
     from catmem.store.files.folder import Place
-    from catmem.store.lasting import Kept, LastingStore
 
 _ROUNDS = 5
 """How often it is begun again, where somebody keeps writing or puts the text back."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError
 from catmem.files import read_bounded, replace_json
-from catmem.store.lasting import SIDECAR
+from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,8 @@ import pytest
 from catmem.policy import profile
 from catmem.service import workspace as workspaces
 from catmem.service.envelopes import builder, reading, submitting
-from catmem.store.sql.database import Database, Link
+from catmem.store.sql.database import Database
+from catmem.store.sql.link import Link
 from tests.http_root import plain, served_root
 
 CONFIG = "agents: {planner: neo}\nstore: sqlite:///memory.db\n"
@@ -43,7 +44,7 @@ def counted(monkeypatch):
     count(submitting, "envelope_of", "envelopes checked")
     count(builder, "envelope_of", "envelopes checked")
     count(builder, "read_envelope", "envelopes made")
-    for name in ("_executed", "text", "commit"):
+    for name in ("_execute", "text", "commit"):
         count(Link, name, "statements")
     count(Database, "_borrowed", "connections borrowed")
     return done

@@ -6,29 +6,45 @@ hold it, the two are joined by the merge that the store was given, as a revision
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
+from catmem.clock import timestamp
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, EditError
 from catmem.store.contract import EXTERNAL, Merged
-from catmem.store.files.faults import store_error
-from catmem.store.files.file_time import file_time_note
+from catmem.store.files.observed_file import TICK, is_damage, is_settled, look_at, read_if_whole
 from catmem.store.files.publication import Foreign, replaced_revision, retired_name, state_of
 from catmem.store.files.records import Draft
-from catmem.store.files.sight import TICK, is_damage, is_settled, look_at, read_if_whole
-from catmem.store.files.system import read_file
+from catmem.store.files.system import opened, read_file, store_errors
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Mapping
 
     from catmem.store.contract import Merge
     from catmem.store.files.folder import Folder
+    from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.publication import Publication
     from catmem.store.files.records import Record, Retired
-    from catmem.store.files.sight import Sight
+
+FILE_TIME = "mtime"
+"""In the note of a record of an outsider's bytes: when the file that held them was last written, UTC."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def file_time_note(mtime_ns: int | None) -> dict[str, str]:
+    """The note for a file with this mtime; empty for no file, and for a time that is no date."""
+    if mtime_ns is None:
+        return {}
+    try:
+        return {FILE_TIME: timestamp(_EPOCH + timedelta(microseconds=mtime_ns // 1000))}
+    except OverflowError:
+        return {}
+
 
 WATCHED = 64
 """How many of the files that were taken out last every operation looks at; ``fsck`` looks at all."""
@@ -60,7 +76,7 @@ class Outside:
 
     # --- bytes that are in the file -----------------------------------------------------------------------------
 
-    def adopt(self, sight: Sight, visible: Record | None, waiting: Record | None = None) -> Record | None:
+    def adopt(self, sight: ObservedFile, visible: Record | None, waiting: Record | None = None) -> Record | None:
         """Record what ``sight`` saw if it is not ``visible``, the revision that was put in place last.
 
         ``waiting`` is to be merged with it next. Returns the record of the visible bytes; ``None`` for a file that is
@@ -107,10 +123,8 @@ class Outside:
         return self._recorded(draft, data)
 
     def _recorded(self, draft: Draft, data: bytes) -> Record:
-        try:
+        with store_errors(self.folder.path / self.name):
             return self.journal.append(draft, data)
-        except OSError as error:
-            raise store_error(error, self.folder.path / self.name) from error
 
     def next_revision(self) -> str:
         """The id of the revision after the head."""
@@ -137,7 +151,15 @@ class Outside:
                 self._rename_retired(foreign.sequence, foreign.was, foreign.state)
         return self.join(theirs, visible)
 
-    def take_in_over(self, sight: Sight, base: Record | None, recorded: Record) -> Record:
+    def take_in_late(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Take in what ``late`` finds; gives the head before each."""
+        for foreign in list(self.late(records)):
+            head = self.journal.head(self.name)
+            if head is not None:
+                self.take_in(foreign, head)
+                yield head
+
+    def take_in_over(self, sight: ObservedFile, base: Record | None, recorded: Record) -> Record:
         """Record bytes that stand in the file where ``recorded`` should, and were made from ``base``; join the two."""
         parent = base.revision if base else "0"
         note = {MERGE_WITH: recorded.revision} | file_time_note(sight.mtime_ns)
@@ -314,7 +336,7 @@ class Outside:
             if data is None:
                 continue
             state = state_of(*data)
-            was = replace(state, digest=f"sha256:{name.removeprefix(prefix)}")
+            was = state._replace(digest=f"sha256:{name.removeprefix(prefix)}")
             parent = self.origin(record, data[1])
             trust = self.trust(record, data[1], parent)
             changed = state.digest != was.digest  # the name tells the digest of what it was
@@ -339,11 +361,8 @@ class Outside:
             return None
         if data.startswith(self.data_of(revision)):
             return status, data
-        descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=gen)
-        try:
+        with opened(system, name, gen) as descriptor:
             whole = read_if_whole(system, descriptor, leases=self.folder.features.leases)
-        finally:
-            system.close(descriptor)
         return None if whole is None or bytes_digest(whole[1]) == known else whole
 
     def _rename_retired(self, sequence: int, was: Retired, now: Retired) -> bool:

@@ -42,9 +42,11 @@ def keep_rows(folder: Path, entity: str, generations: tuple[int, int], rows: Seq
         hint="So nothing else was written. Make the folder writable.",
         kind=StoreError,
     ):
-        own = [path for path in copies(folder) if (there := said(path)) is not None and there.get("entity") == entity]
+        own = [
+            path for path in copies(folder) if (there := read_copy(path)) is not None and there.get("entity") == entity
+        ]
         for path in reversed(own):
-            if _texts((said(path) or {}).get("entries")) == _texts(entries):
+            if _texts((read_copy(path) or {}).get("entries")) == _texts(entries):
                 return path
         saying = {
             "timestamp": clock.timestamp_in_seconds(clock.now()),
@@ -80,7 +82,7 @@ def _texts(entries: object) -> list[str]:
     return sorted(json.dumps(each, sort_keys=True) for each in said)
 
 
-def said(path: Path) -> dict[str, Any] | None:
+def read_copy(path: Path) -> dict[str, Any] | None:
     """What a copy says; ``None`` for a file that only has the name of one."""
     try:
         if path.is_symlink() or path.stat().st_size > _MOST:

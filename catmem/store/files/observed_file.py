@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DriftError, StoreError
-from catmem.store.files.faults import link_in_place, mounted, not_a_file, store_error
-from catmem.store.files.system import read_whole
-from catmem.store.lasting import SIDECAR
+from catmem.store.contract import SIDECAR
+from catmem.store.files.system import link_in_place, mounted, not_a_file, read_whole, store_error
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -32,12 +31,12 @@ CALM_WAIT = 0.02
 TICK = 12_000_000
 """Nanoseconds within which two writes may leave a file with one and the same time."""
 
-_NO_LEASES = {errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
+NO_LEASES = {errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(slots=True)
-class Sight:
+class ObservedFile:
     """What stood at a name. ``descriptor`` and ``status`` are ``None`` where nothing stood there."""
 
     system: System
@@ -121,7 +120,7 @@ class Sight:
                 self.descriptor = None
 
 
-def look_at(folder: Folder, name: str, known: bytes) -> Sight:
+def look_at(folder: Folder, name: str, known: bytes) -> ObservedFile:
     """The file called ``name``, leased where there are leases; ``known`` is its newest recorded content.
 
     Raises ``BusyError`` if somebody keeps writing to it, ``StoreError`` if it is no file that can be replaced, and
@@ -133,10 +132,10 @@ def look_at(folder: Folder, name: str, known: bytes) -> Sight:
     try:
         descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder.descriptor)
     except FileNotFoundError:
-        return Sight(system, None, None, b"")
+        return ObservedFile(system, None, None, b"")
     except OSError as error:
         raise store_error(error, path) from error
-    sight = Sight(system, descriptor, None, b"")
+    sight = ObservedFile(system, descriptor, None, b"")
     try:
         sight.status = system.status(descriptor)
         _refuse_protected(folder, name, sight.status)
@@ -156,7 +155,7 @@ def is_settled(system: System, status: os.stat_result) -> bool:
     return status.st_ctime_ns < int(system.now().timestamp() * 1e9) - TICK
 
 
-def _fill(folder: Folder, name: str, sight: Sight, known: bytes) -> None:
+def _fill(folder: Folder, name: str, sight: ObservedFile, known: bytes) -> None:
     """Lease and read; without a lease, go on only with what cannot be half of something."""
     system, descriptor = sight.system, sight.descriptor
     if descriptor is None:
@@ -164,9 +163,9 @@ def _fill(folder: Folder, name: str, sight: Sight, known: bytes) -> None:
     leases = folder.features.leases
     if leases:
         try:
-            sight.leased = _leased(system, descriptor)
+            sight.leased = leased(system, descriptor)
         except OSError as error:
-            if error.errno not in _NO_LEASES:
+            if error.errno not in NO_LEASES:
                 raise
             leases = False  # not on this file system, or not on another user's file
     sight.data = _bounded(folder, name, sight)
@@ -193,7 +192,7 @@ def read_if_whole(system: System, descriptor: int, *, leases: bool) -> tuple[os.
             if not system.lease(descriptor):
                 return None
         except OSError as error:
-            if error.errno not in _NO_LEASES:
+            if error.errno not in NO_LEASES:
                 raise
         else:
             try:
@@ -205,15 +204,18 @@ def read_if_whole(system: System, descriptor: int, *, leases: bool) -> tuple[os.
     return (status, data) if read_whole(system, descriptor) == data else None
 
 
-def _leased(system: System, descriptor: int) -> bool:
-    for _ in range(LEASE_TRIES):
-        if system.lease(descriptor):
+def leased(
+    system: System, descriptor: int, *, tries: int = LEASE_TRIES, wait: float = LEASE_WAIT, exclusive: bool = False
+) -> bool:
+    """Take a lease; asks ``tries`` times, with ``wait`` seconds between. Whether it was granted."""
+    for _ in range(tries):
+        if system.lease(descriptor, exclusive=exclusive):
             return True
-        system.sleep(LEASE_WAIT)
+        system.sleep(wait)
     return False
 
 
-def _bounded(folder: Folder, name: str, sight: Sight) -> bytes:
+def _bounded(folder: Folder, name: str, sight: ObservedFile) -> bytes:
     limit = DEFAULT_LIMITS.file_bytes
     size = sight.status.st_size if sight.status else 0
     data = b"" if size > limit else sight.reread()

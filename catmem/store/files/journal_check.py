@@ -9,23 +9,34 @@ on behind records that were gone), ``journal_leftover`` and
 
 from __future__ import annotations
 
+import os
+import stat
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
+from catmem.store.changes import Whole
 from catmem.store.contract import Fault
-from catmem.store.files.frames import chain_start
+from catmem.store.files.journal_disk import MAX_SEGMENT
+from catmem.store.files.journal_lines import chain_start
+from catmem.store.files.records import MalformedError, decode, decode_checkpoint, recorded_name
+from catmem.store.files.segments import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from catmem.store.files.journal_disk import Folder
+    from catmem.store.changes import Change
+    from catmem.store.files.folder import Folder
+    from catmem.store.files.journal_disk import JournalFolder
     from catmem.store.files.records import Record
     from catmem.store.files.segments import Segment
+    from catmem.store.files.system import System
 
 _MEND = "Run 'catmem fsck --repair': it keeps the damaged journal aside and begins a new one."
 
 
-def verify(folder: Folder) -> list[Fault]:
+def verify(folder: JournalFolder) -> list[Fault]:
     """What is not right, the oldest segment first. Raises ``OSError`` for what cannot be read."""
     faults: list[Fault] = []
     before: Segment | None = None
@@ -44,8 +55,7 @@ def verify(folder: Folder) -> list[Fault]:
     return [*faults, *_others(folder, bridges)]
 
 
-def _look_at(folder: Folder, name: str, *, last: bool) -> tuple[Segment | None, list[Fault]]:
-    """A segment by itself; ``None`` if it cannot be made sense of."""
+def _look_at(folder: JournalFolder, name: str, *, last: bool) -> tuple[Segment | None, list[Fault]]:
     path = str(folder.path(name))
     try:
         segment, _ = folder.segment(name)
@@ -122,7 +132,6 @@ def _state(record: Record | None) -> tuple[int, str, str] | None:
 
 
 def _of_loss(record: Record, path: str) -> Fault:
-    """What a repair found gone, as the record tells with which the history goes on."""
     lost, parent = _lost(record), record.parents[0] if record.parents else "0"
     message = (
         f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} gone before record {record.sequence}; "
@@ -132,7 +141,7 @@ def _of_loss(record: Record, path: str) -> Fault:
     return Fault("records_lost", message, path, hint, damage=False)
 
 
-def _others(folder: Folder, bridges: set[int]) -> Iterator[Fault]:
+def _others(folder: JournalFolder, bridges: set[int]) -> Iterator[Fault]:
     """Names that are no segments. ``bridges`` are the records in whose place others stood that were lost."""
     for name in folder.leftovers():
         if _tail_of(name) in bridges:
@@ -148,6 +157,79 @@ def _others(folder: Folder, bridges: set[int]) -> Iterator[Fault]:
 
 
 def _tail_of(name: str) -> int | None:
-    """The sequence of the record that a broken tail would have begun with; ``None`` for another leftover."""
     found = name.partition(".tail-")[2].partition("-")[0]
     return int(found) if found else None
+
+
+@dataclass(slots=True)
+class Readable:
+    """The highest revision of each file that a good line names, and the branches that one holds."""
+
+    highest: dict[str, int] = field(default_factory=dict)
+    _branches: dict[str, tuple[Record, bytes]] = field(default_factory=dict)
+    _followed: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, folder: Folder) -> Readable:
+        """All that the journal of a locked folder has to say."""
+        found = cls()
+        descriptor = folder.system.open("journal", os.O_RDONLY | os.O_DIRECTORY, folder=folder.side)
+        try:
+            for name in folder.system.names(descriptor):
+                for record, change, highest in _records(_bytes_of(folder.system, name, descriptor)):
+                    found.take(record, change, highest)
+        finally:
+            folder.system.close(descriptor)
+        return found
+
+    def take(self, record: Record, change: Change, highest: int) -> None:
+        """Take in one record, and the highest number that its file had by then."""
+        self.highest[record.owner] = max(self.highest.get(record.owner, 0), highest)
+        self._followed.update(recorded_name(record.owner, parent) for parent in record.parents)
+        if record.is_branch and isinstance(change, Whole):
+            try:
+                data = change.unpack()
+            except ValueError:
+                return  # damaged inside a line that is whole: nobody can tell what it said
+            if bytes_digest(data) == record.head:
+                self._branches[record.file] = record, data
+
+    @property
+    def unmerged(self) -> list[tuple[Record, bytes]]:
+        """The branches that no good line follows, in the order in which they were made."""
+        left = [kept for name, kept in self._branches.items() if name not in self._followed]
+        return sorted(left, key=lambda kept: kept[0].sequence)
+
+
+def _records(data: bytes) -> Iterator[tuple[Record, Change, int]]:
+    """Every record of a segment, and of its checkpoint, that can be read."""
+    position: int | None = 0
+    while position is not None:
+        found = walk(data, position)
+        for line in found.lines:
+            yield from _of_line(line.payload)
+        position = found.resume
+
+
+def _of_line(payload: bytes) -> Iterator[tuple[Record, Change, int]]:
+    try:
+        record, change = decode(payload, "")
+    except MalformedError:
+        try:
+            heads = decode_checkpoint(payload, "").heads
+        except MalformedError:
+            return  # nothing that this version can read
+        yield from ((head.record, head.whole, head.highest) for head in heads)
+    else:
+        yield record, change, record.number
+
+
+def _bytes_of(system: System, name: str, folder: int) -> bytes:
+    if not stat.S_ISREG(system.look(name, folder=folder).st_mode):
+        return b""
+    descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder)
+    try:
+        size = system.status(descriptor).st_size
+        return b"" if size > MAX_SEGMENT else system.read_at(descriptor, size, 0)
+    finally:
+        system.close(descriptor)

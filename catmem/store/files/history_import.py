@@ -19,19 +19,19 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, StoreError
 from catmem.store.contract import not_empty
 from catmem.store.files.commit import revision_of
-from catmem.store.files.faults import store_error
-from catmem.store.files.journal_bring import Brought
+from catmem.store.files.journal_lines import Brought
+from catmem.store.files.observed_file import look_at
 from catmem.store.files.publication import state_of
 from catmem.store.files.records import Draft, Retired, is_revision, recorded_name
-from catmem.store.files.sight import look_at
+from catmem.store.files.system import store_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from catmem.store.contract import Revision
-    from catmem.store.files.outside import Outside
+    from catmem.store.files.external_changes import Outside
+    from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.records import Record
-    from catmem.store.files.sight import Sight
 
 _NOTHING = "Nothing was copied. Verify the store that it comes from."
 
@@ -54,11 +54,10 @@ def bring(outside: Outside, entity: str, history: Iterable[tuple[Revision, bytes
     try:
         bringing = _Bringing(outside, entity, sight)
         try:
-            folder.writable_journal.bring(bringing.records(coming))
-        except BaseException as error:
+            with store_errors(folder.path / name):
+                folder.writable_journal.bring(bringing.records(coming))
+        except BaseException:
             bringing.forget_file()
-            if isinstance(error, OSError):
-                raise store_error(error, folder.path / name) from error
             raise
         head = folder.writable_journal.head(name)
         if bringing.count and head is not None and head.publishes:
@@ -91,9 +90,7 @@ def _identity(revision: Revision) -> tuple[object, ...]:
 
 
 class _Bringing:
-    """One history on its way into the journal, and its head's bytes on theirs into the file."""
-
-    def __init__(self, outside: Outside, entity: str, sight: Sight) -> None:
+    def __init__(self, outside: Outside, entity: str, sight: ObservedFile) -> None:
         self.outside = outside
         self.publication = outside.publication
         self.entity = entity
@@ -133,18 +130,9 @@ class _Bringing:
     def _brought(
         self, revision: Revision, data: bytes, *, publishes: bool = False, retired: Retired | None = None
     ) -> Brought:
-        draft = Draft(
-            file=recorded_name(self.outside.name, revision.revision),
-            op=revision.op,
-            agent=revision.agent,
-            revision=revision.revision,
-            parents=revision.parents,
-            op_id=revision.op_id,
-            note=revision.note,
-            retired=retired,
-            publishes=publishes,
-            brought=True,
-        )
+        same = {name: getattr(revision, name) for name in ("op", "agent", "revision", "parents", "op_id", "note")}
+        file = recorded_name(self.outside.name, revision.revision)
+        draft = Draft(**same, file=file, retired=retired, publishes=publishes, brought=True)
         return Brought(draft, data, revision.timestamp)
 
     def _prepare(self, revision: str, data: bytes) -> Retired | None:

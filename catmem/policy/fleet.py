@@ -13,7 +13,7 @@ from catmem.model.document import parse
 from catmem.names import TARGETS
 from catmem.policy.access import Rights, visible
 from catmem.policy.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS
-from catmem.policy.selector import is_pattern, resolve_aliases, split
+from catmem.policy.selector import is_pattern, split
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -153,10 +153,10 @@ def fleet_of(profiles: Iterable[Profile], taxonomy: Taxonomy, entries: Mapping[H
 
 def categories_of(profiles: Iterable[Profile], taxonomy: Taxonomy, present: Iterable[str] = ()) -> tuple[str, ...]:
     """The declared categories in their order, then those named in full or ``present``, then ``__uncategorized__``."""
-    others = {taxonomy.aliases.get(category, category) for category in present}
+    others = {taxonomy.of_slug(category) for category in present}
     for profile in profiles:
         for key in SELECTOR_KEYS:
-            selectors = resolve_aliases(getattr(profile, key), taxonomy.aliases)
+            selectors = taxonomy.resolved(getattr(profile, key))
             others.update(name for _, name in map(split, selectors) if not is_pattern(name))
     rest = sorted(others - {UNCATEGORIZED, *taxonomy.categories})
     return (*taxonomy.categories, *rest, UNCATEGORIZED)

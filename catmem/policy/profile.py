@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded
 from catmem.names import is_name
-from catmem.policy.config import Config, days, expand_user, refuse_bad_name
+from catmem.policy.config import Config, Taxonomy, days, expand_user, refuse_bad_name
 from catmem.policy.schema import check, shown, suggestion
-from catmem.policy.selector import Selectors, is_pattern, resolve_aliases, selector_fault, split
+from catmem.policy.selector import Selectors, is_pattern, selector_fault, split
 from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_once
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from catmem.policy.config import Taxonomy
     from catmem.policy.yamlfile import KeyPath
 
 SELECTOR_KEYS = ("user_memory_categories", "memory_categories", "writable_categories")
@@ -104,7 +103,7 @@ class Profile:
     def _selectors(self, patterns: tuple[str, ...], taxonomy: Taxonomy | None) -> Selectors:
         if taxonomy is None:
             return Selectors(patterns, self.declared)
-        return Selectors(resolve_aliases(patterns, taxonomy.aliases), taxonomy.closed_slugs)
+        return Selectors(taxonomy.resolved(patterns), taxonomy.closed_slugs)
 
     @property
     def verifies(self) -> bool:
@@ -409,14 +408,14 @@ class _Settings(NamedTuple):
 
 def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, _Settings]) -> Profile:
     """The profile of its layers; ``merged`` keeps what the parents come to, so that a large one is merged once."""
-    aliases = config.taxonomy.aliases if config else {}
+    taxonomy = config.taxonomy if config else Taxonomy()
     settings = _Settings({"prompt": dict(config.prompt), "limits": dict(config.limits)} if config else {}, {})
     own, *parents = layers
     for layer in reversed(parents):
         settings = merged.get(layer.name) or merged.setdefault(
-            layer.name, _laid_over(settings, layer, aliases, left_out=_NOT_INHERITED)
+            layer.name, _laid_over(settings, layer, taxonomy, left_out=_NOT_INHERITED)
         )
-    data, places = _laid_over(settings, own, aliases)
+    data, places = _laid_over(settings, own, taxonomy)
     plain = ("title", "extends", "seed_from", "memory_dir", "allow_outside", "include_uncategorized", "may_verify")
     return Profile(
         name=own.name,
@@ -426,15 +425,13 @@ def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, _Set
         domain=data.get("domain"),
         prompt=PromptSettings(**data.get("prompt", {})),
         stale_after=days(data["stale_after"]) if "stale_after" in data else None,
-        declared=config.taxonomy.closed_slugs if config else None,
+        declared=taxonomy.closed_slugs,
         places=ChainMap(*places.values()),
         **{key: data[key] for key in (*plain, *SELECTOR_KEYS) if key in data},
     )
 
 
-def _laid_over(
-    below: _Settings, layer: _Layer, aliases: Mapping[str, str], left_out: Collection[str] = ()
-) -> _Settings:
+def _laid_over(below: _Settings, layer: _Layer, taxonomy: Taxonomy, left_out: Collection[str] = ()) -> _Settings:
     """What a child's layer comes to over what its parents say."""
     data, places = dict(below.data), dict(below.places)
     for key, said in layer.places().items():
@@ -442,7 +439,7 @@ def _laid_over(
             continue
         value = layer.data[key]
         if key in SELECTOR_KEYS:
-            value = resolve_aliases(value, aliases)
+            value = taxonomy.resolved(value)
         data[key] = _merged(data.get(key), value)
         # The child's list stands in for the parent's, so no place of the parent's items may be left.
         places[key] = {**places.get(key, {}), **said} if isinstance(value, dict) else said

@@ -161,7 +161,7 @@ class _Case(NamedTuple):
         return repr(selector) if meant is None else f"{selector!r} (an alias of {meant})"
 
     def _but_closed(self, because: str) -> str:
-        if self.taxonomy.closed and self.category not in self.taxonomy.declared():
+        if self.taxonomy.closed and self.taxonomy.named(self.category) is None:
             return f"{because}; but nothing can be added to it while catmem.yaml does not declare it"
         return because
 

@@ -16,7 +16,7 @@ from catmem.errors import ConfigError
 from catmem.policy.staleness import read_date
 from catmem.policy.yamlfile import KeyPath, key_text
 from catmem.resources import schema
-from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -252,7 +252,7 @@ def is_date(text: str) -> bool:
 
 def is_slug(text: str) -> bool:
     """Whether ``text`` is the slug of some title, which is then its own slug."""
-    return bool(text) and (text == UNCATEGORIZED or slugify(text) == text)
+    return bool(text) and slugify(text) == text
 
 
 # --- what is wrong, in plain words ----------------------------------------------------------------------------------

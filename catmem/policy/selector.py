@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable
 
 _WILDCARD = re.compile(r"[*?\[]")
 # A set of one or more characters, or one character.
@@ -80,11 +80,6 @@ def split(selector: str) -> tuple[bool, str]:
 def is_pattern(name: str) -> bool:
     """Whether a selector (without its ``!``) is a pattern, not a slug."""
     return bool(_WILDCARD.search(name))
-
-
-def resolve_aliases(patterns: Collection[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
-    """The selectors with every exact name that is an alias replaced by its category."""
-    return tuple(f"{'!' * negative}{aliases.get(name, name)}" for negative, name in map(split, patterns))
 
 
 def selector_fault(selector: str) -> tuple[str, str] | None:

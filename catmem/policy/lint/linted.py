@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
-from catmem.model.document import Document, Entry, Problem, TagValue, parse
 from catmem.policy.lint.diagnostic import NOWHERE, Region
 from catmem.policy.lint.similar import distinct_words
 from catmem.policy.lint.suppress import is_only_marks, without_marks
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
 
+    from catmem.model.document import Document, Entry, Problem, TagValue
     from catmem.policy.config import Config, Taxonomy
     from catmem.policy.profile import Profile
     from catmem.policy.threats import Scanner
@@ -172,10 +172,8 @@ class LintedFile(_Text):
         cls, path: str, data: bytes, config: Config, *, owner: str | None = None, target: Target | None = None
     ) -> LintedFile:
         """Parse the bytes of a memory file as a root of this configuration reads it; never raises for what they are."""
-        taxonomy = config.taxonomy
-        declared = taxonomy.declared() if taxonomy.card_titles else None
         try:
-            document = parse(data, declared, aliases=taxonomy.aliases)
+            document = config.taxonomy.parse(data)
         except CatmemError as error:
             return cls(path, data, error, None, owner, target)
         return cls(path, data, None, document, owner, target)

@@ -28,7 +28,6 @@ from catmem.service.reviewing.due import Due, DueState, answered_elsewhere, due_
 from catmem.service.reviewing.operations import Answering, expiring, keeping, removing, rewording
 from catmem.service.reviewing.round import LastAnswer, Round
 from catmem.service.stores import locate
-from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -121,13 +120,11 @@ class Review:
         chosen, unreadable = [workspace.profile(name) for name in dict.fromkeys(profiles)], list[CatmemError]()
         if not chosen:
             chosen, unreadable = load_each(workspace)
-        aliases = workspace.config.taxonomy.aliases
-        slug = None if category is None else slugify(category)
         review = cls(
             workspace,
             as_of or clock.today(),
             tuple(sorted(chosen, key=lambda each: (each.tier != ORCHESTRATOR_TIER, each.name))),
-            None if slug is None else aliases.get(slug, slug),
+            None if category is None else workspace.config.taxonomy.category(category),
             frozenset(states),
             Round.read(workspace.root),
             unreadable,

@@ -219,19 +219,19 @@ def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
     if document.scan.title:
         starts.add(document.scan.title.start)
     present = {header.category for header in document.scan.headers}
-    declared, closed = context.taxonomy.declared(), ClosedSpans(file)
+    taxonomy, closed = context.taxonomy, ClosedSpans(file)
     for match in _headings(text, starts):
         start = match.start()
         if closed.hold(start):
             continue
         level, title = len(match[2]), match[3].strip().rstrip("#").rstrip()
         slug = slugify(title)
-        known = slug in declared or slug in present
+        known = taxonomy.named(slug) is not None or slug in present
         near_header = level == len("##") and bool(starts) and match[1][-1:] != "\t" and match[1] != "## "
         spaced = match[1][-1:] in " \t" or level == len("##")
         if slug and slug != UNCATEGORIZED and ((known and spaced) or near_header):
             end = start + len(match[0].rstrip())
-            category = declared.get(slug, slug)
+            category = taxonomy.of_slug(slug)
             fix = Fix((TextEdit(start, end, f"## {title}"),), safe=False, message="Make it a section header")
             message = f"this looks like the header of section {category} and is text of an entry"
             yield Finding(start, end, message, "A section header is '## ' and the title, without an indent.", fix)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry, Problem, Section, parse
     from catmem.model.merge import Merge, merge
     from catmem.policy.lint.diagnostic import Diagnostic
-    from catmem.policy.lint.document import lint
+    from catmem.policy.lint.engine import lint
     from catmem.policy.profile import Profile, load_profile
     from catmem.policy.prompt import Prompt, build_prompt
     from catmem.service.tool.tool import memory_tool
@@ -86,7 +86,7 @@ _HOMES = {
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "parse"),
     "catmem.model.merge": ("Merge", "merge"),
     "catmem.policy.lint.diagnostic": ("Diagnostic",),
-    "catmem.policy.lint.document": ("lint",),
+    "catmem.policy.lint.engine": ("lint",),
     "catmem.policy.profile": ("Profile", "load_profile"),
     "catmem.policy.prompt": ("Prompt", "build_prompt"),
     "catmem.service.writing.operation": ("Operation",),

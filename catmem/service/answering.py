@@ -174,7 +174,7 @@ def prompt_answer(
 
 def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
     """What lint finds in the whole root, without secrets. It quotes files of everybody, so it is for a person."""
-    from catmem.policy.lint.renderers.report import Report, render
+    from catmem.policy.lint.renderers import Report, render
     from catmem.service.linting.lint import Linter
 
     if actor is not None:

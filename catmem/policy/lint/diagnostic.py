@@ -13,6 +13,8 @@ from catmem.model.edit import TextEdit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from catmem.text import LineIndex
+
 Severity = Literal["error", "warning", "hint"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "hint")
@@ -49,6 +51,11 @@ class Region(NamedTuple):
     column: int
     end_line: int
     end_column: int
+
+    @classmethod
+    def of(cls, index: LineIndex, start: int, end: int) -> Region:
+        """The region of a span."""
+        return cls(*index.position(start), *index.position(end))
 
 
 NOWHERE = Region(1, 1, 1, 1)

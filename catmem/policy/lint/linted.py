@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
+from catmem.model.document import first_of_each
 from catmem.policy.lint.diagnostic import NOWHERE, Region
 from catmem.policy.lint.similar import distinct_words
 from catmem.policy.lint.suppress import is_only_marks, without_marks
@@ -44,77 +45,46 @@ class LintedEntry:
     repeated key the first; ``dates`` the days that tags of ``DATES`` hold, without what is no date.
     """
 
-    __slots__ = (
-        "_id",
-        "_tokens",
-        "_words",
-        "body",
-        "category",
-        "dates",
-        "end",
-        "entry",
-        "pairs",
-        "raw",
-        "start",
-        "tags",
-    )
-
     def __init__(self, entry: Entry) -> None:
         """Read the tags of ``entry``, if it has some."""
         self.entry = entry
         self.category, self.start, self.end, raw, limit = entry
         self.raw = raw
-        self._id: str | None = None
-        self._words: str | None = None
-        self._tokens: tuple[str, ...] | None = None
         self.pairs: tag_blocks.Pairs = ()
         self.tags: Mapping[str, TagValue] = _NO_TAGS
         self.dates: Mapping[str, date] = _NO_DATES
         if raw[0] in tag_blocks.MAY_BEGIN:
             self.pairs, self.body = tag_blocks.read(entry.text, limit)
             if self.pairs:
-                self.tags = _first_of_each(self.pairs)
+                self.tags = first_of_each(self.pairs)
                 self.dates = {key: day for key in DATES if (day := read_date(self.tags.get(key))) is not None}
         elif "\\" in raw or "\r" in raw:
             self.body = entry.text
         else:
             self.body = raw  # nearly every entry: the text as it stands
 
-    @property
+    @cached_property
     def words(self) -> str:
         """The body without marks of lint, with one blank between its words."""
-        if self._words is None:
-            self._words = " ".join(without_marks(self.body).split())
-        return self._words
+        return " ".join(without_marks(self.body).split())
 
-    @property
+    @cached_property
     def tokens(self) -> tuple[str, ...]:
         """The distinct words in their order, in small letters and without punctuation."""
-        if self._tokens is None:
-            self._tokens = distinct_words(self.words)
-        return self._tokens
+        return distinct_words(self.words)
 
     @property
     def day(self) -> date | None:
         """The day of the fact: when it was last verified, else created."""
         return self.dates.get("verified_date") or self.dates.get("created")
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The digest of body and tags, as ``Entry.id``."""
-        if self._id is None:
-            self._id = content_digest([self.body, self.tags])
-        return self._id
+        return content_digest([self.body, self.tags])
 
 
-def _first_of_each(pairs: tag_blocks.Pairs) -> dict[str, TagValue]:
-    tags: dict[str, TagValue] = {}
-    for key, value in pairs:
-        tags.setdefault(key, value if isinstance(value, str) else list(value))
-    return tags
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Text:
     """A file with a path from the root (with ``/``), the text that was read, and offsets as lines and columns."""
 
@@ -141,8 +111,7 @@ class _Text:
         """A span in lines and columns."""
         if not self.data:
             return NOWHERE
-        position = self.line_index.position
-        return Region(*position(start), *position(end))
+        return Region.of(self.line_index, start, end)
 
     def span_at(self, line: int | None, column: int | None = None) -> tuple[int, int]:
         """The span from a line and column (from 1, as YAML's errors and positions give them) to the line's end.
@@ -156,7 +125,7 @@ class _Text:
         return min(start + max((column or 1) - 1, 0), end), end
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LintedFile(_Text):
     """A memory file. ``document`` is ``None`` for one that is not UTF-8, too large, or could not be read (``error``).
 
@@ -210,7 +179,7 @@ class LintedFile(_Text):
         return super().line_index if self.document is None else self.document.line_index
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LintedYaml(_Text):
     """A YAML file of the root: its ``catmem.yaml`` (``config``), a ``profile`` or a ``schema`` of entries.
 
@@ -257,7 +226,7 @@ class LintedRoot:
     files: Mapping[str, LintedFile]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """What a rule may know besides the file. ``profiles`` are those of the root that are right, by name.
 

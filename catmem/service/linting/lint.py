@@ -15,11 +15,11 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.files import read_bounded
 from catmem.policy.config import Config, find_root, read_config
-from catmem.policy.lint.baseline import read_baseline, without_old
 from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store, lint_yaml
 from catmem.policy.lint.fixing import Fixed, fix_all
 from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedStore
 from catmem.policy.lint.settings import Settings, read_settings
+from catmem.policy.lint.suppress import read_baseline, without_old
 from catmem.service import gate
 from catmem.service.linting.sources import Root, Source
 from catmem.service.linting.stores import faults

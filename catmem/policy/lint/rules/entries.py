@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from catmem.policy.lint.diagnostic import Finding, Fix
-from catmem.policy.lint.removal import removal
 from catmem.policy.lint.rule import rule
+from catmem.policy.lint.spans import first_line, removal
 from catmem.policy.lint.suppress import without_marks
 
 if TYPE_CHECKING:
@@ -123,8 +123,7 @@ def long_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
         size = len(entry.raw)
         if size > limit:
             message = f"this entry has {size:,} characters, {size - limit:,} over the limit of {limit:,}"
-            first_line = entry.raw.partition("\n")[0].rstrip("\r")
-            yield Finding(entry.start, entry.start + len(first_line), message, "Cut it into several, or shorten it.")
+            yield Finding(*first_line(entry), message, "Cut it into several, or shorten it.")
 
 
 @rule("CM207", "entry-without-text", fixes="unsafe")

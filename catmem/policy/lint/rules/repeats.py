@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from catmem.policy.lint.diagnostic import Finding, Fix, Related
-from catmem.policy.lint.removal import removal
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.similar import similar_pairs
+from catmem.policy.lint.spans import removal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from catmem.policy.entryschema import EntrySchema, entry_schema
 from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
+from catmem.policy.lint.spans import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ def tags_against_schema(file: LintedFile, context: Context) -> Iterator[Finding]
     """
     for entry, schema in _with_schema(file, context):
         for fault in schema.tag_faults(entry.tags):
-            yield Finding(entry.start, _end_of_line(entry), f"{fault.message} (schema of {entry.category})", fault.hint)
+            yield Finding(*first_line(entry), f"{fault.message} (schema of {entry.category})", fault.hint)
 
 
 @rule("CM352", "body-against-schema", severity="error")
@@ -138,33 +139,23 @@ def number_of_entries(file: LintedFile, context: Context) -> Iterator[Finding]:
         least, most = schemas[category].least, schemas[category].most
         there = f"has {len(entries)} in this file"
         if most is not None and len(entries) > most:
-            over = entries[most]
             message = f"the category {category} may have {most} entries and {there}"
-            yield Finding(over.start, _end_of_line(over), message, "Merge or remove entries.")
+            yield Finding(*first_line(entries[most]), message, "Merge or remove entries.")
         elif len(entries) < least:
             message = f"the category {category} must have {least} entries and {there}"
-            yield Finding(entries[0].start, _end_of_line(entries[0]), message, "Add what is missing.")
+            yield Finding(*first_line(entries[0]), message, "Add what is missing.")
 
 
 def _with_schema(file: LintedFile, context: Context) -> Iterator[tuple[LintedEntry, EntrySchema]]:
     """The entries whose category has a schema that can be used; a broken one is a finding of the configuration."""
     declared = {slug: each for slug, each in context.taxonomy.categories.items() if each.schema is not None}
-    if not declared:
-        return
-    schemas: dict[str, EntrySchema | None] = {}
-    for entry in file.entries:
-        category = declared.get(entry.category)
-        if category is None:
-            continue
-        if entry.category not in schemas:
-            schemas[entry.category] = entry_schema(category, context.schemas)
-        schema = schemas[entry.category]
-        if schema is not None:
-            yield entry, schema
-
-
-def _end_of_line(entry: LintedEntry) -> int:
-    return entry.start + len(entry.raw.partition("\n")[0].rstrip("\r"))
+    if declared:
+        present = {entry.category for entry in file.entries} & declared.keys()
+        schemas = {slug: entry_schema(declared[slug], context.schemas) for slug in present}
+        for entry in file.entries:
+            schema = schemas.get(entry.category)
+            if schema is not None:
+                yield entry, schema
 
 
 def _without_value(message: str) -> str:

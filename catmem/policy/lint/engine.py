@@ -67,7 +67,7 @@ class FileResult:
 def lint_file(file: LintedFile, context: Context, settings: Settings) -> FileResult:
     """Run the rules of scope ``file`` on a memory file. Marks are read here and counted by ``finished``."""
     found = _run(file, "file", context, settings)
-    return FileResult(tuple(found), () if file.document is None else marks(file.document))
+    return FileResult(tuple(found), marks(file.document))
 
 
 def lint_yaml(file: LintedYaml, context: Context, settings: Settings) -> FileResult:
@@ -203,7 +203,7 @@ def _related_region(
 
 def _fingerprint(file: LintedFile | LintedYaml, finding: Finding) -> str:
     """The id of the entry that the finding is about, else a digest of the words that it spans, else of its message."""
-    if isinstance(file, LintedFile) and file.document is not None:
+    if isinstance(file, LintedFile):
         entries = file.entries
         index = bisect_right(entries, finding.start, key=lambda entry: entry.start) - 1
         if index >= 0 and finding.start < entries[index].end:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
-from catmem.model.document import first_of_each
+from catmem.model.document import first_of_each, parse
 from catmem.policy.lint.diagnostic import NOWHERE, Region
 from catmem.policy.lint.similar import distinct_words
 from catmem.policy.lint.suppress import is_only_marks, without_marks
@@ -33,6 +33,7 @@ Target = Literal["user", "memory"]
 DATES = ("verified_date", "created", "expires")
 """The tags that hold a day."""
 
+_EMPTY = parse("")
 _NO_TAGS: Mapping[str, TagValue] = {}
 _NO_DATES: Mapping[str, date] = {}
 
@@ -127,12 +128,12 @@ class _Text:
 
 @dataclass(frozen=True, eq=False)
 class LintedFile(_Text):
-    """A memory file. ``document`` is ``None`` for one that is not UTF-8, too large, or could not be read (``error``).
+    """A memory file. ``document`` is empty for one that is not UTF-8, too large, or could not be read (``error``).
 
     ``owner`` and ``target`` are the profile whose file it is, and which of the two; ``None`` for another file.
     """
 
-    document: Document | None = field(default=None, repr=False)
+    document: Document = field(default=_EMPTY, repr=False)
     owner: str | None = None
     target: Target | None = None
 
@@ -144,24 +145,23 @@ class LintedFile(_Text):
         try:
             document = config.taxonomy.parse(data)
         except CatmemError as error:
-            return cls(path, data, error, None, owner, target)
+            return cls(path, data, error, owner=owner, target=target)
         return cls(path, data, None, document, owner, target)
 
     @cached_property
     def text(self) -> str:
         """The text; U+FFFD stands for bytes that are not UTF-8."""
-        return super().text if self.document is None else self.document.text
+        return self.document.text if self.error is None else super().text
 
     @cached_property
     def entries(self) -> tuple[LintedEntry, ...]:
-        """The entries, in file order, but those that hold only marks of lint; none where there is no document."""
-        entries = () if self.document is None else self.document.entries
-        return tuple(LintedEntry(entry) for entry in entries if not is_only_marks(entry))
+        """The entries, in file order, but those that hold only marks of lint."""
+        return tuple(LintedEntry(entry) for entry in self.document.entries if not is_only_marks(entry))
 
     @property
     def headers(self) -> tuple[Header, ...]:
-        """The section headers, in file order; none where there is no document."""
-        return () if self.document is None else self.document.scan.headers
+        """The section headers, in file order."""
+        return self.document.scan.headers
 
     @cached_property
     def tagged(self) -> tuple[LintedEntry, ...]:
@@ -170,13 +170,13 @@ class LintedFile(_Text):
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """What reading the document found to look wrong; nothing where there is no document."""
-        return () if self.document is None else self.document.problems
+        """What reading the document found to look wrong."""
+        return self.document.problems
 
     @cached_property
     def line_index(self) -> LineIndex:
         """Offsets to lines and columns."""
-        return super().line_index if self.document is None else self.document.line_index
+        return self.document.line_index if self.error is None else super().line_index
 
 
 @dataclass(frozen=True, eq=False)

@@ -179,7 +179,7 @@ class Linter:
         try:
             data = self._read(source, overlay or {})
         except CatmemError as error:
-            return LintedFile(source.name, b"", error, None, source.owner, source.target)
+            return LintedFile(source.name, b"", error, owner=source.owner, target=source.target)
         known = self._looked.get(source.name)
         if known is not None and known[0].error is None and known[0].data == data:
             return known[0]

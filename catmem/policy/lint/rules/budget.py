@@ -64,7 +64,7 @@ def file_over_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
     Remove or shorten entries; `catmem lint` names stale, expired and repeated ones. There is no fix.
     """
     limit = _limit(file, context)
-    if limit is not None and file.document is not None and (size := size_of(file.text)) > limit[0]:
+    if limit is not None and file.error is None and (size := size_of(file.text)) > limit[0]:
         message = f"the file has {size:,} characters, {size - limit[0]:,} over its limit of {limit[0]:,} ({limit[1]})"
         yield Finding(*_last_line(file.text), message, "Remove or shorten entries; the first to go are expired ones.")
 
@@ -89,7 +89,7 @@ def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
     - `percent`: from which part of the limit on a file counts as nearly full (90).
     """
     limit = _limit(file, context)
-    if limit is None or file.document is None:
+    if limit is None or file.error is not None:
         return
     size = size_of(file.text)
     percent = context.options("CM502")["percent"]

@@ -29,7 +29,7 @@ _TARGETS = {"user_memory_categories": "user", "memory_categories": "memory"}
 
 
 @rule("CM401", "invalid-configuration", severity="error", scope="config")
-def invalid_configuration(file: LintedYaml, context: Context) -> Iterator[Finding]:
+def invalid_configuration(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find what is wrong in `catmem.yaml`, and schema files that are no YAML.
 
     ## Why
@@ -54,12 +54,11 @@ def invalid_configuration(file: LintedYaml, context: Context) -> Iterator[Findin
     ## Fix
     Correct the key or value at the place. `docs/schemas.md` describes every key.
     """
-    del context
     yield from _invalid(file, "config" if file.kind == "config" else None)
 
 
 @rule("CM402", "invalid-profile", severity="error", scope="profile")
-def invalid_profile(file: LintedYaml, context: Context) -> Iterator[Finding]:
+def invalid_profile(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find profiles that cannot be used as they are.
 
     ## Why
@@ -84,7 +83,6 @@ def invalid_profile(file: LintedYaml, context: Context) -> Iterator[Finding]:
     ## Fix
     Correct the key or value at the place. `docs/profiles.md` describes every key.
     """
-    del context
     if file.error is None or file.error.code not in {*_CHAIN, _OUTSIDE}:
         yield from _invalid(file, "profile")
 
@@ -124,7 +122,7 @@ def undeclared_selector(file: LintedYaml, context: Context) -> Iterator[Finding]
 
 
 @rule("CM404", "broken-extends", severity="error", scope="profile")
-def broken_extends(file: LintedYaml, context: Context) -> Iterator[Finding]:
+def broken_extends(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find profiles that extend each other in a circle, too deeply, or a profile that is not there.
 
     ## Why
@@ -138,7 +136,6 @@ def broken_extends(file: LintedYaml, context: Context) -> Iterator[Finding]:
     ## Fix
     Remove one `extends` of the circle, or correct the name.
     """
-    del context
     error = file.error
     if error is not None and error.code in _CHAIN:
         yield _at_error(file, error)
@@ -205,7 +202,7 @@ def writable_not_readable(file: LintedYaml, context: Context) -> Iterator[Findin
 
 
 @rule("CM407", "memory-outside-root", severity="error", scope="profile")
-def memory_outside_root(file: LintedYaml, context: Context) -> Iterator[Finding]:
+def memory_outside_root(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find profiles whose memory folder lies outside the root.
 
     ## Why
@@ -228,7 +225,6 @@ def memory_outside_root(file: LintedYaml, context: Context) -> Iterator[Finding]
     ## Fix
     Choose a folder inside the root. If this is meant, say `allow_outside: true` in the profile.
     """
-    del context
     error = file.error
     if error is not None and error.code == _OUTSIDE:
         yield _at_error(file, error)
@@ -355,7 +351,7 @@ def nobody_reads(root: LintedRoot, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM411", "broken-seed-from", severity="error", scope="root")
-def broken_seed_from(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def broken_seed_from(_: LintedRoot, context: Context) -> Iterator[Finding]:
     """Find profiles that are seeded from each other in a circle, or from a profile that is not there.
 
     ## Why
@@ -370,7 +366,6 @@ def broken_seed_from(root: LintedRoot, context: Context) -> Iterator[Finding]:
     ## Fix
     Remove one `seed_from` of the circle, or correct the name.
     """
-    del root
     told: set[tuple[str, int, str]] = set()
     for profile in context.profiles.values():
         place = profile.places.get(("seed_from",))

@@ -50,8 +50,6 @@ def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
     `catmem migrate FILE` makes sections and tags of the labels of a whole file. If an entry repeats the name of its own
     section, remove the label.
     """
-    if file.document is None:
-        return
     taxonomy = context.taxonomy
     for entry in file.entries:
         body = entry.body

@@ -23,7 +23,7 @@ _DIGIT = re.compile(r"\d")
 
 
 @rule("CM201", "duplicate-entry", fixes="safe")
-def duplicate_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
+def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find entries that stand twice in a file, in one category or in two.
 
     ## Why
@@ -51,10 +51,6 @@ def duplicate_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
     The safe fix removes the second if both stand in the same category, with the same text, and the second has no tags
     or the same ones. In two categories, or with different dates, a person has to choose.
     """
-    del context
-    document = file.document
-    if document is None:
-        return
     first: dict[str, LintedEntry] = {}
     for entry in file.entries:
         before = first.setdefault(entry.words, entry)
@@ -64,7 +60,7 @@ def duplicate_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
         if before.category != entry.category:
             where = f", in the category {before.category}"
         elif before.body == entry.body and entry.tags in ({}, before.tags):
-            fix = Fix((removal(document, entry),), safe=True, message="Remove this one")
+            fix = Fix((removal(file.document, entry),), safe=True, message="Remove this one")
         message = f"this entry stands on line {file.line(before.start)} already{where}"
         related = Related(file.path, before.start, before.end, "the first of the two")
         yield Finding(entry.start, entry.end, message, "Keep one of the two.", fix, related=(related,))

@@ -177,7 +177,7 @@ def secret(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM606", "hidden-comment")
-def hidden_comment(file: LintedFile, context: Context) -> Iterator[Finding]:
+def hidden_comment(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find HTML comments in entries.
 
     ## Why
@@ -201,7 +201,6 @@ def hidden_comment(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Say it in the open, or remove it.
     """
-    del context
     if "<!--" not in file.text:
         return
     for entry in file.entries:
@@ -319,8 +318,6 @@ def not_scanned(file: LintedFile, context: Context) -> Iterator[Finding]:
 @lru_cache(maxsize=1)
 def _threats(file: LintedFile, context: Context) -> tuple[Threat, ...]:
     """What the scanner finds in entries and headers, with offsets in the file, in file order."""
-    if file.document is None:
-        return ()
     scanner = context.scanner
     pieces = [(entry.start, entry.raw) for entry in file.entries]
     pieces += [(section.start, file.text[section.start : section.header_end]) for section in file.document.sections]

@@ -232,7 +232,7 @@ def missing_required_tag(file: LintedFile, context: Context) -> Iterator[Finding
 
 
 @rule("CM320", "repeated-tag", fixes="safe")
-def repeated_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
+def repeated_tag(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find tags that an entry gives twice.
 
     ## Why
@@ -255,7 +255,6 @@ def repeated_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
     The fix keeps what counts, the first value, and takes the others away. It is safe where all values are the same.
     Frontmatter has none.
     """
-    del context
     for entry in file.tagged:
         pairs = entry.pairs
         if len(pairs) == len(entry.tags):

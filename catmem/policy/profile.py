@@ -11,7 +11,7 @@ import os
 from collections import ChainMap
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -35,6 +35,7 @@ ORCHESTRATOR_TIER = 1
 YAML_SUFFIXES = (".yaml", ".yml")
 """How the name of a profile's file may end."""
 _MAX_CHAIN = 8
+_NOT_CANONICAL = frozenset(("path", "extends", "declared", "places"))
 _NOT_INHERITED = frozenset(("name", "title", "extends", "memory_dir", "allow_outside"))
 
 
@@ -116,28 +117,10 @@ class Profile:
         Lists keep their order, which means something. Left out are ``extends``, which is resolved, and ``declared``,
         which belongs to the root.
         """
-        prompt = {
-            "budget": dict(sorted(self.prompt.budget.items())),
-            "expired": self.prompt.expired,
-            "order": self.prompt.order,
-            "stale": self.prompt.stale,
-            "style": self.prompt.style,
-        }
-        settings = {
-            "name": self.name,
-            "title": self.title,
-            "tier": self.tier,
-            "seed_from": self.seed_from,
-            "memory_dir": self.memory_dir,
-            "allow_outside": self.allow_outside,
-            **{key: list(getattr(self, key)) for key in SELECTOR_KEYS},
-            "include_uncategorized": self.include_uncategorized,
-            "may_verify": self.may_verify,
-            "prompt": prompt,
-            "limits": dict(sorted(self.limits.items())),
-            "stale_after": self.stale_after,
-            "domain": self.domain,
-        }
+        settings = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _NOT_CANONICAL}
+        settings |= {key: list(settings[key]) for key in SELECTOR_KEYS}
+        prompt = {**asdict(self.prompt), "budget": dict(sorted(self.prompt.budget.items()))}
+        settings |= {"prompt": dict(sorted(prompt.items())), "limits": dict(sorted(self.limits.items()))}
         return dict(sorted(settings.items()))
 
 

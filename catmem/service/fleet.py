@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.names import TARGETS
-from catmem.policy.fleet import Fleet, Held, fleet_of
+from catmem.policy.fleet import Fleet, Held, Reason, fleet_of, reasons
 from catmem.policy.profile import load_profile
-from catmem.policy.reasons import Reason, reasons
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.policy.selector import is_pattern
 from catmem.service.profiles import load_each

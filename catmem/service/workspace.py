@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document, Problem
     from catmem.policy.profile import Profile
-    from catmem.policy.prompt import Counter, Prompt
+    from catmem.policy.prompt import Prompt
     from catmem.policy.search_index import Index
     from catmem.policy.seed import Resolve
     from catmem.policy.styles import Style
@@ -213,7 +213,7 @@ class Workspace:
         as_of: date | None = None,
         style: Style | None = None,
         scanner: Scanner | None = None,
-        counter: Counter = len,
+        counter: Callable[[str], int] = len,
     ) -> Prompt:
         """The prompt of a profile, from its own files or from those of the profile ``source``, as they are now.
 

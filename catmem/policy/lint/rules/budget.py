@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING
 
 from catmem.names import FILE_NAMES
+from catmem.policy.access import visible_categories
 from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.suppress import without_marks
@@ -159,20 +161,12 @@ def _first_over(among: list[tuple[str, LintedEntry]], budget: int) -> tuple[str,
 
 def _shown(file: LintedFile, target: str, profile: Profile, context: Context) -> list[LintedEntry]:
     """What the profile selects of its own file, in the profile's order, but what has expired and is not shown then."""
-    selectors = profile.selectors(target, context.taxonomy)
-    uncategorized = profile.include_uncategorized
-    if uncategorized is None:
-        uncategorized = not file.headers
-    positions = {category: selectors.position(category) for category in {entry.category for entry in file.entries}}
-    ranked: list[tuple[bool, int, int, LintedEntry]] = []
-    for entry in file.entries:
-        position = positions[entry.category]
-        if position is None:
-            if entry.category != UNCATEGORIZED or not uncategorized or selectors.takes_away(entry.category):
-                continue
-            position = len(selectors.patterns)
-        last_day = entry.dates.get("expires")
-        if last_day and context.as_of > last_day and profile.prompt.expired == "drop":
-            continue
-        ranked.append((entry.category == UNCATEGORIZED, position, entry.start, entry))
-    return [row[-1] for row in sorted(ranked, key=lambda row: row[:3])]
+    present = dict.fromkeys(entry.category for entry in file.entries)
+    places = visible_categories(file.document, present, target, profile, context.taxonomy)
+    drops = profile.prompt.expired == "drop"
+    shown = [
+        entry
+        for entry in file.entries
+        if entry.category in places and not (drops and context.as_of > entry.dates.get("expires", date.max))
+    ]
+    return sorted(shown, key=lambda each: (each.category == UNCATEGORIZED, places[each.category], each.start))

@@ -44,7 +44,7 @@ RESERVED = ("person", "external")
 class Category:
     """A declared category. ``aliases`` are slugs; ``stale_after`` is in days.
 
-    ``schema`` says what its entries must be like (``catmem.policy.entryschema``), or names the file that does.
+    ``schema`` says what its entries must be like (docs/schemas.md), or names the file that does.
     """
 
     slug: str

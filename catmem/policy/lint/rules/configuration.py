@@ -1,4 +1,4 @@
-"""Rules on ``catmem.yaml``, profiles and schemas of a root."""
+"""Rules on ``catmem.yaml`` and profiles of a root."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from catmem.errors import ConfigError
 from catmem.policy.config import CONFIG_NAME
-from catmem.policy.entryschema import faults_of_schema, missing_file
 from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
 from catmem.policy.profile import SELECTOR_KEYS
@@ -230,54 +229,6 @@ def memory_outside_root(file: LintedYaml, _: Context) -> Iterator[Finding]:
         yield _at_error(file, error)
 
 
-@rule("CM408", "invalid-category-schema", severity="error", scope="config")
-def invalid_category_schema(file: LintedYaml, context: Context) -> Iterator[Finding]:
-    """Find schemas of categories that cannot be used.
-
-    ## Why
-    Entries are not checked by a schema that is itself wrong, so the category would pass with anything in it.
-
-    ## Example
-    Bad:
-
-    ```yaml
-    taxonomy:
-      categories:
-        vendors:
-          schema: {body: {maxLength: short}}
-    ```
-
-    Good:
-
-    ```yaml
-    taxonomy:
-      categories:
-        vendors:
-          schema: {body: {maxLength: 200}}
-    ```
-
-    A schema is written there, or it is the name of a file in the folder `schemas` of the root. A reference leads to a
-    place in the same schema.
-
-    ## Fix
-    Correct the schema. `docs/schemas.md` describes its three parts.
-    """
-    if file.kind == "schema":
-        name = file.path.rpartition("/")[2]
-        used = any(category.schema == name for category in context.taxonomy.categories.values())
-        if used and file.error is None:
-            yield from _schema_findings(file, (), file.values)
-        return
-    for slug, category in context.taxonomy.categories.items():
-        place = ("taxonomy", "categories", slug, "schema")
-        if isinstance(category.schema, str):
-            if category.schema not in context.schemas:
-                fault = missing_file(category.schema, context.schemas)
-                yield Finding(*file.span_of(place), fault.message, fault.hint)
-        elif category.schema is not None:
-            yield from _schema_findings(file, place, category.schema)
-
-
 @rule("CM409", "selector-without-match", scope="root")
 def selector_without_match(root: LintedRoot, context: Context) -> Iterator[Finding]:
     """Find selectors of a profile that match no category, neither a declared one nor one that any file has.
@@ -417,13 +368,6 @@ def _at_error(file: LintedYaml, error: CatmemError) -> Finding:
 def _is_here(file: LintedYaml, error: CatmemError) -> bool:
     """Whether an error is about this very file; one in a parent's file is reported here all the same, on line 1."""
     return error.path is None or str(error.path).replace("\\", "/").endswith(file.path)
-
-
-def _schema_findings(file: LintedYaml, place: KeyPath, said: object) -> Iterator[Finding]:
-    for fault in faults_of_schema(said):
-        key = key_text(fault.key)
-        message = f"this schema cannot be used: {key}: {fault.message}" if key else fault.message
-        yield Finding(*file.span_of((*place, *fault.key)), message, fault.hint)
 
 
 def _unmatched(profile: Profile, known: set[str], context: Context) -> Iterator[tuple[KeyPath, str]]:

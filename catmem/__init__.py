@@ -58,30 +58,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "catmem.errors": (
-        "AmbiguousError",
-        "BusyError",
-        "CatmemError",
-        "ConfigError",
-        "DamagedError",
-        "DriftError",
-        "EditError",
-        "EnvelopeError",
-        "ForbiddenError",
-        "MergeConflictError",
-        "NoMatchError",
-        "NotUtf8Error",
-        "OperationCollisionError",
-        "OverBudgetError",
-        "QueryError",
-        "RefusedError",
-        "StaleError",
-        "StoreError",
-        "TooLargeError",
-        "UnknownNameError",
-        "UnknownRevisionError",
-        "UnreadableError",
-    ),
     "catmem.model.conflict": ("Conflict",),
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "parse"),
     "catmem.model.merge": ("Merge", "merge"),
@@ -96,6 +72,7 @@ _HOMES = {
     "catmem.store.envelope": ("Envelope",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+"""Where each name is; those of errors are in ``catmem.errors``."""
 
 __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
     "parse",
@@ -144,8 +121,8 @@ __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - the names are of many types
-    home = _HOME_OF.get(name)
-    if home is None:
+    home = _HOME_OF.get(name, "catmem.errors")
+    if name not in __all__:
         message = f"module 'catmem' has no attribute {name!r}"
         raise AttributeError(message)
     value = getattr(import_module(home), name)

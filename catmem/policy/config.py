@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.errors import ConfigError, UnreadableError
 from catmem.names import is_name
-from catmem.policy.schema import shown, validate
+from catmem.policy.schema import as_error, shown, validate
 from catmem.policy.selector import split
 from catmem.policy.staleness import DEFAULT_STALE_AFTER
 from catmem.policy.yamlfile import YamlFile, key_text, load_yaml
@@ -268,7 +268,7 @@ def _fitting(source: _Source, data: Any) -> Mapping[str, Any]:  # noqa: ANN401 -
     if not faults:
         said: Mapping[str, Any] = data
         return said
-    source.faults.append(faults[0].to_error(len(faults) - 1))
+    source.faults.append(as_error(faults))
     fitting = deepcopy(data)
     for fault in faults:
         _take_out(fitting, fault.key)

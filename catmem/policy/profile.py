@@ -20,7 +20,7 @@ from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded
 from catmem.names import is_name
 from catmem.policy.config import Config, Taxonomy, days, expand_user, refuse_bad_name
-from catmem.policy.schema import check, shown, suggestion
+from catmem.policy.schema import as_error, shown, suggestion, validate
 from catmem.policy.selector import Selectors, is_pattern, selector_fault, split
 from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_once
 
@@ -225,15 +225,9 @@ def check_profile(profile: Profile, config: Config) -> None:
         for index, selector in enumerate(getattr(profile, key)):
             name = split(selector)[1]
             if not is_pattern(name) and name not in declared:
-                place = profile.places.get((key, index))
-                raise UnknownNameError(
-                    f"the category {shown(name)} is not declared in the taxonomy, which is closed",
-                    path=place.path if place else profile.path,
-                    line=place.line if place else None,
-                    column=place.column if place else None,
-                    key=key_text((key, index)),
-                    hint=suggestion(name, declared, "declared categories"),
-                )
+                message = f"the category {shown(name)} is not declared in the taxonomy, which is closed"
+                hint = suggestion(name, declared, "declared categories")
+                raise UnknownNameError(message, hint=hint, **_where(profile, key, index))
 
 
 def memory_dir(profile: Profile, config: Config) -> Path:
@@ -255,16 +249,15 @@ def memory_dir(profile: Profile, config: Config) -> Path:
         raise UnreadableError(f"cannot be resolved: {error}", code="symlink", path=named, hint=hint) from error
     if may_leave or profile.allow_outside or _is_inside(folder, root):
         return folder
-    place = profile.places.get(("memory_dir",))
-    raise ConfigError(
-        f"the memory folder {shown(str(named))} leads out of the root",
-        code="outside_root",
-        path=place.path if place else profile.path,
-        line=place.line if place else None,
-        column=place.column if place else None,
-        key="memory_dir",
-        hint="Choose a folder inside the root, or say allow_outside: true in the profile if this is meant.",
-    )
+    message = f"the memory folder {shown(str(named))} leads out of the root"
+    hint = "Choose a folder inside the root, or say allow_outside: true in the profile if this is meant."
+    raise ConfigError(message, code="outside_root", hint=hint, **_where(profile, "memory_dir"))
+
+
+def _where(profile: Profile, *key: str | int) -> dict[str, Any]:
+    """Where a setting stands, as errors take it."""
+    place = profile.places.get(key)
+    return {"path": profile.path, **(place._asdict() if place else {}), "key": key_text(key)}
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
@@ -366,7 +359,9 @@ def _layer(file: Path, raw: bytes) -> _Layer:
     """The layer of a file with these bytes. Kept, since the same profiles are asked for again and again."""
     found = parse_once(raw, file)
     data = {} if found.data is None else found.data
-    check(data, "profile", positions=found.positions, path=file)
+    faults = validate(data, "profile", positions=found.positions, path=file)
+    if faults:
+        raise as_error(faults)
     layer = _Layer(file.stem, file, data, found.positions)
     if data.get("name", file.stem) != file.stem:
         message = f"the name is {data['name']!r}, but the file is {file.name}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import content_digest
 from catmem.policy.config import NO_ROOT
-from catmem.policy.lint.diagnostic import NOWHERE, Diagnostic, Region
+from catmem.policy.lint.diagnostic import NOWHERE, Diagnostic
 from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedYaml
 from catmem.policy.lint.rule import all_rules
 from catmem.policy.lint.settings import read_settings
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document
     from catmem.policy.config import Config
-    from catmem.policy.lint.diagnostic import Finding
+    from catmem.policy.lint.diagnostic import Finding, Related
     from catmem.policy.lint.linted import LintedStore
     from catmem.policy.lint.rule import Rule
     from catmem.policy.lint.settings import Settings
@@ -99,8 +99,7 @@ def lint_store(store: LintedStore, context: Context, settings: Settings) -> list
             for finding in rule.check(store, context):
                 path = finding.path or store.path
                 if rule in settings.rules(path):
-                    place = LintedYaml(path)
-                    found.append(_diagnostic(place, rule, replace(finding, path=path), settings, None))
+                    found.append(_diagnostic(LintedYaml(path), rule, finding, settings))
     return found
 
 
@@ -152,7 +151,7 @@ def _needless(
 
 def _run(file: LintedFile | LintedYaml, scope: str, context: Context, settings: Settings) -> list[Diagnostic]:
     return [
-        _diagnostic(file, rule, finding, settings, None)
+        _diagnostic(file, rule, finding, settings)
         for rule in settings.rules(file.path)
         if rule.scope == scope
         for finding in rule.check(file, context)
@@ -164,15 +163,13 @@ def _diagnostic(
     rule: Rule,
     finding: Finding,
     settings: Settings,
-    source: Callable[[str], LintedFile | LintedYaml] | None,
+    source: Callable[[str], LintedFile | LintedYaml] | None = None,
 ) -> Diagnostic:
-    related = finding.related
-    if related:
-        related = tuple(
-            replace(other, line=region.line, column=region.column)
-            for other in related
-            for region in (_related_region(file, other.path, other.start, other.end, source),)
-        )
+    def placed(other: Related) -> Related:
+        there = file if other.path in {"", file.path} else source(other.path) if source else None
+        region = there.region(other.start, other.end) if there else NOWHERE
+        return replace(other, line=region.line, column=region.column)
+
     return Diagnostic(
         path=file.path,
         start=finding.start,
@@ -184,21 +181,9 @@ def _diagnostic(
         message=finding.message,
         hint=finding.hint,
         fix=finding.fix,
-        related=related,
+        related=tuple(map(placed, finding.related)),
         fingerprint=_fingerprint(file, finding),
     )
-
-
-def _related_region(
-    file: LintedFile | LintedYaml,
-    path: str,
-    start: int,
-    end: int,
-    source: Callable[[str], LintedFile | LintedYaml] | None,
-) -> Region:
-    if path in {"", file.path}:
-        return file.region(start, end)
-    return source(path).region(start, end) if source is not None else NOWHERE
 
 
 def _fingerprint(file: LintedFile | LintedYaml, finding: Finding) -> str:

@@ -105,19 +105,8 @@ def rule(  # noqa: PLR0913 - what a rule says of itself, by keyword
         if code in _REGISTERED or any(name == other.name for other in _REGISTERED.values()):
             raise ValueError(f"{code} {name} is taken")
         summary = page.partition("\n")[0]
-        _REGISTERED[code] = Rule(
-            code,
-            name,
-            severity,
-            scope,
-            summary,
-            page,
-            check,
-            dict(options or {}),
-            fixes=fixes,
-            dated=dated,
-            private=private,
-        )
+        said = dict(options or {})
+        _REGISTERED[code] = Rule(code, name, severity, scope, summary, page, check, said, fixes, dated, private)
         return check
 
     return register

@@ -182,20 +182,8 @@ _DETECTORS = (
     ),
     _Detector(
         "assigned-secret",
-        (
-            "passw",
-            "pwd",
-            "secret",
-            "token",
-            "bearer",
-            "api",
-            "access",
-            "auth",
-            "account",
-            "signing",
-            "encryption",
-            "private",
-        ),
+        ("passw", "pwd", "secret", "token", "bearer", "api", "access", "auth", "account", "signing", "encryption",
+         "private"),
         re.compile(
             r"(?:(?:passw(?:or)?d|passwd|pwd|secret|token(?!i)|"
             r"(?:api|access|secret|auth|account|signing|encryption|private)[_ -]?key)"

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING
 from catmem.digest import content_digest
 from catmem.policy.config import NO_ROOT
 from catmem.policy.lint.diagnostic import NOWHERE, Diagnostic
-from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedYaml
+from catmem.policy.lint.linted import Context, LintedFile, LintedYaml
 from catmem.policy.lint.rule import all_rules
 from catmem.policy.lint.settings import read_settings
 from catmem.policy.lint.suppress import Mark, covering, marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from catmem.model.document import Document
     from catmem.policy.config import Config
     from catmem.policy.lint.diagnostic import Finding, Related
-    from catmem.policy.lint.linted import LintedStore
+    from catmem.policy.lint.linted import StoreFault
     from catmem.policy.lint.rule import Rule
     from catmem.policy.lint.settings import Settings
 
@@ -52,7 +52,7 @@ def lint(document: Document, *, config: Config | None = None, as_of: date | None
     context = Context(config, as_of or date.min, rule_options=settings.options)
     file = LintedFile("", document.to_bytes(), document=document)
     result = lint_file(file, context, settings)
-    across = lint_root(LintedRoot({"": file}), context, settings, lambda path: LintedYaml(path) if path else file)
+    across = lint_root({"": file}, context, settings, lambda path: LintedYaml(path) if path else file)
     return finished({"": result}, [each for each in across if not each.path], settings)
 
 
@@ -77,30 +77,30 @@ def lint_yaml(file: LintedYaml, context: Context, settings: Settings) -> FileRes
 
 
 def lint_root(
-    root: LintedRoot, context: Context, settings: Settings, source: Callable[[str], LintedFile | LintedYaml]
+    files: Mapping[str, LintedFile],
+    context: Context,
+    settings: Settings,
+    source: Callable[[str], LintedFile | LintedYaml],
 ) -> list[Diagnostic]:
     """Run the rules that look across files; ``source`` gives a file that one of them found something in."""
-    found: list[Diagnostic] = []
-    for rule in all_rules().values():
-        if rule.scope == "root":
-            found += [
-                _diagnostic(source(finding.path), rule, finding, settings, source)
-                for finding in rule.check(root, context)
-                if rule in settings.rules(finding.path)
-            ]
-    return found
+    return [
+        _diagnostic(source(finding.path), rule, finding, settings, source)
+        for rule in all_rules().values()
+        if rule.scope == "root"
+        for finding in rule.check(files, context)
+        if rule in settings.rules(finding.path)
+    ]
 
 
-def lint_store(store: LintedStore, context: Context, settings: Settings) -> list[Diagnostic]:
+def lint_store(faults: Sequence[StoreFault], context: Context, settings: Settings) -> list[Diagnostic]:
     """Run the rules of scope ``store`` on what was found in a store. Such findings have a file and no place in it."""
-    found: list[Diagnostic] = []
-    for rule in all_rules().values():
-        if rule.scope == "store":
-            for finding in rule.check(store, context):
-                path = finding.path or store.path
-                if rule in settings.rules(path):
-                    found.append(_diagnostic(LintedYaml(path), rule, finding, settings))
-    return found
+    return [
+        _diagnostic(LintedYaml(finding.path), rule, finding, settings)
+        for rule in all_rules().values()
+        if rule.scope == "store"
+        for finding in rule.check(faults, context)
+        if rule in settings.rules(finding.path)
+    ]
 
 
 def finished(results: Mapping[str, FileResult], others: Iterable[Diagnostic], settings: Settings) -> list[Diagnostic]:

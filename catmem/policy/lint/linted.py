@@ -203,27 +203,15 @@ class LintedYaml(_Text):
 
 @dataclass(frozen=True, slots=True)
 class StoreFault:
-    """One thing that is wrong in a store. ``kind`` is the store's own name for it; ``path`` is from the root."""
+    """One thing that the service found in a store: in its journal, backups, branches, or changed from outside.
+
+    ``kind`` is the store's own name for it; ``path`` is from the root.
+    """
 
     kind: str
     path: str
     message: str
     hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LintedStore:
-    """What the service found in a store: its faults (journal, backups, branches, changes from outside)."""
-
-    path: str
-    faults: tuple[StoreFault, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LintedRoot:
-    """Every memory file that could be read, by path, in order of the paths."""
-
-    files: Mapping[str, LintedFile]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 Scope = Literal["file", "profile", "config", "root", "store"]
 """What a rule is called with: ``file`` a ``LintedFile``, ``profile`` and ``config`` a ``LintedYaml``, ``root`` the
-``LintedRoot`` of all files, ``store`` a ``LintedStore``. ``config`` rules get schema files of the root too."""
+``LintedFile`` of each path, in order of the paths, ``store`` the ``StoreFault``s. ``config`` rules get schema files of
+the root too."""
 
 FAMILIES: Mapping[str, str] = {
     "CM1": "structure",

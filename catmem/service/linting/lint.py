@@ -17,7 +17,7 @@ from catmem.files import read_bounded
 from catmem.policy.config import Config, find_root, read_config
 from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store, lint_yaml
 from catmem.policy.lint.fixing import Fixed, fix_all
-from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedStore
+from catmem.policy.lint.linted import Context, LintedFile
 from catmem.policy.lint.settings import Settings, read_settings
 from catmem.policy.lint.suppress import read_baseline, without_old
 from catmem.service import gate
@@ -148,9 +148,7 @@ class Linter:
             results[name] = known[1]
             if file.data or file.error is None:
                 files[name] = file
-        across = lint_root(
-            LintedRoot(files), context, self.settings, lambda name: self.root.yaml.get(name) or files[name]
-        )
+        across = lint_root(files, context, self.settings, lambda name: self.root.yaml.get(name) or files[name])
         done = finished(results, [*across, *self._store_diagnostics(context)], self.settings)
         return Found(tuple(each for each in done if self._is_wanted(each)), len(self._wanted), tuple(self.errors))
 
@@ -214,7 +212,7 @@ class Linter:
 
     def _store_diagnostics(self, context: Context) -> list[Diagnostic]:
         if self._store is None:
-            self._store = lint_store(LintedStore("", faults(self.root, self.as_of)), context, self.settings)
+            self._store = lint_store(list(faults(self.root, self.as_of)), context, self.settings)
         return self._store
 
     # --- fixing --------------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile, LintedRoot
+    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile
     from catmem.policy.profile import Profile
 
 HERMES_LIMITS = {"user": 1375, "memory": 2200}
@@ -101,7 +101,7 @@ def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM503", "prompt-over-budget", scope="root", dated=True)
-def prompt_over_budget(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def prompt_over_budget(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find profiles whose own files say more than the budget of their prompt holds.
 
     ## Why
@@ -121,18 +121,18 @@ def prompt_over_budget(root: LintedRoot, context: Context) -> Iterator[Finding]:
     Raise the budget, select fewer categories, or shorten entries. There is no fix.
     """
     owned: dict[str, dict[str, LintedFile]] = {}
-    for file in root.files.values():
+    for file in files.values():
         if file.owner is not None and file.target is not None:
             owned.setdefault(file.owner, {})[file.target] = file
-    for name, files in owned.items():
+    for name, own in owned.items():
         profile = context.profiles.get(name)
         if profile is None or not profile.prompt.budget:
             continue
-        shown = {target: _shown(file, target, profile, context) for target, file in files.items()}
+        shown = {target: _shown(file, target, profile, context) for target, file in own.items()}
         for target, budget in profile.prompt.budget.items():
-            among = [(files[each].path, entry) for each in sorted(shown, reverse=True) for entry in shown[each]]
+            among = [(own[each].path, entry) for each in sorted(shown, reverse=True) for entry in shown[each]]
             if target != "total":
-                among = [(files[target].path, entry) for entry in shown.get(target, ())]
+                among = [(own[target].path, entry) for entry in shown.get(target, ())]
             size = sum(_size(entry) for _, entry in among)
             if size > budget:
                 path, first = _first_over([*among], budget)

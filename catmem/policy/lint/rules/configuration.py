@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from catmem.errors import CatmemError
-    from catmem.policy.lint.linted import Context, LintedRoot, LintedYaml
+    from catmem.policy.lint.linted import Context, LintedFile, LintedYaml
     from catmem.policy.profile import Profile
     from catmem.policy.yamlfile import KeyPath
 
@@ -230,7 +230,7 @@ def memory_outside_root(file: LintedYaml, _: Context) -> Iterator[Finding]:
 
 
 @rule("CM409", "selector-without-match", scope="root")
-def selector_without_match(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def selector_without_match(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find selectors of a profile that match no category, neither a declared one nor one that any file has.
 
     ## Why
@@ -253,9 +253,9 @@ def selector_without_match(root: LintedRoot, context: Context) -> Iterator[Findi
     ## Fix
     Correct the selector. In a closed taxonomy CM403 looks after this.
     """
-    if context.taxonomy.closed or not root.files:
+    if context.taxonomy.closed or not files:
         return
-    present = _present(root)
+    present = _present(files)
     for profile in context.profiles.values():
         for key, selector in _unmatched(profile, {*present, *context.taxonomy.categories, UNCATEGORIZED}, context):
             place = profile.places.get(key)
@@ -266,7 +266,7 @@ def selector_without_match(root: LintedRoot, context: Context) -> Iterator[Findi
 
 
 @rule("CM410", "nobody-reads", severity="hint", scope="root")
-def nobody_reads(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def nobody_reads(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find sections of a profile's file whose category no profile reads.
 
     ## Why
@@ -284,7 +284,7 @@ def nobody_reads(root: LintedRoot, context: Context) -> Iterator[Finding]:
         return
     known = {*context.taxonomy.declared(), UNCATEGORIZED}
     unread: dict[str, bool] = {}
-    for path, file in root.files.items():
+    for path, file in files.items():
         if file.owner is None:
             continue
         said: set[str] = set()
@@ -302,7 +302,7 @@ def nobody_reads(root: LintedRoot, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM411", "broken-seed-from", severity="error", scope="root")
-def broken_seed_from(_: LintedRoot, context: Context) -> Iterator[Finding]:
+def broken_seed_from(_: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find profiles that are seeded from each other in a circle, or from a profile that is not there.
 
     ## Why
@@ -392,9 +392,9 @@ def _reads(profile: Profile, category: str, context: Context) -> bool:
     return any(profile.selectors(target, context.taxonomy).matches(category) for target in _TARGETS.values())
 
 
-def _present(root: LintedRoot) -> set[str]:
-    sections = {header.category for file in root.files.values() for header in file.headers}
-    return sections | {entry.category for file in root.files.values() for entry in file.entries}
+def _present(files: Mapping[str, LintedFile]) -> set[str]:
+    sections = {header.category for file in files.values() for header in file.headers}
+    return sections | {entry.category for file in files.values() for entry in file.entries}
 
 
 def _named(context: Context) -> set[str]:

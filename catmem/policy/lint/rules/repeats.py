@@ -13,7 +13,7 @@ from catmem.policy.lint.spans import removal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile, LintedRoot
+    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile
     from catmem.policy.profile import Profile
 
     _Place: TypeAlias = tuple[LintedFile, LintedEntry]
@@ -67,7 +67,7 @@ def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 
 @rule("CM202", "near-duplicate", severity="hint", scope="root", options={"similarity": 0.8, "words": 5})
-def near_duplicate(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def near_duplicate(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find entries of one profile (or of one file that is nobody's) that say nearly the same.
 
     ## Why
@@ -100,7 +100,7 @@ def near_duplicate(root: LintedRoot, context: Context) -> Iterator[Finding]:
     - `words`: entries with fewer distinct words are not compared (5).
     """
     options = context.options("CM202")
-    for group in _groups(root).values():
+    for group in _groups(files).values():
         long = [place for place in group if len(place[1].tokens) >= options["words"]]
         reported: set[int] = set()
         for pair in similar_pairs([entry.tokens for _, entry in long], options["similarity"]):
@@ -117,7 +117,7 @@ def near_duplicate(root: LintedRoot, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM205", "contradicting-entries", scope="root", options={"similarity": 0.6, "words": 4})
-def contradicting_entries(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def contradicting_entries(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find entries that say nearly the same with another value, at different dates.
 
     ## Why
@@ -153,7 +153,7 @@ def contradicting_entries(root: LintedRoot, context: Context) -> Iterator[Findin
     - `words`: entries with fewer distinct words are not compared (4).
     """
     options = context.options("CM205")
-    groups = _groups(root)
+    groups = _groups(files)
     owned = [place for key, group in groups.items() if key[0] == "owner" for place in group]
     seen: set[tuple[str, int, str, int]] = set()
     for group in [*groups.values(), owned]:
@@ -179,7 +179,7 @@ def _contradiction(older: _Place, newer: _Place) -> Finding:
 
 
 @rule("CM206", "duplicate-elsewhere", severity="hint", scope="root")
-def duplicate_elsewhere(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find entries that stand in another file as well: the other one of the profile, or one of another profile.
 
     ## Why
@@ -198,7 +198,7 @@ def duplicate_elsewhere(root: LintedRoot, context: Context) -> Iterator[Finding]
     Keep one. There is no fix, since the two files are written one by one.
     """
     first: dict[str, list[_Place]] = {}
-    for path, file in root.files.items():
+    for path, file in files.items():
         for entry in file.entries if file.owner is not None else ():
             if not entry.words:
                 continue
@@ -221,10 +221,10 @@ def duplicate_elsewhere(root: LintedRoot, context: Context) -> Iterator[Finding]
 # --- across entries ------------------------------------------------------------------------------------------------
 
 
-def _groups(root: LintedRoot) -> dict[tuple[str, str], list[_Place]]:
+def _groups(files: Mapping[str, LintedFile]) -> dict[tuple[str, str], list[_Place]]:
     """The entries of each owner, and of each file that is nobody's, with their files."""
     groups: dict[tuple[str, str], list[_Place]] = {}
-    for path, file in root.files.items():
+    for path, file in files.items():
         key = ("file", path) if file.owner is None else ("owner", file.owner)
         groups.setdefault(key, []).extend((file, entry) for entry in file.entries)
     return groups

@@ -16,10 +16,10 @@ from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.text import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from catmem.model.document import Document, Section
-    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile, LintedRoot
+    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile
 
 _MOST_READINGS = 20
 
@@ -370,7 +370,7 @@ def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Findin
 
 
 @rule("CM412", "hidden-by-sections", scope="root")
-def hidden_by_sections(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def hidden_by_sections(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find entries without a category that the profile's own prompt hides because the file has sections.
 
     ## Why
@@ -402,7 +402,7 @@ def hidden_by_sections(root: LintedRoot, context: Context) -> Iterator[Finding]:
     Give them a category (`catmem move -p NAME TEXT -c CATEGORY`), or say `include_uncategorized: true` in the profile.
     If they are meant to be hidden, `include_uncategorized: false` says so.
     """
-    for path, file in root.files.items():
+    for path, file in files.items():
         profile = context.profiles.get(file.owner or "")
         if profile is None or file.target is None or not file.headers or profile.include_uncategorized is not None:
             continue

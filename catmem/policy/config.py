@@ -249,8 +249,6 @@ def _absolute(path: str | Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The file that a configuration comes from, for errors."""
-
     path: Path
     file: YamlFile
     faults: list[ConfigError] = field(default_factory=list)

@@ -251,7 +251,7 @@ class _Case(NamedTuple):
     def read(self, target: Literal["user", "memory"]) -> Reason:
         answer = self.cell.reads(target)
         selectors, key = self.profile.selectors(target, self.taxonomy), _READ_KEYS[target]
-        if self.category == UNCATEGORIZED and _deciding(selectors, self.category) is None:
+        if self.category == UNCATEGORIZED and selectors.deciding(self.category) is None:
             return self._included(target, answer)
         return self._selected(target, answer, selectors, key)
 
@@ -291,25 +291,24 @@ class _Case(NamedTuple):
             because = "include_uncategorized is not said: such entries are seen in a file without section headers only"
         else:
             because = f"include_uncategorized is {'true' if said else 'false'}"
-        if not said and any(is_pattern(split(each)[1]) for each in self._quotable(_READ_KEYS[asked])):
+        if not said and any(is_pattern(split(each)[1]) for each in getattr(self.written, _READ_KEYS[asked])):
             because += "; a pattern never selects entries without a category"
         return self._reason(asked, answer, "include-uncategorized", because, at=("include_uncategorized",))
 
     def _selected(self, asked: Asked, answer: Sight, selectors: Selectors, key: str) -> Reason:
-        """What decides where selectors do."""
-        index = _deciding(selectors, self.category)
-        quoted = self._quotable(key)
+        index = selectors.deciding(self.category)
+        quoted = getattr(self.written, key)
         if index is not None:
             selector = quoted[index]
             if answer != "no":
                 because = f"{self._quote(selector)} of {key} selects it"
                 return self._reason(asked, answer, "selected", because, selector, (key, index))
             because = f"{self._quote(selector)} of {key} takes it away"
-            before = _deciding(Selectors(selectors.patterns[:index], selectors.declared), self.category)
+            before = Selectors(selectors.patterns[:index], selectors.declared).deciding(self.category)
             if before is not None and not selectors.patterns[before].startswith("!"):
                 because += f", after {quoted[before]!r} has selected it"
             return self._reason(asked, answer, "taken-away", because, selector, (key, index))
-        wider = _deciding(Selectors(selectors.patterns), self.category)
+        wider = Selectors(selectors.patterns).deciding(self.category)
         if wider is not None:
             because = (
                 f"{quoted[wider]!r} of {key} would match, but the taxonomy is closed and does not declare this "
@@ -323,10 +322,6 @@ class _Case(NamedTuple):
             if self.category == UNCATEGORIZED and any(is_pattern(split(each)[1]) for each in quoted):
                 because += ": a pattern never selects entries without a category"
         return self._reason(asked, answer, "not-selected", because, at=(key,))
-
-    def _quotable(self, key: str) -> tuple[str, ...]:
-        """The selectors as the file says them."""
-        return tuple(getattr(self.written, key))
 
     def _quote(self, selector: str) -> str:
         """The selector, with what it means if it is an alias."""
@@ -350,15 +345,6 @@ class _Case(NamedTuple):
         place = self.profile.places.get(at)
         parent = None if place is None else _stem_of(place, self.profile.path)
         return Reason(asked, answer, rule, because, selector, key_text(at), place, parent)
-
-
-def _deciding(selectors: Selectors, category: str) -> int | None:
-    """The index of the last selector that has a say on a category."""
-    for index in reversed(range(len(selectors.patterns))):
-        one = Selectors((selectors.patterns[index],), selectors.declared)
-        if one.matches(category) or one.takes_away(category):
-            return index
-    return None
 
 
 def _stem_of(place: Place, own: Path | None) -> str | None:

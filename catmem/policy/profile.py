@@ -22,7 +22,7 @@ from catmem.names import is_name
 from catmem.policy.config import Config, Taxonomy, days, expand_user, refuse_bad_name
 from catmem.policy.schema import as_error, shown, suggestion, validate
 from catmem.policy.selector import Selectors, is_pattern, selector_fault, split
-from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_once
+from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -255,7 +255,6 @@ def memory_dir(profile: Profile, config: Config) -> Path:
 
 
 def _where(profile: Profile, *key: str | int) -> dict[str, Any]:
-    """Where a setting stands, as errors take it."""
     place = profile.places.get(key)
     return {"path": profile.path, **(place._asdict() if place else {}), "key": key_text(key)}
 
@@ -295,8 +294,6 @@ def _refuse_two_files(file: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """One profile file as it stands, checked by itself."""
-
     name: str
     path: Path
     data: Mapping[str, Any]
@@ -357,7 +354,7 @@ def _read(file: Path) -> _Layer:
 @lru_cache(maxsize=4096)
 def _layer(file: Path, raw: bytes) -> _Layer:
     """The layer of a file with these bytes. Kept, since the same profiles are asked for again and again."""
-    found = parse_once(raw, file)
+    found = parse_yaml(raw, file)
     data = {} if found.data is None else found.data
     faults = validate(data, "profile", positions=found.positions, path=file)
     if faults:
@@ -410,7 +407,6 @@ def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, _Set
 
 
 def _laid_over(below: _Settings, layer: _Layer, taxonomy: Taxonomy, left_out: Collection[str] = ()) -> _Settings:
-    """What a child's layer comes to over what its parents say."""
     data, places = dict(below.data), dict(below.places)
     for key, said in layer.places().items():
         if key in left_out:

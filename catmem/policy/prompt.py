@@ -98,8 +98,6 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
 
 
 class _Over(NamedTuple):
-    """The budget that keeps an entry out."""
-
     name: str
     budget: int
 

@@ -99,7 +99,6 @@ def read_settings(
 
 
 def _reach(code: str, prefixes: Sequence[str]) -> int:
-    """The length of the longest prefix of the code among these."""
     return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=0)
 
 
@@ -119,8 +118,6 @@ def _check_code(code: str, **where: Any) -> None:  # noqa: ANN401 - as above
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The file that settings come from, for errors."""
-
     path: str | PathLike[str] | None
     positions: Mapping[KeyPath, tuple[int, int]]
 

@@ -131,7 +131,6 @@ class Folded:
 
     @cached_property
     def _places(self) -> list[int]:
-        """Where each letter comes from."""
         places: list[int] = []
         for place, char in enumerate(self.text):
             if char in _LETTERS:

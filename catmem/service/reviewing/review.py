@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, ConfigError, DriftError, EditError, NoMatchError, StaleError, UnreadableError
+from catmem.errors import CatmemError, DriftError, EditError, NoMatchError, StaleError, UnreadableError
 from catmem.names import TARGETS
-from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names
+from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names, refuse_no_root
 from catmem.service.history import restore
 from catmem.service.profiles import load_each
 from catmem.service.reviewing.due import Due, DueState, answered_elsewhere, due_facts
@@ -110,13 +110,7 @@ class Review:
         ``category`` and ``states`` keep some facts only. The files that copies of these profiles follow are looked at
         too, so that no copy is asked about that is answered there. Raises ``ConfigError`` and ``UnknownNameError``.
         """
-        if workspace.config.path is None and not profile_names(workspace.config.profiles_dir):
-            raise ConfigError(
-                "no catmem.yaml was found here or above, and no profiles",
-                code="no_root",
-                path=workspace.root,
-                hint="Go to the root or name it with --root; 'catmem init' makes one.",
-            )
+        refuse_no_root(workspace.config)
         chosen, unreadable = [workspace.profile(name) for name in dict.fromkeys(profiles)], list[CatmemError]()
         if not chosen:
             chosen, unreadable = load_each(workspace)

@@ -145,7 +145,6 @@ def prompt_over_budget(files: Mapping[str, LintedFile], context: Context) -> Ite
 
 
 def _size(entry: LintedEntry) -> int:
-    """Characters of the text, without marks of lint."""
     return len(without_marks(entry.body))
 
 

@@ -398,7 +398,6 @@ def _present(files: Mapping[str, LintedFile]) -> set[str]:
 
 
 def _named(context: Context) -> set[str]:
-    """The categories that profiles name outright."""
     names = {
         split(selector)[1]
         for profile in context.profiles.values()

@@ -118,7 +118,6 @@ def _join(file: LintedFile, document: Document, first: Section, second: Section,
 
 
 def _inside(file: LintedFile, section: Section) -> Sequence[LintedEntry]:
-    """The entries of a section."""
     first = bisect_left(file.entries, section.start, key=lambda entry: entry.start)
     return file.entries[first : bisect_left(file.entries, section.end, key=lambda entry: entry.start)]
 

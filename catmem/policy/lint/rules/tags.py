@@ -89,15 +89,10 @@ def _reshaped(entry: LintedEntry, context: Context) -> Fix | None:
         return None
     end = block.end()
     text = written + ("" if entry.raw[end : end + 1] in {"", " ", "\t", "\r", "\n"} else " ")
-    if dict(tag_blocks.read_pairs(text.strip(), _limit(entry))) != tags:
+    if dict(tag_blocks.read_pairs(text.strip(), entry.entry.tag_limit)) != tags:
         return None
     edit = TextEdit(entry.start + block.end(1), entry.start + end, text)
     return Fix((edit,), safe=names == keys, message="Write it as a tag block")
-
-
-def _limit(entry: LintedEntry) -> int:
-    """Characters that a tag block of this entry may have."""
-    return entry.entry.tag_limit
 
 
 @rule("CM302", "unknown-tag", fixes="unsafe")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.errors import EditError
 from catmem.names import TARGETS
 from catmem.policy.schema import shown
-from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from catmem.policy.config import Taxonomy
 
 ROOT = "/memories"
 _PATH = re.compile(rf"{ROOT}(?:/({'|'.join(TARGETS)})(?:/([^/]+)\.md)?)?/?")
@@ -37,7 +37,7 @@ class Place(NamedTuple):
         return "/".join(parts)
 
 
-def place_of(path: str, aliases: Mapping[str, str]) -> Place:
+def place_of(path: str, taxonomy: Taxonomy) -> Place:
     """The place that a path names. Raises ``EditError`` (``bad_arguments``); nothing on a disk is looked at."""
     found = _PATH.fullmatch(path)
     if found is None or (found[2] is not None and path.endswith("/")):
@@ -49,12 +49,12 @@ def place_of(path: str, aliases: Mapping[str, str]) -> Place:
     target, name = found[1], found[2]
     if name is None:
         return Place(target)
-    if name != UNCATEGORIZED and slugify(name) != name:
-        slug = slugify(name)
+    slug = slugify(name)
+    if slug != name:
         raise EditError(
             f"{shown(name)} cannot be the name of a category",
             code="bad_arguments",
             hint=f"Did you mean {ROOT}/{target}/{slug}.md?" if slug else "Use small letters, digits and -.",
         )
-    category = aliases.get(name, name)
+    category = taxonomy.category(name)
     return Place(target, category, None if category == name else name)

@@ -215,7 +215,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
     # --- places ----------------------------------------------------------------------------------------------------
 
     def _place(self, path: str) -> Place:
-        return place_of(path, self._workspace.config.taxonomy.aliases)
+        return place_of(path, self._workspace.config.taxonomy)
 
     def _file_place(self, path: str) -> Place:
         place = self._place(path)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from catmem.errors import CatmemError
-    from catmem.policy.fleet import Fleet, Orphan
-    from catmem.policy.reasons import Reason
+    from catmem.policy.fleet import Fleet, Orphan, Reason
     from catmem.service.fleet import Why
     from catmem.service.workspace import Workspace
 

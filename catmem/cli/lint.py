@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from catmem.policy.lint.diagnostic import Diagnostic
     from catmem.policy.lint.fixing import Fixed
-    from catmem.policy.lint.renderers.report import Format
+    from catmem.policy.lint.renderers import Format
     from catmem.service.linting.lint import Found, Linter
 
 _BASELINE = "catmem.lint.json"
@@ -152,7 +152,7 @@ def _refuse_idle(*, unsafe: bool, statistics: bool) -> None:
 
 
 def _report(linter: Linter, found: Found, form: Format, *, statistics: bool, output: str | None) -> None:
-    from catmem.policy.lint.renderers.report import Report, render
+    from catmem.policy.lint.renderers import Report, render
 
     names: dict[str, str] = {}
     diagnostics = [_from_here(linter, diagnostic, names) for diagnostic in found.diagnostics]
@@ -226,7 +226,7 @@ def _baseline_path(linter: Linter, given: str | None, *, must_be_there: bool) ->
 
 
 def _write_baseline(found: Found, path: Path) -> None:
-    from catmem.policy.lint.baseline import write_baseline
+    from catmem.policy.lint.suppress import write_baseline
 
     _refuse_to_replace(path, _is_baseline)
     _write_text(path, write_baseline(found.diagnostics))

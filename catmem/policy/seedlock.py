@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.errors import ConfigError
 from catmem.names import is_entity
 from catmem.policy.staleness import read_date
-from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -177,7 +177,7 @@ def _read(text: str, path: str | None) -> SeedLock:
 
 @lru_cache(maxsize=1024)
 def _is_category(name: str) -> bool:
-    return name == UNCATEGORIZED or (name != "" and slugify(name) == name)
+    return name != "" and slugify(name) == name
 
 
 def _is_text(said: Any) -> bool:  # noqa: ANN401 - JSON data

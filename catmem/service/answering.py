@@ -22,7 +22,6 @@ from catmem.service.envelopes.roles import role_hash
 from catmem.service.history import entity_of, refuse_bounded
 from catmem.service.showing import entry_dict
 from catmem.store.contract import revision_number
-from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -99,8 +98,7 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
         document = _document(workspace, now.data, workspace.path_of(owner, target))
         entries = Rights(asking, target, workspace.config.taxonomy).in_sight(document)
         if category is not None:
-            slug = slugify(category)
-            wanted = workspace.config.taxonomy.aliases.get(slug, slug)
+            wanted = workspace.config.taxonomy.category(category)
             entries = tuple(entry for entry in entries if entry.category == wanted)
         shown = entries[offset : None if limit is None else offset + limit]
         whole = {} if actor is not None else {"digest": now.digest, "text": document.text}
@@ -176,7 +174,7 @@ def prompt_answer(
 
 def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
     """What lint finds in the whole root, without secrets. It quotes files of everybody, so it is for a person."""
-    from catmem.policy.lint.renderers.report import Report, render
+    from catmem.policy.lint.renderers import Report, render
     from catmem.service.linting.lint import Linter
 
     if actor is not None:

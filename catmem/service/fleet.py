@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.names import TARGETS
-from catmem.policy.fleet import Fleet, Held, fleet_of
+from catmem.policy.fleet import Fleet, Held, Reason, fleet_of, reasons
 from catmem.policy.profile import load_profile
-from catmem.policy.reasons import Reason, reasons
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.policy.selector import is_pattern
 from catmem.service.profiles import load_each
@@ -98,9 +97,9 @@ def explain(workspace: Workspace, name: str, category: str) -> Why:
     """
     config = workspace.config
     profile = workspace.profile(name)
-    slug = known_slug(category, workspace)
+    slug = config.taxonomy.category(category)
     note = None
-    if slug not in config.taxonomy.declared():
+    if config.taxonomy.named(slug) is None:
         access = read_access(workspace)
         if slug not in access.fleet.categories:
             note = unknown_category(category, access.fleet)
@@ -114,7 +113,7 @@ def explain(workspace: Workspace, name: str, category: str) -> Why:
     return Why(
         profile=profile.name,
         category=slug,
-        declared=slug in config.taxonomy.declared(),
+        declared=config.taxonomy.named(slug) is not None,
         entries={
             target: sum(count for held, count in counts.items() if held[:2] == (slug, target)) for target in documents
         },
@@ -147,18 +146,12 @@ def chosen_categories(
     chosen: set[str] = set()
     notes: list[str] = []
     for each in wanted:
-        slug = each if is_pattern(each) else known_slug(each, workspace)
+        slug = each if is_pattern(each) else workspace.config.taxonomy.category(each)
         found = {category for category in fleet.categories if fnmatchcase(category, slug)}
         if not found:
             notes.append(unknown_category(each, fleet))
         chosen |= found
     return tuple(category for category in fleet.categories if not wanted or category in chosen), tuple(notes)
-
-
-def known_slug(category: str, workspace: Workspace) -> str:
-    """The category that a person means by a slug, a title or an alias."""
-    slug = slugify(category)
-    return workspace.config.taxonomy.aliases.get(slug, slug)
 
 
 def unknown_category(category: str, fleet: Fleet) -> str:

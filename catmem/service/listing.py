@@ -12,7 +12,6 @@ from catmem.policy.access import all_problems, visible
 from catmem.policy.schema import nearest
 from catmem.policy.staleness import Freshness, freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner, scan_each
-from catmem.syntax.slug import slugify
 from catmem.text import conflict_at, unmerged_warnings
 
 if TYPE_CHECKING:
@@ -111,8 +110,7 @@ def list_documents(
 ) -> list[ListedEntry]:
     """The entries that a profile sees in its own files, which say ``documents``; of one category if that is named."""
     config = workspace.config
-    slug = None if category is None else slugify(category)
-    wanted = None if slug is None else config.taxonomy.aliases.get(slug, slug)
+    wanted = None if category is None else config.taxonomy.category(category)
     listed: list[ListedEntry] = []
     for target, document in documents.items():
         path = workspace.path_of(profile, target)

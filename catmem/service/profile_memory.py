@@ -16,14 +16,14 @@ from catmem.policy.profile import one_reading
 from catmem.service.backends import places
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import date
     from pathlib import Path
 
     from catmem.model.document import Document
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
-    from catmem.policy.prompt import Counter, Prompt
+    from catmem.policy.prompt import Prompt
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
     from catmem.service.listing import Notice
@@ -46,7 +46,7 @@ class ProfileMemory:
         as_of: date | None = None,
         style: Style | None = None,
         scanner: Scanner | None = None,
-        counter: Counter = len,
+        counter: Callable[[str], int] = len,
     ) -> Prompt:
         """The prompt of the profile; see ``Workspace.prompt``."""
         from catmem.policy.prompt import build_prompt

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnknownNameError
-from catmem.model.document import parse
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import memory_dir
 from catmem.service.backends import Opening, backend_of
@@ -92,9 +91,7 @@ def place_of(root: Path, path: Path) -> Place:
 
 def parse_file(config: Config, data: str | bytes) -> Document:
     """Parse a memory file as its root reads it: aliases stand for their categories, cards are no sections."""
-    taxonomy = config.taxonomy
-    declared = taxonomy.declared() if taxonomy.card_titles else None
-    return parse(data, declared, aliases=taxonomy.aliases)
+    return config.taxonomy.parse(data)
 
 
 def merge_files(config: Config, base: bytes, ours: bytes, theirs: bytes) -> Merged:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 from catmem import clock
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded
-from catmem.model.document import Document, parse
 from catmem.names import TARGETS, known_target
 from catmem.policy.access import View, all_problems, visible
 from catmem.policy.config import Config, find_root, load_config
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from catmem.model.document import Problem
+    from catmem.model.document import Document, Problem
     from catmem.policy.profile import Profile
-    from catmem.policy.prompt import Counter, Prompt
+    from catmem.policy.prompt import Prompt
     from catmem.policy.search_index import Index
     from catmem.policy.seed import Resolve
     from catmem.policy.styles import Style
@@ -90,7 +89,7 @@ class Workspace:
 
     def __post_init__(self) -> None:
         """Nothing is opened; the documents and indexes that were made last are kept by their very bytes."""
-        object.__setattr__(self, "_parse", lru_cache(_KEPT)(partial(_parsed, self.config)))
+        object.__setattr__(self, "_parse", lru_cache(_KEPT)(self.config.taxonomy.parse))
         object.__setattr__(self, "_index", lru_cache(_KEPT)(partial(_indexed, self._parse)))
 
     @classmethod
@@ -214,7 +213,7 @@ class Workspace:
         as_of: date | None = None,
         style: Style | None = None,
         scanner: Scanner | None = None,
-        counter: Counter = len,
+        counter: Callable[[str], int] = len,
     ) -> Prompt:
         """The prompt of a profile, from its own files or from those of the profile ``source``, as they are now.
 
@@ -600,12 +599,6 @@ class Workspace:
 
         with one_reading():
             return apply_seed(self, plan, on_drift=on_drift)
-
-
-def _parsed(config: Config, data: str | bytes) -> Document:
-    taxonomy = config.taxonomy
-    declared = taxonomy.declared() if taxonomy.card_titles else None
-    return parse(data, declared, aliases=taxonomy.aliases)
 
 
 def _indexed(parse: Callable[[bytes], Document], data: bytes) -> Index:

@@ -15,11 +15,11 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.files import read_bounded
 from catmem.policy.config import Config, find_root, read_config
-from catmem.policy.lint.baseline import read_baseline, without_old
 from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store, lint_yaml
 from catmem.policy.lint.fixing import Fixed, fix_all
-from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedStore
+from catmem.policy.lint.linted import Context, LintedFile
 from catmem.policy.lint.settings import Settings, read_settings
+from catmem.policy.lint.suppress import read_baseline, without_old
 from catmem.service import gate
 from catmem.service.linting.sources import Root, Source
 from catmem.service.linting.stores import faults
@@ -148,9 +148,7 @@ class Linter:
             results[name] = known[1]
             if file.data or file.error is None:
                 files[name] = file
-        across = lint_root(
-            LintedRoot(files), context, self.settings, lambda name: self.root.yaml.get(name) or files[name]
-        )
+        across = lint_root(files, context, self.settings, lambda name: self.root.yaml.get(name) or files[name])
         done = finished(results, [*across, *self._store_diagnostics(context)], self.settings)
         return Found(tuple(each for each in done if self._is_wanted(each)), len(self._wanted), tuple(self.errors))
 
@@ -179,7 +177,7 @@ class Linter:
         try:
             data = self._read(source, overlay or {})
         except CatmemError as error:
-            return LintedFile(source.name, b"", error, None, source.owner, source.target)
+            return LintedFile(source.name, b"", error, owner=source.owner, target=source.target)
         known = self._looked.get(source.name)
         if known is not None and known[0].error is None and known[0].data == data:
             return known[0]
@@ -214,7 +212,7 @@ class Linter:
 
     def _store_diagnostics(self, context: Context) -> list[Diagnostic]:
         if self._store is None:
-            self._store = lint_store(LintedStore("", faults(self.root, self.as_of)), context, self.settings)
+            self._store = lint_store(list(faults(self.root, self.as_of)), context, self.settings)
         return self._store
 
     # --- fixing --------------------------------------------------------------------------------------------------

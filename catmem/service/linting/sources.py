@@ -13,7 +13,7 @@ from catmem.names import FILE_NAMES
 from catmem.policy.config import CONFIG_NAME
 from catmem.policy.lint.linted import LintedYaml
 from catmem.policy.profile import load_profile, memory_dir
-from catmem.policy.yamlfile import YAML_LIMIT, parse_once
+from catmem.policy.yamlfile import YAML_LIMIT, parse_yaml
 from catmem.service.backends import backend_of, entity_name
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Root:
         data, values, positions, error = b"", None, {}, None
         try:
             data = read_bounded(path, YAML_LIMIT)
-            file = parse_once(data, path)
+            file = parse_yaml(data, path)
             values, positions = file.data, dict(file.positions)
         except CatmemError as wrong:
             error = wrong

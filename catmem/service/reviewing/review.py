@@ -22,7 +22,6 @@ from catmem.digest import bytes_digest
 from catmem.errors import (
     CatmemError,
     ChangedMeanwhileError,
-    ConfigError,
     DriftError,
     EditError,
     NoMatchError,
@@ -30,14 +29,13 @@ from catmem.errors import (
     UnreadableError,
 )
 from catmem.names import TARGETS
-from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names
+from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names, refuse_no_root
 from catmem.service.history import restore
 from catmem.service.profiles import load_each
 from catmem.service.reviewing.due import Due, DueState, answered_elsewhere, due_facts
 from catmem.service.reviewing.operations import Answering, expiring, keeping, removing, rewording
 from catmem.service.reviewing.round import LastAnswer, Round
 from catmem.service.stores import locate
-from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -114,23 +112,15 @@ class Review:
         ``category`` and ``states`` keep some facts only. The files that copies of these profiles follow are looked at
         too, so that no copy is asked about that is answered there. Raises ``ConfigError`` and ``UnknownNameError``.
         """
-        if workspace.config.path is None and not profile_names(workspace.config.profiles_dir):
-            raise ConfigError(
-                "no catmem.yaml was found here or above, and no profiles",
-                code="no_root",
-                path=workspace.root,
-                hint="Go to the root or name it with --root; 'catmem init' makes one.",
-            )
+        refuse_no_root(workspace.config)
         chosen, unreadable = [workspace.profile(name) for name in dict.fromkeys(profiles)], list[CatmemError]()
         if not chosen:
             chosen, unreadable = load_each(workspace)
-        aliases = workspace.config.taxonomy.aliases
-        slug = None if category is None else slugify(category)
         review = cls(
             workspace,
             as_of or clock.today(),
             tuple(sorted(chosen, key=lambda each: (each.tier != ORCHESTRATOR_TIER, each.name))),
-            None if slug is None else aliases.get(slug, slug),
+            None if category is None else workspace.config.taxonomy.category(category),
             frozenset(states),
             Round.read(workspace.root),
             unreadable,

@@ -12,7 +12,6 @@ from catmem.service import gate
 from catmem.service.writing.matching import refuse_empty
 from catmem.service.writing.operation import Operation
 from catmem.service.writing.terms import undeclared
-from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from datetime import date
@@ -91,8 +90,7 @@ def _entries(  # noqa: PLR0913, PLR0917 - which entries of which file, and for w
     document = workspace.read(name, target).document
     entries = Rights(acting, target, workspace.config.taxonomy).in_sight(document)
     if category is not None:
-        slug = slugify(category)
-        wanted = workspace.config.taxonomy.aliases.get(slug, slug)
+        wanted = workspace.config.taxonomy.category(category)
         entries = tuple(entry for entry in entries if entry.category == wanted)
     if query is None:
         return list(entries)

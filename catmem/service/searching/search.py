@@ -19,7 +19,6 @@ from catmem.policy.search_snippet import Snippet, snippet
 from catmem.service.ages.known import freshness_of
 from catmem.service.listing import ListedEntry
 from catmem.service.searching.filters import checked_states, has_tags, texts_of, threats_in
-from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -160,9 +159,8 @@ def _found(
     # All days first, whatever is kept: the oldest of them counts for those that have none.
     found = looked.dated(looked.shareable() if to_agent else looked.found())
     if category is not None:
-        slug = slugify(category)
-        slug = workspace.config.taxonomy.aliases.get(slug, slug)
-        found = [each for each in found if looked.category(each[0]) == slug]
+        wanted_category = workspace.config.taxonomy.category(category)
+        found = [each for each in found if looked.category(each[0]) == wanted_category]
     if tags:
         found = [each for each in found if has_tags(looked.entry(each[0]).tags, tags)]
     if states is not None:

@@ -117,15 +117,14 @@ def _slugs(workspace: Workspace, categories: Sequence[str] | None) -> tuple[str,
     """The categories that names stand for. Raises ``ConfigError`` (``bad_category``)."""
     if categories is None:
         return None
-    slugs = [slugify(name) for name in categories]
-    if not slugs or "" in slugs:
+    named = [workspace.config.taxonomy.category(name) for name in categories]
+    if not named or "" in named:
         raise ConfigError(
-            "no category is named" if not slugs else f"{shown(categories[slugs.index('')])} is not a category",
+            "no category is named" if not named else f"{shown(categories[named.index('')])} is not a category",
             code="bad_category",
             hint="Nothing was seeded. Name one or more categories, or leave the filter out.",
         )
-    aliases = workspace.config.taxonomy.aliases
-    return tuple(dict.fromkeys(aliases.get(slug, slug) for slug in slugs))
+    return tuple(dict.fromkeys(named))
 
 
 def joined(workspace: Workspace, texts: Iterable[str]) -> str:
@@ -368,7 +367,7 @@ class _Planning:
                     there.update(each.category for each in record.entries)
             for profile in (self.source, *self.profiles.values()):
                 named = profile.selectors(target, taxonomy).patterns
-                there.update(taxonomy.aliases.get(each, each) for each in named if each == slugify(each))
+                there.update(taxonomy.of_slug(each) for each in named if each == slugify(each))
             rights = Rights(self.acting, target, taxonomy)
             known.update(filter(rights.may_see, there))
         unknown = [each for each in self.asked.categories or () if each not in known]

@@ -238,8 +238,7 @@ class _Door:
         view = visible(reading.document, target, profile, workspace.config.taxonomy)
         entries = view.entries
         if category is not None:
-            slug = slugify(category)
-            wanted = workspace.config.taxonomy.aliases.get(slug, slug)
+            wanted = workspace.config.taxonomy.category(category)
             entries = tuple(entry for entry in entries if entry.category == wanted)
         self.session.seen[target] = reading.digest
         usage = Usage(size_of(reading.document.text), limit_of(profile, target, workspace.config))

@@ -78,14 +78,14 @@ class Terms:
 
     def category(self, name: str) -> str:
         """The category that a slug, an alias or a title names. Raises ``EditError`` (``bad_category``)."""
-        slug = slugify(name)
-        if not slug:
+        category = self.config.taxonomy.category(name)
+        if not category:
             raise EditError(
                 f"{shown(name)} is not a category",
                 code="bad_category",
                 hint="A category needs a letter or a number.",
             )
-        return self.config.taxonomy.aliases.get(slug, slug)
+        return category
 
     def writable_category(self, name: str) -> str:
         """The category of that name, if the actor may write to it and an entry may go there.
@@ -96,8 +96,7 @@ class Terms:
         category = self.category(name)
         self.rights.refuse_unwritable(category, name)
         taxonomy = self.config.taxonomy
-        declared = taxonomy.declared()
-        if category in declared or not (taxonomy.closed or taxonomy.card_titles):
+        if taxonomy.named(category) or not (taxonomy.closed or taxonomy.card_titles):
             return category
         raise UnknownNameError(
             f"the category {shown(name)} is not declared in catmem.yaml",
@@ -213,7 +212,7 @@ def category_hint(
 def undeclared(category: str, taxonomy: Taxonomy) -> str | None:
     """What to tell a person who names a category that a closed taxonomy does not declare; ``None`` if it does."""
     slug = slugify(category)
-    if not taxonomy.closed or slug in taxonomy.declared():
+    if not taxonomy.closed or taxonomy.named(slug):
         return None
     return f"The category {shown(category)} is not declared in catmem.yaml. {category_hint(slug, taxonomy)}"
 

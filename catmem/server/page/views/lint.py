@@ -172,8 +172,7 @@ def _first_of(key: _Same, known: Collection[_Same], copies: Copies) -> _Same:
 
 
 def _entries(linter: Linter, path: str) -> Sequence[Entry]:
-    document = linter.linted(linter.source(path)).document
-    return () if document is None else document.entries
+    return linter.linted(linter.source(path)).document.entries
 
 
 def _of_profile(path: str, profiles: Iterable[str]) -> str | None:

@@ -51,7 +51,7 @@ def looked_at():
             A test wants it.
             """
             first = {}
-            for path, file in root.files.items():
+            for path, file in root.items():
                 for entry in file.entries:
                     if first.setdefault(entry.words, path) != path:
                         yield Finding(entry.start, entry.end, f"stands in {first[entry.words]} too", path=path)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catmem.policy.config import load_config
+from catmem.policy.fleet import reasons
 from catmem.policy.profile import find_profile, load_profile
-from catmem.policy.reasons import reasons
 from tests.golden.case import put
 
 LOOSE = "__uncategorized__"

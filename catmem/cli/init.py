@@ -12,8 +12,7 @@ from catmem.cli.options import format_option
 from catmem.cli.output import emit, emit_json, print_error, printable, say, shown_path
 
 if TYPE_CHECKING:
-    from catmem.service.setup.git import GitSetup
-    from catmem.service.setup.root import Made
+    from catmem.service.setup import GitSetup, Made
 
 _SKIPPED = 2
 
@@ -49,8 +48,7 @@ def command(named: str | None, *, example: bool, with_git: bool, from_hermes: bo
         _init_from_hermes(named, as_json=as_json)
         return
     folder = "." if named is None else named
-    from catmem.service.setup.git import find_repository, set_up_git
-    from catmem.service.setup.root import Made, make_root
+    from catmem.service.setup import Made, find_repository, make_root, set_up_git
 
     if with_git:
         find_repository(folder)  # before anything is written

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.errors import CatmemError, UnreadableError
 from catmem.files import os_errors, read_bounded
 from catmem.hermes.setup_homes import DEFAULT, LIMITS, HermesConfig, all_homes, read_config
-from catmem.service.setup.root import Made, WouldOverwriteError
+from catmem.service.setup import Made, WouldOverwriteError
 
 if TYPE_CHECKING:
     from catmem.hermes.setup_homes import Home

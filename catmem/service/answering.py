@@ -18,7 +18,7 @@ from catmem.policy.access import Rights
 from catmem.policy.prompt import build_prompt
 from catmem.policy.staleness import freshness, stale_after_days
 from catmem.policy.threats import BuiltinScanner, scan_each
-from catmem.service.envelopes.roles import role_hash
+from catmem.service.envelopes.agents import role_hash
 from catmem.service.history import entity_of, refuse_bounded
 from catmem.service.showing import entry_dict
 from catmem.store.contract import revision_number

@@ -20,8 +20,8 @@ from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.policy.profile import refuse_no_root
+from catmem.service.backends import database_file, store_at
 from catmem.service.history import all_entities
-from catmem.service.store_names import database_file, store_at
 from catmem.store.contract import EXTERNAL, Change, Revision
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from catmem.model.version import Version
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.policy.profile import profile_names
 from catmem.service.profiles import entities_of_each
-from catmem.service.setup.root import WouldOverwriteError
+from catmem.service.setup import WouldOverwriteError
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import printable_json
 

@@ -17,8 +17,7 @@ from catmem.service import gate
 from catmem.service.backends import memory_files
 from catmem.service.history import entity_of
 from catmem.service.upkeep import lasting_store
-from catmem.service.writing.budget import Usage, crowded_out
-from catmem.service.writing.written import Written, on_adoption, on_restoration
+from catmem.service.writing.written import Usage, Written, crowded_out, on_adoption, on_restoration
 from catmem.store.contract import Change
 from catmem.text import size_of, unmerged_warnings
 

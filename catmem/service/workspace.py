@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from catmem.policy.seed import Resolve
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
-    from catmem.service.envelopes.writers import Sender
+    from catmem.service.envelopes.submitting import Sender
     from catmem.service.listing import ListedEntry, Notice
     from catmem.service.merging.branches import Branch
-    from catmem.service.merging.deciding import How as HowMerged
-    from catmem.service.merging.plan import Joined
+    from catmem.service.merging.decisions import How as HowMerged
+    from catmem.service.merging.merging import Joined
     from catmem.service.searching.search import Found, Narrowing
     from catmem.service.seeding.plan import SeedPlan, SeedResult
     from catmem.service.session import Session

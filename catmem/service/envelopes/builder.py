@@ -18,9 +18,8 @@ from catmem.names import is_entity, is_name, is_revision
 from catmem.policy.access import Rights
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.service import gate
-from catmem.service.envelopes.keys import signing_key
+from catmem.service.envelopes.agents import agents_of, profile_of, role_hash, signing_key
 from catmem.service.envelopes.reading import envelope_of, fields_in, read_envelope
-from catmem.service.envelopes.roles import agents_of, profile_of, role_hash
 from catmem.service.writing.operation import Operation
 from catmem.store.contract import PERSON, Change, revision_number
 from catmem.store.envelope import Envelope, content_hash
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from catmem.policy.profile import Profile
-    from catmem.service.envelopes.writers import Sender
+    from catmem.service.envelopes.submitting import Sender
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Snapshot
 

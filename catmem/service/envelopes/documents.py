@@ -20,10 +20,9 @@ from catmem.policy.access import all_problems, visible_categories
 from catmem.policy.staleness import read_date
 from catmem.service.envelopes.reading import refuse_unseen_category
 from catmem.service.showing import value_texts
-from catmem.service.writing.budget import could_go, over_budget
 from catmem.service.writing.planning import Plan, ended
 from catmem.service.writing.terms import body_of
-from catmem.service.writing.written import on_first_section, on_tags, on_title
+from catmem.service.writing.written import could_go, on_first_section, on_tags, on_title, over_budget
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import size_of

@@ -28,16 +28,27 @@ from catmem.names import TARGETS
 from catmem.policy.access import Rights, hidden_by_sections
 from catmem.policy.profile import check_profile, limit_of, memory_dir, profile_names
 from catmem.policy.schema import nearest, shown
-from catmem.policy.seed import FilePlan, Parts, is_settled, left_out, plan_file
+from catmem.policy.seed import (
+    FilePlan,
+    Offer,
+    Offered,
+    Parts,
+    is_named,
+    is_settled,
+    left_out,
+    offer,
+    plan_file,
+    slice_text,
+    sliced,
+)
 from catmem.policy.seedlock import LOCK_NAME
-from catmem.policy.seedslice import Offer, Offered, is_named, offer, slice_text, sliced
 from catmem.policy.staleness import DATED_BY
 from catmem.service.ages.known import clocks_of
 from catmem.service.profiles import load_each
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Asked, Basis, Refusal, SeedPlan
-from catmem.service.writing.budget import could_go, over_budget
-from catmem.service.writing.view import legible
+from catmem.service.writing.matching import legible
+from catmem.service.writing.written import could_go, over_budget
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.text import DEFAULT_LIMITS, conflict_at, size_of
 

@@ -16,11 +16,10 @@ from catmem.model.layout import is_shared
 from catmem.model.pairing import nearly_same
 from catmem.policy.staleness import read_date
 from catmem.service.showing import preview, value_texts
-from catmem.service.writing.budget import could_go, over_budget
-from catmem.service.writing.matching import find_entry
+from catmem.service.writing.matching import Says, find_entry, says
 from catmem.service.writing.terms import body_of, each_of
-from catmem.service.writing.view import Says, says
 from catmem.service.writing.written import (
+    could_go,
     on_alike,
     on_double,
     on_expiry,
@@ -31,6 +30,7 @@ from catmem.service.writing.written import (
     on_title,
     on_unread,
     on_verification,
+    over_budget,
 )
 from catmem.syntax.scan import rescan
 from catmem.syntax.slug import UNCATEGORIZED
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from catmem.model.document import TagValue
+    from catmem.service.writing.matching import Base
     from catmem.service.writing.operation import Operation
     from catmem.service.writing.terms import Terms
-    from catmem.service.writing.view import Base
 
 
 class Plan(NamedTuple):

@@ -15,12 +15,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import DriftError, EditError, RefusedError, StaleError
-from catmem.service.writing.budget import Usage, crowded_out
+from catmem.service.writing.matching import Base, checked_expected, hide_digests, legible
 from catmem.service.writing.operation import op_of, refuse_surrogates, request_digest
 from catmem.service.writing.planning import Plan, plan_operations
 from catmem.service.writing.terms import check_beforehand
-from catmem.service.writing.view import Base, checked_expected, hide_digests, legible
-from catmem.service.writing.written import Written, on_adoption, on_branch, on_restoration
+from catmem.service.writing.written import Usage, Written, crowded_out, on_adoption, on_branch, on_restoration
 from catmem.store.contract import PERSON, Change, Current, Snapshot
 from catmem.store.judgement import rehearse
 from catmem.text import size_of

@@ -10,7 +10,7 @@ import pytest
 
 from catmem.errors import UnreadableError
 from catmem.model.layout import formatted
-from catmem.service.setup.root import WouldOverwriteError, make_root
+from catmem.service.setup import WouldOverwriteError, make_root
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 

@@ -414,19 +414,22 @@ class Workspace:
         trying = gate.attempt(
             self, f"{name}/{target}", op=asked_by(operations), agent=agent, prev=expected, recorded=not dry_run
         )
-        with one_reading(), trying as attempt:
-            acting = None if actor is None else self.profile(actor)
-            terms = terms_of(self, name, known_target(target), acting)
-            config = self.config
-            write = Write(
-                terms,
-                tuple(operations),
-                None if expected is None else str(expected),
-                on_drift or config.on_drift,
-                on_stale or config.on_stale,
-                op_id,
-            )
-            return Pipeline(self, write, attempt).run(dry_run=dry_run)
+        with one_reading():
+            with trying as attempt:
+                acting = None if actor is None else self.profile(actor)
+                terms = terms_of(self, name, known_target(target), acting)
+                config = self.config
+                write = Write(
+                    terms,
+                    tuple(operations),
+                    None if expected is None else str(expected),
+                    on_drift or config.on_drift,
+                    on_stale or config.on_stale,
+                    op_id,
+                )
+                pipeline = Pipeline(self, write, attempt)
+                written = pipeline.run(dry_run=dry_run)
+            return pipeline.with_crowded(written)
 
     # --- envelopes -------------------------------------------------------------------------------------------------
 

@@ -22,10 +22,9 @@ from catmem.service.envelopes.reading import refuse_unseen_category
 from catmem.service.showing import value_texts
 from catmem.service.writing.planning import Plan, ended
 from catmem.service.writing.terms import body_of
-from catmem.service.writing.written import could_go, on_first_section, on_tags, on_title, over_budget
+from catmem.service.writing.written import on_first_section, on_tags, on_title, refuse_over_budget
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -87,7 +86,8 @@ def plan_document(
     new = _laid_in(document, content, part, terms, parse) if whole is None else whole  # type: ignore[arg-type]
     _check_structure(document, new, terms, lines=whole is not None)
     warning = terms.check_threats(_new_texts(document, new, changes))
-    _check_size(document, new, changes, terms)
+    made = {(change.new.category, change.new.body) for change in changes if change.new is not None}
+    refuse_over_budget(document, new, terms, lambda entry: (entry.category, entry.body) in made)
     return _plan(document, new, changes, terms, [warning] if warning else [])
 
 
@@ -236,7 +236,7 @@ def _check_dates(change: Change, changed: Mapping[str, Any], terms: Terms) -> No
         if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old.tags))):
             terms.rights.refuse_unverified(key)
     if old is not None and new is not None:
-        terms.check_domain(old, new.tags)
+        terms.check_domain(old.category, old.tags, new.tags)
 
 
 # --- the new text --------------------------------------------------------------------------------------------------
@@ -333,15 +333,10 @@ def _check_structure(old: Document, new: Document, terms: Terms, *, lines: bool)
         if there[key] < 0 and problem.rule not in _PASSED_OVER:
             where = f"line {new.line(problem.start)}: " if lines else ""
             raise EditError(f"{where}{problem.message} ({problem.rule})", code="structure", hint=_MEND)
-    hidden = on_first_section(old, new, terms)
-    if hidden is not None and not terms.rights.unbounded:
-        raise EditError(
-            f"a first section would hide the entries that this file has now from {terms.owner.name}",
-            code="would_hide",
-            hint="Nothing was written. Tell a person: they can sort the file into sections (catmem migrate).",
-        )
+    on_first_section(old, new, terms, _HIDING)
 
 
+_HIDING = "Nothing was written. Tell a person: they can sort the file into sections (catmem migrate)."
 _SHORTER = "Nothing was written. Send less."
 _MEND = "Nothing was written. Mend that in the content; docs/format.md tells what each problem is."
 
@@ -359,21 +354,6 @@ def _new_texts(old: Document, new: Document, changes: Iterable[Change]) -> list[
         texts += [*tags, *value_texts(tags.values())]
     headings = {section.title for section in old.sections} | {old.title}
     return texts + [title for title in (new.title, *(s.title for s in new.sections)) if title and title not in headings]
-
-
-def _check_size(old: Document, new: Document, changes: Iterable[Change], terms: Terms) -> None:
-    """Raise ``OverBudgetError`` for a text over the limit of the file that is not shorter than the old one."""
-    before, size, limit = size_of(old.text), size_of(new.text), terms.limit
-    if limit is None or size <= max(limit, before):
-        return
-    made = {(change.new.category, change.new.body) for change in changes if change.new is not None}
-    may_leave = [
-        entry
-        for entry in terms.rights.in_sight(new)
-        if terms.rights.may_write(entry.category) and (entry.category, entry.body) not in made
-    ]
-    named = could_go(may_leave, terms.owner, terms.config, terms.today, to_agent=terms.to_agent)
-    raise over_budget(terms.entity, before, size, limit, named)
 
 
 def _plan(old: Document, new: Document, changes: Sequence[Change], terms: Terms, warnings: Sequence[str]) -> Plan:
@@ -396,7 +376,7 @@ def _plan(old: Document, new: Document, changes: Sequence[Change], terms: Terms,
         for key in change.new.tags
         if change.old is None or key not in change.old.tags
     )
-    notes = (on_first_section(old, new, terms), on_title(old, new), *on_tags(given, terms))
+    notes = (on_first_section(old, new, terms, _HIDING), on_title(old, new), *on_tags(given, terms))
     return Plan(new, entries, tuple(actions), tuple(note for note in notes if note), tuple(warnings))
 
 

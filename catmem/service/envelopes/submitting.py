@@ -54,7 +54,7 @@ from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from catmem.model.document import Document
     from catmem.policy.profile import Profile
@@ -108,9 +108,8 @@ def submit_read(
 
     ``on_stale`` is by default what catmem.yaml says.
     """
-    entity, agent, prev = envelope.entity_id, envelope.agent_id, envelope.prev_rev
-    with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
-        return _submit(workspace, envelope, trying, _Manner(confirm, sender, on_stale))
+    named = envelope.entity_id, envelope.agent_id, str(envelope.prev_rev)
+    return _submit(workspace, named, lambda: envelope, _Manner(confirm, sender, on_stale))
 
 
 class _Manner(NamedTuple):
@@ -122,13 +121,22 @@ class _Manner(NamedTuple):
 
 
 def _submit_fields(workspace: Workspace, fields: dict[str, Any], manner: _Manner) -> Written:
-    entity, agent, prev = _named(fields)
+    return _submit(workspace, _named(fields), lambda: envelope_of(fields), manner)
+
+
+def _submit(
+    workspace: Workspace, named: tuple[str, str, str | None], read: Callable[[], Envelope], manner: _Manner
+) -> Written:
+    """``named`` are entity, agent and base for the record; ``read`` gives the envelope, or raises what is wrong."""
+    entity, agent, prev = named
     with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
-        return _submit(workspace, envelope_of(fields), trying, manner)
+        submission = _submission(workspace, read(), trying, manner)
+        written = submission.run()
+    return submission.with_crowded(written)
 
 
-def _submit(workspace: Workspace, envelope: Envelope, trying: Attempt, manner: _Manner) -> Written:
-    """The write of an envelope that is right by itself."""
+def _submission(workspace: Workspace, envelope: Envelope, trying: Attempt, manner: _Manner) -> Submission:
+    """The write of an envelope that is right by itself, after the checks of who sends it."""
     operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
     check_sender(envelope, manner.sender)
     trying.op = asked_by(operations)
@@ -144,7 +152,7 @@ def _submit(workspace: Workspace, envelope: Envelope, trying: Attempt, manner: _
         envelope.op_id,
         envelope,
     )
-    return Submission(workspace, write, trying, confirm=manner.confirm).run()
+    return Submission(workspace, write, trying, confirm=manner.confirm)
 
 
 def _named(fields: Mapping[str, Any]) -> tuple[str, str, str | None]:
@@ -277,7 +285,7 @@ class Submission(Pipeline):
         """Raise what stands before an old view in the order, if that is wrong too; else the error itself."""
         try:
             seen = self.workspace.store.read(self.terms.entity, str(self.envelope.prev_rev))
-            document = self.seen(seen.data)
+            document = self.legible_or_none(seen.data)
         except UnknownRevisionError:
             document = None
         if document is not None:

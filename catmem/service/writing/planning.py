@@ -19,7 +19,6 @@ from catmem.service.showing import preview, value_texts
 from catmem.service.writing.matching import Says, find_entry, says
 from catmem.service.writing.terms import body_of, each_of
 from catmem.service.writing.written import (
-    could_go,
     on_alike,
     on_double,
     on_expiry,
@@ -30,11 +29,10 @@ from catmem.service.writing.written import (
     on_title,
     on_unread,
     on_verification,
-    over_budget,
+    refuse_over_budget,
 )
 from catmem.syntax.scan import rescan
 from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,8 +71,6 @@ def plan_operations(
 
 @dataclass(slots=True)
 class _Draft:
-    """A document in the making."""
-
     document: Document
     original: Document
     terms: Terms
@@ -115,7 +111,7 @@ class _Draft:
         old_tags, given = entry.tags, operation.tags or {}
         self.terms.check_tags(given, old_tags)
         tags: dict[str, TagValue] = {k: value for k, value in {**old_tags, **given}.items() if value is not None}
-        self.terms.check_domain(entry, tags)
+        self.terms.check_domain(entry.category, old_tags, tags)
         if body == entry.body and tags == old_tags:
             self._leave("replace", entry, "already says that")
             return
@@ -134,14 +130,12 @@ class _Draft:
         self._remark(made, on_double(made.category) if doubled else None)
 
     def remove(self, operation: Operation) -> None:
-        """Take an entry out."""
         entry = self._entry(operation)
         self.terms.rights.refuse_unwritable(entry.category)
         self.document = remove_entry(self.document, entry).document
         self._note("remove", entry, gone=True)
 
     def move(self, operation: Operation) -> None:
-        """Put an entry at the end of another category."""
         category = self.terms.writable_category(operation.to_category or "")
         entry = self._entry(operation)
         self.terms.rights.refuse_unwritable(entry.category)
@@ -154,7 +148,6 @@ class _Draft:
         self._remark(made, on_double(category) if doubled else None)
 
     def verify(self, operation: Operation) -> None:
-        """Say that an entry still holds."""
         entry = self._entry(operation)
         old_tags, day = entry.tags, self._day(operation)
         self.terms.refuse_earlier(operation.as_of, old_tags)
@@ -286,7 +279,6 @@ class _Draft:
         return entry
 
     def _leave(self, action: str, entry: Entry, why: str) -> None:
-        """Remember an operation that has nothing to change."""
         self._remark(entry, why)
         self._note(action, entry)
 
@@ -306,7 +298,6 @@ class _Draft:
     # --- the result ------------------------------------------------------------------------------------------------
 
     def plan(self) -> Plan:
-        """The new document, ended with a newline and within its limits; the old one itself if nothing changed."""
         document = self.original
         if self.document.text != self.original.text:
             document = ended(self.document)
@@ -315,16 +306,8 @@ class _Draft:
         put = dict.fromkeys(action["category"] for action in self.actions if action["action"] in _PUTTING)
         notes = [*self.notes]
         if document is not self.original:
-            first_section = on_first_section(self.original, document, self.terms)
-            if first_section is not None and not self.terms.rights.unbounded:
-                raise EditError(
-                    f"a first section would hide the entries that this file has now from {self.terms.owner.name}",
-                    code="would_hide",
-                    hint="Nothing was written. Leave the category out if you may, or tell a person: they can sort the "
-                    "file into sections (catmem migrate), or set include_uncategorized: true in the profile.",
-                )
-            title = on_title(self.original, document)
-            notes += [each for each in (first_section, title) if each is not None]
+            first_section = on_first_section(self.original, document, self.terms, _HIDING)
+            notes += [each for each in (first_section, on_title(self.original, document)) if each is not None]
             found = (on_unread(category, document, self.terms) for category in put)
             self.warnings += [warning for warning in found if warning is not None]
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings))
@@ -347,24 +330,20 @@ class _Draft:
         return found
 
     def _refuse_too_long(self, document: Document) -> None:
-        terms, before, size = self.terms, size_of(self.original.text), size_of(document.text)
-        # What shortens a file that is over its limit already is a step to the better.
-        if terms.limit is not None and size > max(terms.limit, before):
-            may_leave = [
-                entry
-                for entry in terms.rights.in_sight(document)
-                if terms.rights.may_write(entry.category) and not self.made[says(entry)]
-            ]
-            named = could_go(may_leave, terms.owner, terms.config, terms.today, to_agent=terms.to_agent)
-            raise over_budget(terms.entity, before, size, terms.limit, named)
+        refuse_over_budget(self.original, document, self.terms, lambda entry: bool(self.made[says(entry)]))
         most = document.limits.file_bytes
         if 4 * len(document.text) > most and len(document.to_bytes()) > most:
             raise EditError(
-                f"{terms.entity} would have more than {most:,} bytes, and catmem would not read it again",
+                f"{self.terms.entity} would have more than {most:,} bytes, and catmem would not read it again",
                 code="too_large",
                 hint="Shorten or remove other entries first.",
             )
 
+
+_HIDING = (
+    "Nothing was written. Leave the category out if you may, or tell a person: they can sort the file into sections "
+    "(catmem migrate), or set include_uncategorized: true in the profile."
+)
 
 _LOOKED_AT = 64
 """So many entries of a category an addition is compared with: a write must not slow down with its file."""

@@ -7,7 +7,7 @@ the refusal comes before a store is asked, and leaves no trace.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.errors import CatmemError, EditError, UnknownNameError
@@ -33,20 +33,6 @@ if TYPE_CHECKING:
     from catmem.service.writing.operation import Operation
 
 _NAME_SHOWN = 80
-
-
-class Tagged(Protocol):
-    """An entry, as far as its age goes."""
-
-    @property
-    def category(self) -> str:
-        """Where it stands."""
-        ...
-
-    @property
-    def tags(self) -> Mapping[str, TagValue]:
-        """Its tags by name."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +97,7 @@ class Terms:
         return declared.title if declared else None
 
     def no_category(self, names: Iterable[str]) -> EditError:
-        """The refusal of an addition that names no category and needs one; ``names`` are those it may go to."""
+        """The refusal of an addition that needs a category and names none; ``names`` are those it may go to."""
         listed = ", ".join(dict.fromkeys(names))
         return EditError(
             "an addition needs a category here",
@@ -138,11 +124,11 @@ class Terms:
                 hint="Give that day or a later one; if it is wrong itself, replace the tag verified_date.",
             )
 
-    def check_domain(self, entry: Tagged, tags: Mapping[str, TagValue]) -> None:
-        """Refuse an actor who may not verify a domain in which the entry would be stale later (``ForbiddenError``)."""
-        if tags.get("domain") == entry.tags.get("domain"):
+    def check_domain(self, category: str, old: Mapping[str, TagValue], new: Mapping[str, TagValue]) -> None:
+        """Refuse an actor who may not verify a domain in which an entry would be stale later (``ForbiddenError``)."""
+        if new.get("domain") == old.get("domain"):
             return
-        before, after = (stale_after_days(entry.category, each, self.owner, self.config) for each in (entry.tags, tags))
+        before, after = (stale_after_days(category, tags, self.owner, self.config) for tags in (old, new))
         if after > before:
             self.rights.refuse_unverified("domain")
 

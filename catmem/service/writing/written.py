@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from catmem import clock
-from catmem.errors import CatmemError, OverBudgetError
+from catmem.errors import CatmemError, EditError, OverBudgetError
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.policy.access import hidden_by_sections
 from catmem.policy.schema import known_tags, meant_tag
 from catmem.policy.staleness import freshness, read_date, stale_after_days
 from catmem.service.showing import preview
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
     from catmem.model.document import Document, Entry, TagValue
@@ -145,7 +146,6 @@ class Written:
         }
 
 
-FIRST_REVISION = "1"
 _SHOWN = 60
 """Characters of an entry that a remark on a merge shows."""
 _NAME_SHOWN = 80
@@ -182,10 +182,19 @@ def on_alike(entry: Entry, count: int) -> str:
     return f"is in {entry.category} {count} times, word for word; the first of them was meant"
 
 
-def on_first_section(before: Document, after: Document, terms: Terms) -> str | None:
-    """What to know of a flat file's first section, where its owner no longer sees the entries before it."""
+def on_first_section(before: Document, after: Document, terms: Terms, hint: str) -> str | None:
+    """What to know of a flat file's first section, where its owner no longer sees the entries before it.
+
+    Raises ``EditError`` (``would_hide``) with the ``hint`` for a writer who is not to hide them.
+    """
     if not hidden_by_sections(before, after, terms.target, terms.owner, terms.config.taxonomy):
         return None
+    if not terms.rights.unbounded:
+        raise EditError(
+            f"a first section would hide the entries that this file has now from {terms.owner.name}",
+            code="would_hide",
+            hint=hint,
+        )
     return (
         "the entries before the first section have no category now, and are not shown to profiles without "
         "include_uncategorized: true; move them to a category"
@@ -270,7 +279,7 @@ def on_restoration(written: Snapshot) -> tuple[str, ...]:
 
 def on_adoption(revision: str) -> str:
     """What to know of a write before which the store took in what others had written, as that revision."""
-    if revision == FIRST_REVISION:
+    if revision == "1":
         return "what the file held before is kept as revision 1 of its history"
     return f"the file had been changed by other means; that is revision {revision} of its history"
 
@@ -300,6 +309,20 @@ def over_budget(entity: str, before: int, size: int, limit: int, named: Sequence
         hint="Nothing was written. Shorten or remove other entries first, or do both in one batch: the limit is "
         "checked on the result.",
     )
+
+
+def refuse_over_budget(old: Document, new: Document, terms: Terms, is_made: Callable[[Entry], bool]) -> None:
+    """Raise ``OverBudgetError`` for a text over the limit of the file that is not shorter than the old one.
+
+    The entries that ``is_made`` tells of are what the write brings; the refusal names others that could go.
+    """
+    before, size, limit, rights = size_of(old.text), size_of(new.text), terms.limit, terms.rights
+    # What shortens a file that is over its limit already is a step to the better.
+    if limit is None or size <= max(limit, before):
+        return
+    there = [each for each in rights.in_sight(new) if rights.may_write(each.category) and not is_made(each)]
+    named = could_go(there, terms.owner, terms.config, terms.today, to_agent=terms.to_agent)
+    raise over_budget(terms.entity, before, size, limit, named)
 
 
 def could_go(
@@ -339,68 +362,49 @@ def crowded_out(workspace: Workspace, written: Written, actor: str | None, as_of
         profile = workspace.profile(name)
         if not profile.prompt.budget.keys() & {target, "total"}:
             return None
-        return _Room(workspace, profile, target, as_of or clock.today()).crowded(written)
+        return _crowded(workspace, profile, target, written, as_of or clock.today())
     except CatmemError:
         return None  # there is no prompt at all then, which whoever asks for it is told; the write was made
 
 
-class _Room:
-    """The prompt of one profile, before a write and after it."""
+def _crowded(workspace: Workspace, profile: Profile, target: str, written: Written, as_of: date) -> Crowded | None:
+    from catmem.policy.prompt import build_prompt
 
-    def __init__(self, workspace: Workspace, profile: Profile, target: str, as_of: date) -> None:
-        self.workspace = workspace
-        self.profile = profile
-        self.target = target
-        self.as_of = as_of
-        self.others: dict[str, Document] = {}
-        if "total" in profile.prompt.budget:
-            other = next(each for each in TARGETS if each != target)
-            self.others[other] = workspace.view(profile.name, other).document
+    budget = profile.prompt.budget
+    others = [each for each in TARGETS if each != target and "total" in budget]
+    documents = {each: workspace.view(profile.name, each).document for each in others}
 
-    def crowded(self, written: Written) -> Crowded | None:
-        after = self._left_out(self._prompt(written.after, self.profile))
-        if not after:
-            return None
-        before = Counter(_key(row) for row in self._left_out(self._prompt(written.before, self.profile)))
-        new = [row for row in after if not _was(before, row)]
-        if not new:
-            return None
-        name = str(new[0].budget)
-        own = {(self.target, entry.category, entry.id) for entry in written.entries}
-        return Crowded(
-            profile=self.profile.name,
-            budget=name,
-            limit=self.profile.prompt.budget[name],
-            size=self._size(written.after, name),
-            entries=tuple(new),
-            left_out=len(after),
-            written=any(_key(row) in own for row in new),
-        )
+    def prompt(text: str, reader: Profile) -> Prompt:
+        now = {**documents, target: workspace.parse(text.encode())}
+        return build_prompt(now, reader, as_of=as_of, config=workspace.config)
 
-    def _prompt(self, text: str, profile: Profile) -> Prompt:
-        documents = {**self.others, self.target: self.workspace.parse(text.encode())}
-        from catmem.policy.prompt import build_prompt
+    def left_out(text: str) -> list[tuple[tuple[str, str, str], Row]]:
+        rows = (row for row in prompt(text, profile).manifest.rows if row.budget is not None)
+        return [((row.target, row.category, row.id), row) for row in rows]
 
-        return build_prompt(documents, profile, as_of=self.as_of, config=self.workspace.config)
-
-    @staticmethod
-    def _left_out(prompt: Prompt) -> list[Row]:
-        return [row for row in prompt.manifest.rows if row.budget is not None]
-
-    def _size(self, text: str, name: str) -> int:
-        """What the prompt counts of a budget if that one keeps nothing out; those of the files go before the total."""
-        kept = {key: value for key, value in self.profile.prompt.budget.items() if name == "total" and key in TARGETS}
-        free = replace(self.profile, prompt=replace(self.profile.prompt, budget=kept))
-        prompt = self._prompt(text, free)
-        return len(prompt.text) if name == "total" else prompt.manifest.sizes[name]
-
-
-def _key(row: Row) -> tuple[str, str, str]:
-    return row.target, row.category, row.id
-
-
-def _was(before: Counter[tuple[str, str, str]], row: Row) -> bool:
-    """Whether one such entry was left out before; each counts once."""
-    found = before[_key(row)] > 0
-    before[_key(row)] -= found
-    return found
+    after = left_out(written.after)
+    if not after:
+        return None
+    before = Counter(key for key, _ in left_out(written.before))
+    new = []
+    for key, row in after:
+        if before[key]:
+            before[key] -= 1
+        else:
+            new.append((key, row))
+    if not new:
+        return None
+    name = str(new[0][1].budget)
+    # What the prompt counts of a budget if that one keeps nothing out; those of the files go before the total.
+    kept = {key: value for key, value in budget.items() if name == "total" and key in TARGETS}
+    free = prompt(written.after, replace(profile, prompt=replace(profile.prompt, budget=kept)))
+    own = {(target, entry.category, entry.id) for entry in written.entries}
+    return Crowded(
+        profile=profile.name,
+        budget=name,
+        limit=budget[name],
+        size=len(free.text) if name == "total" else free.manifest.sizes[name],
+        entries=tuple(row for _, row in new),
+        left_out=len(after),
+        written=any(key in own for key, _ in new),
+    )

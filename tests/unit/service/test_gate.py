@@ -75,6 +75,14 @@ def test_a_write_is_ok(workspace):
     assert line.seconds > 0
 
 
+def test_a_write_is_on_record_before_anybody_looks_at_a_prompt(workspace, monkeypatch):
+    """The seconds of a line are those of the write alone."""
+    on_record = []
+    monkeypatch.setattr("catmem.service.writing.write.crowded_out", lambda *_: on_record.extend(lines(workspace)))
+    workspace.add("neo", "one", category="work", actor="neo")
+    assert [line.status for line in on_record] == ["ok"]
+
+
 def test_a_write_that_changes_nothing_is_unchanged(workspace):
     workspace.add("neo", "one", category="work")
     workspace.add("neo", "one", category="work")

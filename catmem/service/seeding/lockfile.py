@@ -1,9 +1,13 @@
-"""The file ``catmem.seed.lock`` of a root: read as it is, written by one seed at a time."""
+"""The file ``catmem.seed.lock`` of a root: read as it is, written by one seed at a time.
+
+From it follows which entries are copies that a seed made, and that stand as they were seeded.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 from catmem import clock
@@ -105,8 +109,7 @@ def seeded_copies(workspace: Workspace) -> dict[tuple[str, str], frozenset[str]]
     The next seed brings them the source's edits. Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``) for
     the lock.
     """
-    known: dict[str, frozenset[str] | None] = {}
-    return copies_among(SeedFile(workspace.root).read()[1], lambda entity: _ids(workspace, entity, known))
+    return copies_among(SeedFile(workspace.root).read()[1], _ids_of(workspace))
 
 
 def copies_among(lock: SeedLock, ids: Callable[[str], Collection[str] | None]) -> dict[tuple[str, str], frozenset[str]]:
@@ -128,19 +131,19 @@ def copies_in(workspace: Workspace, entity: str, ids: Collection[str]) -> dict[s
     """The same for one entity whose entries have these ``ids``: the sources of each copy by its id."""
     _, lock = SeedFile(workspace.root).read()
     own = {key: record for key, record in lock.records.items() if record.target == entity}
-    known: dict[str, frozenset[str] | None] = {entity: frozenset(ids)}
-    found = copies_among(SeedLock(own), lambda each: _ids(workspace, each, known))
+    of = _ids_of(workspace)
+    found = copies_among(SeedLock(own), lambda each: ids if each == entity else of(each))
     return {entry_id: sources for (_, entry_id), sources in found.items()}
 
 
-def _ids(workspace: Workspace, entity: str, known: dict[str, frozenset[str] | None]) -> frozenset[str] | None:
-    """The ids of the entries of an entity; ``None`` where it cannot be read."""
-    if entity not in known:
+def _ids_of(workspace: Workspace) -> Callable[[str], Collection[str] | None]:
+    @cache
+    def ids(entity: str) -> Collection[str] | None:
         try:
             workspace.profile(entity.partition("/")[0])
             document = workspace.parse(workspace.store.peek(entity))
         except CatmemError:
-            known[entity] = None
-        else:
-            known[entity] = frozenset(entry.id for entry in document.entries)
-    return known[entity]
+            return None
+        return frozenset(entry.id for entry in document.entries)
+
+    return ids

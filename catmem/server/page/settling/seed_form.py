@@ -106,7 +106,7 @@ def seed_page(asked: Seeds, refusal: Refusal | None = None, result: SeedResult |
             "result": result,
             "watched": [
                 *((each.target, bytes_digest(each.before.encode())) for each in found[:_MOST]),
-                *((entity, read.digest) for entity, read in plan.basis.read.items()),
+                *((entity, read.digest) for entity, read in plan.read.items()),
             ],
         },
         status=200 if result is None else 409,

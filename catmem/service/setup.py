@@ -66,7 +66,7 @@ class WouldOverwriteError(CatmemError):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class NewRoot:
     """What ``make_root`` did: paths relative to the root."""
 
     root: Path
@@ -75,7 +75,7 @@ class Made:
     """Files that were there already, with the same content."""
 
 
-def make_root(folder: str | Path, *, example: bool = False) -> Made:
+def make_root(folder: str | Path, *, example: bool = False) -> NewRoot:
     """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing.
 
     With ``example`` they are those of the worked example. Raises ``WouldOverwriteError``, and ``UnreadableError``
@@ -109,7 +109,7 @@ def make_root(folder: str | Path, *, example: bool = False) -> Made:
             with ignored.open("a", encoding="utf-8", newline="") as stream:
                 stream.write(to_ignore)
             written.append(ignored.name)
-    return Made(root, tuple(written), tuple(kept))
+    return NewRoot(root, tuple(written), tuple(kept))
 
 
 def _refuse_linked_folders(root: Path, files: Iterable[str]) -> None:

@@ -546,7 +546,8 @@ class Workspace:
         ``DriftError``, ``UnreadableError``.
         """
         from catmem.service.profiles import load_each
-        from catmem.service.seeding.planning import plan_seed, seed_order
+        from catmem.service.seeding.order import seed_order
+        from catmem.service.seeding.planning import plan_seed
 
         targets = [targets] if isinstance(targets, str) else targets
         unreadable: tuple[CatmemError, ...] = ()

@@ -1,10 +1,10 @@
-"""Asking the audit log: what was done to which entity, by whom, and how it ended."""
+"""The audit log, asked and counted: what was done to which entity, by whom, and how it ended."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -24,10 +24,11 @@ from catmem.store.contract import EXTERNAL, PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from catmem.service.workspace import Workspace
-    from catmem.store.audit import Line
+    from catmem.store.audit import AuditLog, Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,8 @@ def read_audit(workspace: Workspace, wanted: Filter = EVERYTHING, limit: int | N
     """The wanted lines, of which the newest ``limit``. Raises ``StoreError``, and ``ConfigError`` where no root is."""
     lines: deque[Line] = deque(maxlen=limit)
     damaged: list[Damage] = []
-    with closing(_Following(workspace, wanted)) as following:
-        for each in following.new():
+    with _following(workspace, wanted) as new:
+        for each in new():
             if isinstance(each, Damage):
                 damaged.append(each)
             else:
@@ -104,11 +105,11 @@ def follow_audit(
 
     Raises ``StoreError``, and ``ConfigError`` where no root is.
     """
-    with closing(_Following(workspace, wanted)) as following:
-        yield from deque(following.new(), maxlen=limit)
+    with _following(workspace, wanted) as new:
+        yield from deque(new(), maxlen=limit)
         while True:
             wait()
-            yield from following.new()
+            yield from new()
 
 
 def unknown_names(workspace: Workspace, wanted: Filter) -> list[str]:
@@ -133,35 +134,40 @@ def unknown_names(workspace: Workspace, wanted: Filter) -> list[str]:
     return said
 
 
-class _Following:
-    """The wanted lines of a log, as they come."""
+@contextmanager
+def _following(workspace: Workspace, wanted: Filter) -> Iterator[Callable[[], Iterator[Line | Damage]]]:
+    """A function that gives the wanted lines which it did not give yet."""
+    refuse_no_root(workspace.config)
+    log = audit_log(workspace)
 
-    def __init__(self, workspace: Workspace, wanted: Filter) -> None:
-        refuse_no_root(workspace.config)
-        self._log = audit_log(workspace)
-        self._reader = AuditReader(self._log)
-        self._wanted = wanted
+    def new() -> Iterator[Line | Damage]:
+        with _readable(log, ": see catmem log"):
+            yield from (each for each in reader.poll() if isinstance(each, Damage) or wanted.keeps(each))
 
-    def new(self) -> Iterator[Line | Damage]:
-        """What was not given yet."""
-        with os_errors(
-            "the audit log cannot be read",
-            path=self._log.folder / NAME,
-            hint="Check the rights of .catmem and of the file. The revisions do not depend on it: see catmem log.",
-            code="io",
-            kind=StoreError,
-        ):
-            for each in self._reader.poll():
-                if isinstance(each, Damage) or self._wanted.keeps(each):
-                    yield each
+    with closing(AuditReader(log)) as reader:
+        yield new
 
-    def close(self) -> None:
-        self._reader.close()
+
+def _readable(log: AuditLog, more: str = "") -> AbstractContextManager[None]:
+    return os_errors(
+        "the audit log cannot be read",
+        path=log.folder / NAME,
+        hint=f"Check the rights of .catmem and of the file. The revisions do not depend on it{more}.",
+        code="io",
+        kind=StoreError,
+    )
+
+
+# --- counting ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that are counted each for itself; all others count as ``other``."""
+    """The names that are counted each for itself; all others count as ``other``.
+
+    They are bounded by the configuration, since whoever is refused may have given any text as one, and each would be a
+    series of its own for whoever keeps the numbers.
+    """
 
     entities: frozenset[str]
     agents: frozenset[str]
@@ -213,13 +219,7 @@ class LogCounts:
         """
         with self._lock:
             self.names = Names.of(self.workspace)
-            with os_errors(
-                "the audit log cannot be read",
-                path=self._log.folder / NAME,
-                hint="Check the rights of .catmem and of the file. The revisions do not depend on it.",
-                code="io",
-                kind=StoreError,
-            ):
+            with _readable(self._log):
                 if not self._begun:
                     self._reader.skip()
                     self._begun = True

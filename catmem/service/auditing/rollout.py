@@ -1,15 +1,20 @@
-"""What a rollout does: which entities it enforces refusals for, and what it let pass so far."""
+"""What a rollout does: which entities it enforces refusals for, what it let pass so far, and the emergency bypass.
+
+For a while a bypass lets soft refusals pass everywhere. A person begins it, and it is audited. It is kept in
+``.catmem/bypass.json`` of the root and ends by itself. What cannot be read there is no bypass.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
+from catmem.digest import record_dict
 from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
 from catmem.files import os_errors, read_bounded, replace_json
 from catmem.names import FILE_NAMES
@@ -20,7 +25,7 @@ from catmem.store.audit import Line
 from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from catmem.service.auditing.reading import Filter
@@ -188,21 +193,25 @@ class State:
         }
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Tally:
-    """Operations of one kind, counted."""
+    """Operations of one kind, counted; one with several codes counts under each."""
 
-    operations: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
-    agents: Counter[str] = field(default_factory=Counter)
-    entities: Counter[str] = field(default_factory=Counter)
+    operations: int
+    reasons: Counter[str]
+    agents: Counter[str]
+    entities: Counter[str]
 
-    def add(self, line: Line) -> None:
-        """Count one more; an operation with several codes counts under each."""
-        self.operations += 1
-        self.reasons.update(line.reasons)
-        self.agents[line.agent] += 1
-        self.entities[line.entity_id] += 1
+    @classmethod
+    def of(cls, lines: Iterable[Line]) -> Tally:
+        """The numbers of some lines."""
+        found = list(lines)
+        return cls(
+            len(found),
+            Counter(reason for line in found for reason in line.reasons),
+            Counter(line.agent for line in found),
+            Counter(line.entity_id for line in found),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as JSON-ready data, in the order of names."""
@@ -234,31 +243,19 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data."""
-        return {
-            "mode": self.state.mode,
-            "canary": self.state.canary,
-            "since": self.since,
-            "writes": self.writes,
-            "shadowed": self.shadowed.to_dict(),
-            "bypassed": self.bypassed.to_dict(),
-            "refused": self.refused.to_dict(),
-            "always": self.always.to_dict(),
-            "damaged": [damage.to_dict() for damage in self.damaged],
-        }
+        told = record_dict(self)
+        del told["state"]
+        return {"mode": self.state.mode, "canary": self.state.canary, **told}
 
 
 def rollout_state(workspace: Workspace) -> State:
     """How the rollout of a root stands. Raises ``ConfigError``."""
     refuse_no_root(workspace.config)
     rollout = workspace.config.rollout
-    entities = {entity: enforces(rollout, entity) for entity in _entities(workspace)}
+    # Names decide, so a profile that is not right has its entities too.
+    names = [f"{name}/{target}" for name in profile_names(workspace.config.profiles_dir) for target in FILE_NAMES]
+    entities = {entity: enforces(rollout, entity) for entity in names}
     return State(rollout.mode, rollout.canary, current_bypass(workspace), entities)
-
-
-def _entities(workspace: Workspace) -> Iterator[str]:
-    """The entities of all profiles. Their names decide, so a profile that is not right has them too."""
-    for name in profile_names(workspace.config.profiles_dir):
-        yield from (f"{name}/{target}" for target in FILE_NAMES)
 
 
 def rollout_report(workspace: Workspace, wanted: Filter = EVERYTHING) -> Report:
@@ -270,16 +267,9 @@ def rollout_report(workspace: Workspace, wanted: Filter = EVERYTHING) -> Report:
         state=rollout_state(workspace),
         since=writes[0].ts if writes else None,
         writes=len(writes),
-        shadowed=_tally(line for line in writes if line.status == "shadowed"),
-        bypassed=_tally(line for line in writes if line.status == "bypassed"),
-        refused=_tally(line for line in refused if line.reason in SOFT),
-        always=_tally(line for line in refused if line.reason not in SOFT),
+        shadowed=Tally.of(line for line in writes if line.status == "shadowed"),
+        bypassed=Tally.of(line for line in writes if line.status == "bypassed"),
+        refused=Tally.of(line for line in refused if line.reason in SOFT),
+        always=Tally.of(line for line in refused if line.reason not in SOFT),
         damaged=audit.damaged,
     )
-
-
-def _tally(lines: Iterable[Line]) -> Tally:
-    tally = Tally()
-    for line in lines:
-        tally.add(line)
-    return tally

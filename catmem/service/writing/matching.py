@@ -73,7 +73,7 @@ Says = tuple[str, str, tuple[Any, ...]]
 """What an entry says: category, body, tags."""
 
 
-class Base:
+class WriterView:
     """What a caller may have seen, to tell the entries that somebody else changed since."""
 
     def __init__(self, now: Document, seen: Document | None) -> None:

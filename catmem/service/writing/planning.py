@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from catmem.model.document import TagValue
-    from catmem.service.writing.matching import Base
+    from catmem.service.writing.matching import WriterView
     from catmem.service.writing.operation import Operation
     from catmem.service.writing.terms import Terms
 
@@ -57,7 +57,7 @@ class Plan(NamedTuple):
 
 
 def plan_operations(
-    document: Document, operations: Sequence[Operation], terms: Terms, base: Base | None = None
+    document: Document, operations: Sequence[Operation], terms: Terms, base: WriterView | None = None
 ) -> Plan:
     """Apply operations that passed ``check_beforehand`` one after the other, all or none.
 
@@ -74,7 +74,7 @@ class _Draft:
     document: Document
     original: Document
     terms: Terms
-    base: Base | None
+    base: WriterView | None
     made: Counter[Says] = field(default_factory=Counter)
     touched: list[tuple[Entry, bool]] = field(default_factory=list)
     """Entries in the order of the operations, and whether each is gone."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import DriftError, EditError, RefusedError, StaleError
-from catmem.service.writing.matching import Base, checked_expected, hide_digests, legible
+from catmem.service.writing.matching import WriterView, checked_expected, hide_digests, legible
 from catmem.service.writing.operation import op_of, refuse_surrogates, request_digest
 from catmem.service.writing.planning import Plan, plan_operations
 from catmem.service.writing.terms import check_beforehand
@@ -132,7 +132,7 @@ class Pipeline:
         Where somebody changed the file since the writer saw it, what the writer may have seen counts; a text that is
         not legible counts as changed in all its entries.
         """
-        base = None if current.base is None else Base(document, self.legible_or_none(current.base))
+        base = None if current.base is None else WriterView(document, self.legible_or_none(current.base))
         return plan_operations(document, self.write.operations, self.terms, base)
 
     def commit(self) -> Written:

@@ -10,7 +10,7 @@ from catmem.errors import UnknownNameError
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import DIFF_LINES, diff_of
 from catmem.service.seeding.applying import file_is_due, shown_digest
-from catmem.service.seeding.planning import seed_order
+from catmem.service.seeding.order import seed_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from catmem.digest import record_dict
 from catmem.errors import CatmemError, DriftError, EditError
 from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.version import Version
@@ -51,18 +52,7 @@ class Branch:
 
     def to_dict(self) -> dict[str, Any]:
         """The branch as JSON-ready data."""
-        return {
-            "entity": self.entity,
-            "revision": self.revision,
-            "parents": list(self.parents),
-            "base": self.base,
-            "agent": self.agent,
-            "op": self.op,
-            "timestamp": self.timestamp,
-            "entries": self.entries,
-            "conflicts": self.conflicts,
-            "state": self.state,
-        }
+        return record_dict(self)
 
 
 def branches(workspace: Workspace, entity: str | None = None) -> list[Branch]:

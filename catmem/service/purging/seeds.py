@@ -25,33 +25,31 @@ _ESCAPES = re.compile(rb"(?:\\u[0-9a-fA-F]{4})+")
 
 
 @dataclass(slots=True)
-class LockPurge:
-    """What became of the lock file and the copies that were kept of it."""
+class Reached:
+    """What a purge reached: files that it rewrote, those that it ``removed``, and what is ``left``, with the reason."""
 
-    files: list[Path] = field(default_factory=list)
-    removed: list[Path] = field(default_factory=list)
+    files: dict[Path, None] = field(default_factory=dict)
+    removed: dict[Path, None] = field(default_factory=dict)
     left: dict[Path, str] = field(default_factory=dict)
 
 
-def purge_lock(root: Path, entity: str, redaction: Redaction, *, dry_run: bool) -> LockPurge:
+def purge_lock(root: Path, entity: str, redaction: Redaction, reached: Reached, *, dry_run: bool) -> None:
     """Take the entries that are forgotten out of the lock of ``root``, and remove copies of it that hold them.
 
     An entry goes if its body is one of those; of what was seeded from or to ``entity`` also if it holds the text by
     which they were chosen. A lock that is not whole cannot be taken apart: it is left, and named.
     """
-    done = LockPurge()
     file = SeedFile(root)
     try:
         if dry_run:
-            _purge(file, entity, redaction, done, dry_run=True)
+            _purge(file, entity, redaction, reached, dry_run=True)
         elif _concerns(*file.read(), entity, redaction):
             with file.held():  # a root that may not be written has a lock that need not be, too
-                _purge(file, entity, redaction, done, dry_run=False)
+                _purge(file, entity, redaction, reached, dry_run=False)
     except CatmemError as error:
-        done.left[file.path] = error.message
+        reached.left[file.path] = error.message
     for path in sorted([*root.glob(f"{LOCK_NAME}.bak.*"), *root.glob(f".{LOCK_NAME}.*")]):
-        _purge_copy(path, redaction, done, dry_run=dry_run)
-    return done
+        _purge_copy(path, redaction, reached, dry_run=dry_run)
 
 
 def _concerns(data: bytes, lock: SeedLock, entity: str, redaction: Redaction) -> bool:
@@ -59,19 +57,19 @@ def _concerns(data: bytes, lock: SeedLock, entity: str, redaction: Redaction) ->
     return bool(_ids(lock, entity, redaction)) or _holds(data, redaction)
 
 
-def _purge(file: SeedFile, entity: str, redaction: Redaction, done: LockPurge, *, dry_run: bool) -> None:
+def _purge(file: SeedFile, entity: str, redaction: Redaction, reached: Reached, *, dry_run: bool) -> None:
     data, lock = file.read()
     if not _concerns(data, lock, entity, redaction):
         return
     if lock.notes:
-        done.left[file.path] = f"{lock.notes[0]}; {_BY_HAND}"
+        reached.left[file.path] = f"{lock.notes[0]}; {_BY_HAND}"
         return
     purged = lock.without(_ids(lock, entity, redaction))
     if purged.to_text().encode() == data:
         return
     if not dry_run:
         file.write(data, purged)
-    done.files.append(file.path)
+    reached.files[file.path] = None
 
 
 def _ids(lock: SeedLock, entity: str, redaction: Redaction) -> set[str]:
@@ -103,7 +101,7 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
     return json.dumps(units.decode("utf-16-be", "replace"), ensure_ascii=False)[1:-1].encode()
 
 
-def _purge_copy(path: Path, redaction: Redaction, done: LockPurge, *, dry_run: bool) -> None:
+def _purge_copy(path: Path, redaction: Redaction, reached: Reached, *, dry_run: bool) -> None:
     """Remove a copy that catmem made of a lock, or left of one, if it may hold the text."""
     try:
         if not _holds(read_bounded(path, LOCK_LIMIT), redaction):
@@ -111,6 +109,6 @@ def _purge_copy(path: Path, redaction: Redaction, done: LockPurge, *, dry_run: b
         if not dry_run:
             path.unlink()
     except (CatmemError, OSError) as error:
-        done.left[path] = error.message if isinstance(error, CatmemError) else str(error.strerror)
+        reached.left[path] = error.message if isinstance(error, CatmemError) else str(error.strerror)
     else:
-        done.removed.append(path)
+        reached.removed[path] = None

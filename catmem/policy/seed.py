@@ -248,7 +248,6 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
 
 
 def _first(parts: Parts, ours: Document) -> FilePlan:
-    """The plan of a file that is not there yet: the slice is all of it."""
     seeded = [each for each in parts.slice if each.withheld is None]
     return FilePlan(
         target=parts.target,

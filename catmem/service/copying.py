@@ -226,7 +226,6 @@ def _record(recorded: Revision) -> dict[str, Any]:
 
 
 def _told(source: Store, entity: str, outcome: Outcome) -> CopiedEntity:
-    """What the source has of an entity, from its records alone."""
     count, head, now = sum(1 for _ in source.log(entity)), source.head(entity), source.read(entity)
     revision, adopted = head.revision if head else "0", now.revision is None
     if adopted:

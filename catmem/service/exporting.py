@@ -135,7 +135,6 @@ def _is_there(path: Path, text: str) -> bool:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
     with os_errors(
         "cannot be written",
         path=path,

@@ -211,7 +211,6 @@ def _split(document: Document, most: int) -> bytes:
 
 
 def _split_one(document: Document, entry: Entry, most: int) -> Document:
-    """The entry as several, each with its tags, one behind the other."""
     room = most - (len(entry.raw) - len(entry.body))
     if room < 1:
         raise EditError("its tags alone are over the limit", code="bad_remedy", hint="Choose move or keep.")

@@ -313,7 +313,6 @@ def _raced(trial: Trial, guard: Guard, root: str, where: str) -> tuple[list[_Age
 def _run_team(
     trial: Trial, guard: Guard, root: str, where: str, numbers: Iterable[int]
 ) -> tuple[list[_Agent], float, float]:
-    """Run the agents of one process, each in a thread; gives them, and when they began and ended."""
     agents = [_Agent(number, guard) for number in numbers]
     with closing(_opened(root, where)) as store, ThreadPoolExecutor(len(agents)) as threads:
         try:

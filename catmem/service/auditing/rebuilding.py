@@ -145,8 +145,6 @@ def _faults(workspace: Workspace, entity: str | None) -> Iterator[Fault]:
 
 
 class _Rebuilding:
-    """One entity being rebuilt."""
-
     def __init__(self, workspace: Workspace, to: Path, entity: str) -> None:
         owner, _, target = entity.partition("/")
         self.store = workspace.store

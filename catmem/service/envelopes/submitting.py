@@ -113,8 +113,6 @@ def submit_read(
 
 
 class _Manner(NamedTuple):
-    """What a write is told besides the envelope."""
-
     confirm: bool = False
     sender: Sender | None = None
     on_stale: OnStale | None = None
@@ -359,7 +357,6 @@ def check_signature(workspace: Workspace, envelope: Envelope, trying: Attempt) -
 
 
 def _is_unbounded(workspace: Workspace, envelope: Envelope) -> bool:
-    """Whether the agent that an envelope names may write anything."""
     try:
         actor = bound_profile(workspace, envelope.agent_id)
     except RefusedError:

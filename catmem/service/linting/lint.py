@@ -202,7 +202,6 @@ class Linter:
         return read_bounded(source.path, DEFAULT_LIMITS.file_bytes, follow_symlink=source.may_be_link)
 
     def _database(self) -> Store:
-        """The store of a root that keeps its entities in a database."""
         if self._opened is None:
             self._opened = open_store(self.root.config, self.root.profiles.__getitem__)
         return self._opened

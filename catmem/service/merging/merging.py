@@ -104,7 +104,6 @@ class Joined:
 
 
 def _taken(answer: Answer) -> str:
-    """What was said of a conflict, in a word."""
     return answer if isinstance(answer, str) else "edited"
 
 

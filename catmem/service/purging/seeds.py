@@ -48,7 +48,7 @@ def purge_lock(root: Path, entity: str, redaction: Redaction, reached: Reached, 
                 _purge(file, entity, redaction, reached, dry_run=False)
     except CatmemError as error:
         reached.left[file.path] = error.message
-    for path in sorted([*root.glob(f"{LOCK_NAME}.bak.*"), *root.glob(f".{LOCK_NAME}.*")]):
+    for path in sorted([*root.glob(f"{LOCK_NAME}.bak.*"), *root.glob(f".{LOCK_NAME}*")]):
         _purge_copy(path, redaction, reached, dry_run=dry_run)
 
 

@@ -85,7 +85,6 @@ class _Draft:
     # --- the five actions ------------------------------------------------------------------------------------------
 
     def add(self, operation: Operation) -> None:
-        """Put a new entry at the end of its category, with the day as its ``created``."""
         content = operation.content or ""
         body = body_of(content)
         category = self._category_to_add_to(operation.category)
@@ -104,7 +103,6 @@ class _Draft:
         self._remark(made, None if like is None else on_nearly_same(like, to_agent=self.terms.to_agent))
 
     def replace(self, operation: Operation) -> None:
-        """Give an entry another text, other tags, or both."""
         entry = self._entry(operation)
         self.terms.rights.refuse_unwritable(entry.category)
         body = entry.body if operation.content is None else body_of(operation.content)
@@ -173,7 +171,6 @@ class _Draft:
     # --- parts of them ---------------------------------------------------------------------------------------------
 
     def _entry(self, operation: Operation) -> Entry:
-        """The entry that an operation means, if it may be touched at all."""
         in_sight, narrowed = self.terms.rights.in_sight(self.document), operation.category
         category = None if narrowed is None else self.terms.category(narrowed)
         entry, alike = find_entry(
@@ -212,7 +209,6 @@ class _Draft:
             )
 
     def _put_instead(self, entry: Entry, edited: Edited) -> Entry:
-        """Go on with what replaces an entry; for one that is over the limit that has to be shorter."""
         shorter = edited.entry is not None and len(edited.entry.raw) < len(entry.raw)
         if not (shorter or self.made[says(entry)]):
             self._refuse_too_large(entry)
@@ -283,7 +279,6 @@ class _Draft:
         self._note(action, entry)
 
     def _remark(self, entry: Entry, what: str | None) -> None:
-        """Say something of an entry in the notes, if there is something to say."""
         if what is not None:
             self.notes.append(f"{preview(entry, to_agent=self.terms.to_agent)!r} {what}")
 

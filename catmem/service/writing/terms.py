@@ -132,12 +132,20 @@ class Terms:
         if after > before:
             self.rights.refuse_unverified("domain")
 
+    def check_dates(self, changed: Iterable[str], old: Mapping[str, TagValue] | None) -> None:
+        """Raise ``ForbiddenError`` where an actor who may not verify changes a tag that says how old a fact is.
+
+        That is ``verified_date`` of any entry, ``created`` of one that is there, and an ``expires`` that it has.
+        """
+        for key in changed:
+            if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old))):
+                self.rights.refuse_unverified(key)
+
     def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue] | None) -> None:
         """Look at tags that are given over the ``old`` ones of an entry, ``None`` for a new entry.
 
-        What stays as it is is not looked at. Raises ``EditError`` (``bad_tag``, ``bad_date``), and ``ForbiddenError``
-        for an actor who may not verify and would set, change or remove what says how old a fact is: ``verified_date``
-        of any entry, ``created`` of one that is there, and an ``expires`` that it has.
+        What stays as it is is not looked at. Raises ``EditError`` (``bad_tag``, ``bad_date``), and what
+        ``check_dates`` does.
         """
         given = {key: value for key, value in tags.items() if value is not None}
         for key, message in tag_faults(given, self.config.tag_schemas):
@@ -148,9 +156,7 @@ class Terms:
                 hint="Give a value that fits its schema, or leave the tag out.",
             )
         changed = [key for key, value in tags.items() if value != (old or {}).get(key)]
-        for key in changed:
-            if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old))):
-                self.rights.refuse_unverified(key)
+        self.check_dates(changed, old)
         for key, done in (("verified_date", "verified"), ("created", "written")):
             if key in changed:
                 self.refuse_future(read_date(tags[key]), done)

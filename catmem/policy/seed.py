@@ -360,7 +360,8 @@ def _held_back(
     seeded = list(arriving)
     standing = {(entry.category, Version.of(entry).id) for entry in merged.entries}
     for conflict in conflicts:
-        was = _take(list(base), conflict.base)
+        number = _find(base, conflict.base)
+        was = None if number is None else base[number]
         index = _find(seeded, conflict.theirs)
         if index is not None and seeded[index].key in standing:
             continue
@@ -384,11 +385,6 @@ def _find(seeded: Sequence[Seeded], version: Version | None) -> int | None:
         return None
     key = version.category, version.id
     return next((index for index, each in enumerate(seeded) if each.key == key), None)
-
-
-def _take(seeded: Sequence[Seeded], version: Version | None) -> Seeded | None:
-    index = _find(seeded, version)
-    return None if index is None else seeded[index]
 
 
 def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[Conflict]) -> Iterator[Row]:

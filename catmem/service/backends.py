@@ -69,14 +69,6 @@ def _open_files(opening: Opening) -> Store:
     )
 
 
-def _open_sqlite(opening: Opening) -> Store:
-    return _open_database(opening, _sqlite_url(opening.config), extra="sql")
-
-
-def _open_postgresql(opening: Opening) -> Store:
-    return _open_database(opening, opening.config.store, extra="postgres")
-
-
 def _open_database(opening: Opening, url: str, *, extra: str) -> Store:
     config = opening.config
     try:
@@ -101,14 +93,16 @@ def _sqlite_url(config: Config) -> str:
     return f"{_SQLITE}{config.root / expand_user(path)}{mark}{options}"
 
 
-def _sqlite_file(config: Config) -> Path:
-    return Path(_sqlite_url(config).removeprefix(_SQLITE).partition("?")[0]).resolve()
-
-
 BACKENDS = {
     "files": Backend("files", _open_files, has_files=True),
-    "sqlite": Backend("sqlite:///.+", _open_sqlite, file=_sqlite_file),
-    "postgresql": Backend("postgresql://.+", _open_postgresql),
+    "sqlite": Backend(
+        "sqlite:///.+",
+        lambda opening: _open_database(opening, _sqlite_url(opening.config), extra="sql"),
+        file=lambda config: Path(_sqlite_url(config).removeprefix(_SQLITE).partition("?")[0]).resolve(),
+    ),
+    "postgresql": Backend(
+        "postgresql://.+", lambda opening: _open_database(opening, opening.config.store, extra="postgres")
+    ),
 }
 """Each kind of store by the scheme that its name in catmem.yaml begins with."""
 

@@ -1,6 +1,8 @@
-"""Make a root: the files of ``catmem init``.
+"""Make a root: the files of ``catmem init``, and the lines of ``catmem init --git``.
 
-No file that exists is ever changed, but for lines added to a ``.gitignore``.
+No file that exists is ever changed, but for lines added to a ``.gitignore`` and, with ``--git``, to ``.gitattributes``.
+That is committed and names the files which git merges and shows by catmem; the repository's own configuration, which
+each clone has to itself, says what to run. What somebody else set in it stays as it is.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ from catmem.policy.seedlock import LOCK_NAME
 from catmem.resources import example_files, profile_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 _IGNORED = (".catmem/", "*.bak.*")
-_GITIGNORE_LIMIT = 1 << 20
+_GIT_FILE_LIMIT = 1 << 20
 
 _CONFIG = b"""\
 # The root of an agent memory. Every key is optional; docs/schemas.md lists them all.
@@ -90,12 +92,12 @@ def make_root(folder: str | Path, *, example: bool = False) -> NewRoot:
         files |= {"catmem.yaml": _CONFIG, "homes/orchestrator/USER.md": _USER}
     files = dict(sorted(files.items()))
     _refuse_linked_folders(root, files)
-    kept = [name for name, data in files.items() if _is_there(root / name, data)]
+    kept = [name for name, data in files.items() if is_there(root / name, data)]
     in_the_way = [name for name in files if name not in kept and os.path.lexists(root / name)]
     if in_the_way:
         raise WouldOverwriteError(root, in_the_way)
     ignored = root / ".gitignore"
-    to_ignore = _to_ignore(ignored)
+    to_ignore = _lines_to_add(ignored, _IGNORED, str.rstrip)
     written = [name for name in files if name not in kept]
     with os_errors(
         "cannot be written",
@@ -104,7 +106,10 @@ def make_root(folder: str | Path, *, example: bool = False) -> NewRoot:
         named=True,
     ):
         for name in written:
-            _create(root / name, files[name])
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as stream:
+                stream.write(files[name])
         if to_ignore:
             with ignored.open("a", encoding="utf-8", newline="") as stream:
                 stream.write(to_ignore)
@@ -125,31 +130,31 @@ def _refuse_linked_folders(root: Path, files: Iterable[str]) -> None:
                 )
 
 
-def _is_there(path: Path, data: bytes) -> bool:
-    return os.path.lexists(path) and path.is_file() and read_bounded(path, max(len(data), path.stat().st_size)) == data
+def is_there(path: Path, data: bytes) -> bool:
+    """Whether a path is a file with just these bytes."""
+    return path.is_file() and path.stat().st_size == len(data) and read_bounded(path, len(data)) == data
 
 
-def _create(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("xb") as stream:
-        stream.write(data)
+def _lines_to_add(path: Path, wanted: Iterable[str], clean: Callable[[str], str]) -> str:
+    """What to add to a file of git's for the ``wanted`` lines, with a newline in front if its last line has none.
 
-
-def _to_ignore(path: Path) -> str:
-    """What to add to a ``.gitignore``, so that git leaves out what is not for committing: journals and backups."""
+    ``clean`` is what counts of a line that is there.
+    """
     present = ""
     if os.path.lexists(path):
         try:
             # Git follows no link here, and nothing outside the folder is to be written.
-            present = read_bounded(path, _GITIGNORE_LIMIT, follow_symlink=False).decode(errors="replace")
+            present = read_bounded(path, _GIT_FILE_LIMIT, follow_symlink=False).decode(errors="replace")
         except UnreadableError as error:
             error.hint = "Nothing was written. Put a file there, or move away what is there."
             raise
-    lines = {line.rstrip() for line in present.split("\n")}
-    missing = [line for line in _IGNORED if line not in lines]
+    lines = set(map(clean, present.split("\n")))
+    missing = [line for line in wanted if line not in lines]
     start = "\n" if missing and present and not present.endswith("\n") else ""
     return start + "".join(f"{line}\n" for line in missing)
 
+
+# --- git -----------------------------------------------------------------------------------------------------------
 
 ATTRIBUTES = ".gitattributes"
 CONFIG = {
@@ -162,7 +167,6 @@ CONFIG = {
 
 _MERGED = ("merge", "diff")
 _LINES = (*(f"{name} merge=catmem diff=catmem" for name in FILE_NAMES.values()), f"{LOCK_NAME} merge=catmem")
-_LIMIT = 1 << 20
 
 
 class GitError(CatmemError):
@@ -207,40 +211,23 @@ def set_up_git(root: str | Path) -> GitSetup:
     """
     folder = Path(root)
     repository = find_repository(folder)
-    missing = _missing_lines(folder / ATTRIBUTES)
+    missing = _lines_to_add(folder / ATTRIBUTES, _LINES, lambda line: " ".join(line.split()))
     config, warnings = _set_config(folder)
-    added = _add_lines(folder / ATTRIBUTES, missing)
-    return GitSetup(repository, added, tuple(config), (*warnings, *_overruled(folder), *_not_on_path()))
-
-
-def _missing_lines(path: Path) -> str:
-    """What to add to a ``.gitattributes``, with a newline in front if its last line has none."""
-    present = ""
-    if os.path.lexists(path):
-        try:
-            # Git follows no link here, and nothing outside the folder is to be written.
-            present = read_bounded(path, _LIMIT, follow_symlink=False).decode(errors="replace")
-        except UnreadableError as error:
-            error.hint = "Nothing was written. Put a file there, or move away what is there."
-            raise
-    lines = {" ".join(line.split()) for line in present.split("\n")}
-    missing = [line for line in _LINES if line not in lines]
-    start = "\n" if missing and present and not present.endswith("\n") else ""
-    return start + "".join(f"{line}\n" for line in missing)
-
-
-def _add_lines(path: Path, text: str) -> tuple[str, ...]:
-    if text:
-        with (
-            os_errors(
-                "cannot be written",
-                path=path,
-                hint="Choose a folder that this user may write. Running it again goes on.",
-            ),
-            path.open("a", encoding="utf-8", newline="") as stream,
-        ):
-            stream.write(text)
-    return tuple(text.split("\n")[:-1]) if not text.startswith("\n") else tuple(text.split("\n")[1:-1])
+    with os_errors(
+        "cannot be written",
+        path=folder / ATTRIBUTES,
+        hint="Choose a folder that this user may write. Running it again goes on.",
+    ):
+        if missing:
+            with (folder / ATTRIBUTES).open("a", encoding="utf-8", newline="") as stream:
+                stream.write(missing)
+    warnings += _overruled(folder)
+    if shutil.which("catmem") is None:
+        warnings.append(
+            "there is no catmem on PATH, and git runs it from there: a merge would leave our side alone in the file"
+        )
+    added = tuple(missing.strip("\n").split("\n")) if missing else ()
+    return GitSetup(repository, added, tuple(config), tuple(warnings))
 
 
 def _set_config(folder: Path) -> tuple[list[str], list[str]]:
@@ -264,11 +251,6 @@ def _overruled(folder: Path) -> Iterable[str]:
     for name, attribute, value in zip(said[::3], said[1::3], said[2::3], strict=False):
         if value != "catmem" and (attribute == "merge" or name != LOCK_NAME):
             yield f"git takes {attribute}={value} for {name} from other attributes, which win over {ATTRIBUTES}"
-
-
-def _not_on_path() -> Iterable[str]:
-    if shutil.which("catmem") is None:
-        yield "there is no catmem on PATH, and git runs it from there: a merge would leave our side alone in the file"
 
 
 def _must(folder: Path, *arguments: str) -> str:

@@ -134,14 +134,10 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_o
             revisions += rebuilding.run(heads_only=heads_only)
             heads += rebuilding.heads()
             mismatches += rebuilding.mismatches
-    faults = tuple(_faults(workspace, None if entity is None else names[0]))
+    looked_over = workspace.store.verify(None if entity is None else names[0])
+    faults = tuple(fault for fault in looked_over if fault.code in _OF_THE_LOG)
     unreadable = () if every is None else every.unreadable
     return Replay(tuple(revisions), tuple(heads), tuple(mismatches), faults, unreadable)
-
-
-def _faults(workspace: Workspace, entity: str | None) -> Iterator[Fault]:
-    """What the store itself finds wrong with its log, or with that part of it that holds one entity."""
-    return (fault for fault in workspace.store.verify(entity) if fault.code in _OF_THE_LOG)
 
 
 class _Rebuilding:

@@ -273,7 +273,10 @@ def _fill(slots: Sequence[Slot], entries: Sequence[Said]) -> list[Version]:
     Equal entries at both ends stay where they are, and the rest is filled in between.
     """
     kept = {(version.body, str(version.tags)): version for slot in slots for version in slot.versions}
-    versions = [kept.get((entry.body, str(entry.tags))) or _version(entry) for entry in entries]
+    versions = [
+        kept.get((entry.body, str(entry.tags))) or Version(*entry, tag_blocks.write(entry.tags, entry.body))
+        for entry in entries
+    ]
     start = _same(slots, versions)
     end = _same(slots[start:][::-1], versions[start:][::-1])
     middle, new = slots[start : len(slots) - end], versions[start : len(versions) - end]
@@ -296,10 +299,6 @@ def _same(slots: Sequence[Slot], versions: Sequence[Version]) -> int:
             break
         count += 1
     return count
-
-
-def _version(entry: Said) -> Version:
-    return Version(entry.category, entry.body, entry.tags, tag_blocks.write(entry.tags, entry.body))
 
 
 # --- the content itself --------------------------------------------------------------------------------------------

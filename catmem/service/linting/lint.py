@@ -214,11 +214,8 @@ class Linter:
     def _is_wanted(self, diagnostic: Diagnostic) -> bool:
         path = diagnostic.path
         # What a store keeps is no file of ours; it counts when the folder around it was asked for.
-        return path in self._wanted or (path not in self._sources and (not self.paths or self._is_below(path)))
-
-    def _is_below(self, path: str) -> bool:
-        names = [self.root.name(given) for given in self.paths]
-        return any(path.startswith(f"{name}/") for name in names)
+        below = any(path.startswith(f"{self.root.name(given)}/") for given in self.paths)
+        return path in self._wanted or (path not in self._sources and (below or not self.paths))
 
     def _store_diagnostics(self, context: Context) -> list[Diagnostic]:
         if self._store is None:

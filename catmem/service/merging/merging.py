@@ -96,15 +96,14 @@ class Joined:
             "merged": list(self.plan.merged),
             "dropped": self.plan.drop,
             "conflicts": [found.to_dict() for found in self.plan.conflicts],
-            "settled": [{**found.to_dict(), "taken": _taken(answer)} for found, answer in self.plan.settled],
+            "settled": [
+                {**found.to_dict(), "taken": answer if isinstance(answer, str) else "edited"}
+                for found, answer in self.plan.settled
+            ],
             "usage": {"size": self.usage.size, "limit": self.usage.limit},
             "notes": list(self.notes),
             "warnings": list(self.plan.warnings),
         }
-
-
-def _taken(answer: Answer) -> str:
-    return answer if isinstance(answer, str) else "edited"
 
 
 _ATTEMPTS = 8

@@ -212,10 +212,6 @@ def _redaction(workspace: Workspace, entries: Iterable[Entry], old_text: str) ->
     return Redaction(partial(parse_file, workspace.config), bodies, needle=needle, text=text)
 
 
-def _place(workspace: Workspace, entity: str) -> Place:
-    return locate(workspace.config, workspace.profile, entity)
-
-
 # --- where --------------------------------------------------------------------------------------------------------
 
 
@@ -376,7 +372,8 @@ class _Purging:
 
     @cached_property
     def _places(self) -> list[Place]:
-        return [_place(self.workspace, entity) for entity in entities_of_each(self.workspace).names]
+        config, profile = self.workspace.config, self.workspace.profile
+        return [locate(config, profile, entity) for entity in entities_of_each(self.workspace).names]
 
     def report(self, entries: list[Entry]) -> PurgeReport:
         return PurgeReport(

@@ -177,7 +177,7 @@ def prompt_answer(
 def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
     """What lint finds in the whole root, without secrets. It quotes files of everybody, so it is for a person."""
     from catmem.policy.lint.renderers.report import Report, render
-    from catmem.service.linting.lint import Linter
+    from catmem.service.linting import Linter
 
     if actor is not None:
         raise ForbiddenError(f"{actor} may not lint", hint="Lint looks at everything, so it is for a person.")

@@ -6,7 +6,6 @@ comes last in the alphabet signs; all of them verify. Keys that others could hav
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import hmac
 import os
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.digest import bytes_digest, canonical_json
-from catmem.errors import ConfigError, RefusedError, UnknownNameError, UnreadableError
+from catmem.errors import ConfigError, RefusedError, UnknownNameError
 from catmem.files import os_errors, permission_or_io
 from catmem.names import is_name, key_file_parts
 from catmem.policy.config import expand_user
@@ -254,18 +253,15 @@ def variable(agent: str) -> str:
 @contextmanager
 def _opened(folder: Path) -> Iterator[int | None]:
     """The folder, opened, if it is there and only its owner can write to it."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
+    hint = "Check signing.keys in catmem.yaml, and the rights of the folder."
+    with os_errors("the folder of keys cannot be read", path=folder, hint=hint, code=permission_or_io):
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            descriptor = -1
+    if descriptor < 0:
         yield None
         return
-    except OSError as error:
-        raise UnreadableError(
-            f"the folder of keys cannot be read: {error.strerror or error}",
-            code="permission" if error.errno in {errno.EACCES, errno.EPERM} else "io",
-            path=folder,
-            hint="Check signing.keys in catmem.yaml, and the rights of the folder.",
-        ) from error
     try:
         found = os.fstat(descriptor)
         if found.st_mode & _OTHERS_WRITE or found.st_uid not in {os.geteuid(), 0}:

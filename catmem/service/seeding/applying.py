@@ -73,7 +73,7 @@ def apply_shown(workspace: Workspace, plan: SeedPlan, shown: Mapping[str, str]) 
         chosen = [found[target] for target in shown if target in found]
         files = [each for each in chosen if shown_digest(each) == shown[each.target] or not file_is_due(each, now)]
         refused = [each for each in now.refused if each.target in shown]
-        known = {each.target for each in (*files, *refused)}
+        known = {*(each.target for each in files), *(each.target for each in refused)}
         others = [Refusal(target, _otherwise(target)) for target in shown if target not in known]
         plan = replace(now, files=tuple(files), refused=tuple(refused))
         result = _Applying(workspace, plan, file, workspace.config.on_drift, exact=True).run()

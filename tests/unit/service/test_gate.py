@@ -14,9 +14,9 @@ from catmem.errors import CatmemError, EnvelopeError, ForbiddenError, RefusedErr
 from catmem.service import gate
 from catmem.service.formatting import apply_format, plan_format
 from catmem.service.history import restore
-from catmem.service.linting.lint import Linter
+from catmem.service.linting import Linter
 from catmem.service.migrating import apply_migration, plan_file
-from catmem.service.purging.purge import purge
+from catmem.service.purging import purge
 from catmem.service.repairing import apply_repair, plan_repair
 from catmem.service.tool.tool import memory_tool
 from catmem.service.workspace import Workspace

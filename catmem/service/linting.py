@@ -26,7 +26,7 @@ from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedSto
 from catmem.policy.lint.settings import Settings, read_settings
 from catmem.policy.schema import shown
 from catmem.service import gate
-from catmem.service.linting.sources import Root, Source
+from catmem.service.lint_sources import Root, Source
 from catmem.service.stores import open_store, parse_file
 from catmem.service.unread import look_over
 from catmem.service.writing.rewrite import rewrite_file

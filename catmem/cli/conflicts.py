@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.model.version import Version
-    from catmem.service.merging.deciding import Answer, Disagreement
+    from catmem.service.merging.decisions import Answer, Disagreement
 
 SAID = {
     "body": "both sides reworded this entry",

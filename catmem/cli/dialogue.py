@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from catmem.service.reviewing.review import Answered, Due, Review
+    from catmem.service.reviewing.due import Due
+    from catmem.service.reviewing.review import Answered, Review
 
 _WIDTH = 72
 _HELP = """\

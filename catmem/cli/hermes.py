@@ -277,7 +277,7 @@ def _settings(workspace: Workspace, home: Home, name: str) -> Settings:
 
 def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
     from catmem.hermes.sync import hermes_profiles
-    from catmem.service.seeding.planning import seed_order
+    from catmem.service.seeding.order import seed_order
 
     found = hermes_profiles(workspace, homes)
     order = seed_order(workspace)

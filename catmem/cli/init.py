@@ -12,8 +12,7 @@ from catmem.cli.options import format_option
 from catmem.cli.output import emit, emit_json, print_error, printable, say, shown_path
 
 if TYPE_CHECKING:
-    from catmem.service.setup.git import GitSetup
-    from catmem.service.setup.root import Made
+    from catmem.service.setup import GitSetup, NewRoot
 
 _SKIPPED = 2
 
@@ -49,13 +48,12 @@ def command(named: str | None, *, example: bool, with_git: bool, from_hermes: bo
         _init_from_hermes(named, as_json=as_json)
         return
     folder = "." if named is None else named
-    from catmem.service.setup.git import find_repository, set_up_git
-    from catmem.service.setup.root import Made, make_root
+    from catmem.service.setup import NewRoot, find_repository, make_root, set_up_git
 
     if with_git:
         find_repository(folder)  # before anything is written
     is_root = os.path.lexists(Path(folder) / "catmem.yaml")
-    made = Made(Path(folder), (), ()) if with_git and is_root and not example else make_root(folder, example=example)
+    made = NewRoot(Path(folder), (), ()) if with_git and is_root and not example else make_root(folder, example=example)
     git = set_up_git(folder) if with_git else None
     if as_json:
         said = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
@@ -89,7 +87,7 @@ def _init_from_hermes(named: str | None, *, as_json: bool) -> None:
     raise SystemExit(_SKIPPED if skipped else 0)
 
 
-def _say_next(made: Made, where: str, *, example: bool) -> None:
+def _say_next(made: NewRoot, where: str, *, example: bool) -> None:
     place = "" if where == "." else f"cd {where} && "
     if example and made.written:
         emit(f"\nNext: {place}catmem prompt trinity --explain\n")

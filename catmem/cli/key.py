@@ -10,7 +10,7 @@ from catmem.cli.options import format_option, open_workspace, root_option
 from catmem.cli.output import columns, emit, emit_json, printable, say, shown_path
 
 if TYPE_CHECKING:
-    from catmem.service.envelopes.keys import Key
+    from catmem.service.envelopes.agents import Key
 
 
 @click.group(epilog="Examples: catmem key new trinity   catmem key list   catmem key remove trinity --all")
@@ -32,7 +32,7 @@ def new(agent: str, root_folder: str | None, *, as_json: bool) -> None:
 
     AGENT is an agent of catmem.yaml, a profile, or person.
     """
-    from catmem.service.envelopes.keys import new_key
+    from catmem.service.envelopes.agents import new_key
 
     config = open_workspace(root_folder).config
     key = new_key(config, agent)
@@ -51,7 +51,7 @@ def new(agent: str, root_folder: str | None, *, as_json: bool) -> None:
 @format_option
 def list_(agent: str | None, root_folder: str | None, *, as_json: bool) -> None:
     """List the keys of AGENT or of all agents, without their secrets. The newest of each signs."""
-    from catmem.service.envelopes.keys import all_keys, keys_folder, refuse_bad_agent
+    from catmem.service.envelopes.agents import all_keys, keys_folder, refuse_bad_agent
 
     config = open_workspace(root_folder).config
     if agent is not None:
@@ -79,7 +79,7 @@ def list_(agent: str | None, root_folder: str | None, *, as_json: bool) -> None:
 @format_option
 def remove(agent: str, key_id: str | None, root_folder: str | None, *, every: bool, as_json: bool) -> None:
     """Remove a key of AGENT: KEY_ID, or the only one. What it signed and is not written yet is refused from now on."""
-    from catmem.service.envelopes.keys import remove_keys
+    from catmem.service.envelopes.agents import remove_keys
 
     if every and key_id is not None:
         raise click.UsageError("KEY_ID and --all exclude each other.")

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from catmem.policy.lint.diagnostic import Diagnostic
     from catmem.policy.lint.fixing import Fixed
     from catmem.policy.lint.renderers import Format
-    from catmem.service.linting.lint import Found, Linter
+    from catmem.service.linting import Found, Linter
+
 
 _BASELINE = "catmem.lint.json"
 _LARGEST = 64 << 20
@@ -93,7 +94,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     with errors or warnings, 2 if the configuration is not right (all other files are looked at all the same).
     """
     _refuse_idle(unsafe=unsafe_fixes and not (fix or diff), statistics=statistics and form != "text")
-    from catmem.service.linting.lint import Linter
+    from catmem.service.linting import Linter
 
     def opened() -> Linter:
         return Linter.open(

@@ -21,8 +21,8 @@ from catmem.text import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from catmem.service.merging.deciding import How
-    from catmem.service.merging.plan import Joined
+    from catmem.service.merging.decisions import How
+    from catmem.service.merging.merging import Joined
 
 _CONFLICT = 3
 _IN_TURN = "Several branches are merged one after the other: ours is the file, for a later one with those before it."

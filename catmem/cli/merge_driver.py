@@ -147,7 +147,7 @@ def _reader(name: str, root_folder: str | None) -> Callable[[bytes], Document]:
 
 def _leave_to_git(base: str, ours: str, theirs: str) -> None:
     """Let git merge the lines, conflict marks and all. A file that it takes for binary stays as our side has it."""
-    from catmem.service.setup.git import run_git
+    from catmem.service.setup import run_git
 
     labels = [part for label in ("ours", "base", "theirs") for part in ("-L", label)]
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.model.document import Entry
-    from catmem.service.purging.purge import PurgeReport
+    from catmem.service.purging import PurgeReport
 
 _WIDTH = 60
 _LEFT = 1
@@ -48,7 +48,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     older wording too; for an id, that body alone. --dry-run lists them. What could not be reached is named: exit
     status 1. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
     """
-    from catmem.service.purging.purge import purge
+    from catmem.service.purging import purge
 
     if yes == dry_run:
         raise click.UsageError("Purging cannot be undone. See what would go with --dry-run, then do it with --yes.")

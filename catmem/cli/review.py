@@ -14,7 +14,8 @@ from catmem.cli.output import columns, emit, first_line, print_unreadable, print
 if TYPE_CHECKING:
     from datetime import date
 
-    from catmem.service.reviewing.review import DueState, Review
+    from catmem.service.reviewing.due import DueState
+    from catmem.service.reviewing.review import Review
 
 _WIDTH = 72
 

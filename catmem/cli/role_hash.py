@@ -18,7 +18,7 @@ def command(name: str, root_folder: str | None, *, as_json: bool) -> None:
     An agent gives it as role_hash. When the profile changes the digest does, and envelopes with the old one are refused
     (role_drift) until the agent has read its profile again.
     """
-    from catmem.service.envelopes.roles import agents_of, role_hash
+    from catmem.service.envelopes.agents import agents_of, role_hash
 
     workspace = open_workspace(root_folder)
     profile = workspace.profile(name)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta
 
-    from catmem.service.auditing.bypass import Bypass
-    from catmem.service.auditing.report import Report, State, Tally
+    from catmem.service.auditing.rollout import Bypass, Report, State, Tally
 
 _FINDINGS = 1
 _SECONDS = 19
@@ -50,7 +49,7 @@ def command(ctx: click.Context, root_folder: str | None, *, as_json: bool) -> No
         if given:
             raise click.UsageError(f"Options go behind {ctx.invoked_subcommand}.", ctx)
         return
-    from catmem.service.auditing.report import rollout_state
+    from catmem.service.auditing.rollout import rollout_state
 
     state = rollout_state(open_workspace(root_folder))
     if as_json:
@@ -84,7 +83,7 @@ def report(since: datetime | None, root_folder: str | None, *, as_json: bool) ->
     Exit status 1 if a line of the log is damaged; all others are counted.
     """
     from catmem.service.auditing.reading import Filter
-    from catmem.service.auditing.report import rollout_report
+    from catmem.service.auditing.rollout import rollout_report
 
     found = rollout_report(open_workspace(root_folder), Filter(since=since))
     if as_json:
@@ -142,7 +141,7 @@ def bypass(reason: str | None, lasts: timedelta | None, root_folder: str | None,
 
     Its beginning, its end, and each write that it lets through stand in the audit log.
     """
-    from catmem.service.auditing.bypass import begin_bypass, end_bypass
+    from catmem.service.auditing.rollout import begin_bypass, end_bypass
 
     if end:
         if reason is not None or lasts is not None:

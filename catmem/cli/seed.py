@@ -182,7 +182,7 @@ def _seeds(
     workspace: Workspace, source: str | None, targets: Sequence[str], *, everybody: bool
 ) -> tuple[Sequence[tuple[str, Sequence[str]]], Sequence[CatmemError]]:
     """The sources with their targets, in the order in which they are seeded, and what is wrong with other profiles."""
-    from catmem.service.seeding.planning import seed_order
+    from catmem.service.seeding.order import seed_order
 
     if not everybody:
         return [(str(source), targets)], ()

@@ -11,7 +11,7 @@ from catmem.cli.output import columns, emit, emit_json, printable, say
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from catmem.service.simulation.race import Outcome
+    from catmem.service.simulation import Outcome
     from catmem.store.contract import OnStale
 
 _MILLI = 1_000
@@ -84,8 +84,8 @@ def command(  # noqa: PLR0913 - one parameter an option
     All happens in a root, and a database, that are made for it and removed: a SQLite database must not exist, and a
     PostgreSQL database must hold no entities. Exit status 1 if the guards let anything be lost, else 0.
     """
-    from catmem.service.simulation.race import Trial, race
-    from catmem.service.store_names import shown_store
+    from catmem.service.backends import shown_store
+    from catmem.service.simulation import Trial, race
 
     if not 0 <= think <= _MILLI:
         raise click.BadParameter("it is from 0 to 1,000.", param_hint="--think")

@@ -31,9 +31,9 @@ def info(root_folder: str | None, *, as_json: bool) -> None:
     Exit status 2 if a profile is not right, so that nobody knows where its files are; all others are there.
     """
     from catmem.policy.profile import refuse_no_root
+    from catmem.service.backends import shown_store
     from catmem.service.copying import store_info
     from catmem.service.profiles import entities_of_each
-    from catmem.service.store_names import shown_store
 
     refuse_no_root(open_workspace(root_folder).config)  # a database would be made there
     workspace = open_with_store(root_folder)
@@ -71,8 +71,8 @@ def copy(source: str, target: str, root_folder: str | None, *, dry_run: bool, as
 
     Exit status 1 if rows of a database were left out, which are then named: nobody's, or no entries.
     """
+    from catmem.service.backends import shown_store
     from catmem.service.copying import copy_root, left_out
-    from catmem.service.store_names import shown_store
 
     workspace = open_workspace(root_folder)
     copied = copy_root(workspace, source, target, dry_run=dry_run)

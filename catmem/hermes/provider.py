@@ -27,7 +27,7 @@ from catmem.policy.config import CONFIG_NAME
 from catmem.policy.prompt import build_prompt
 from catmem.service.tool.answers import usage_dict
 from catmem.service.tool.tool import TOOL_SCHEMA, ToolSession, memory_tool
-from catmem.service.writing.budget import Usage
+from catmem.service.writing.written import Usage
 from catmem.text import size_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.errors import CatmemError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded
 from catmem.hermes.setup_homes import DEFAULT, LIMITS, HermesConfig, all_homes, read_config
-from catmem.service.setup.root import Made
+from catmem.service.setup import NewRoot
 
 if TYPE_CHECKING:
     from catmem.hermes.setup_homes import Home
@@ -47,7 +47,7 @@ include_uncategorized: true
 class MadeOver(NamedTuple):
     """What was made, and why there is no profile for some of the homes, by name."""
 
-    made: Made
+    made: NewRoot
     skipped: dict[str, CatmemError]
 
 
@@ -93,7 +93,7 @@ def make_root_over(home: Home) -> MadeOver:
             (home.root / name).parent.mkdir(exist_ok=True)
             with (home.root / name).open("x", encoding="utf-8", newline="") as stream:
                 stream.write(texts[name])
-    return MadeOver(Made(home.root, tuple(written), tuple(there)), skipped)
+    return MadeOver(NewRoot(home.root, tuple(written), tuple(there)), skipped)
 
 
 def _profile(name: str, limits: dict[str, dict[str, int]]) -> str:

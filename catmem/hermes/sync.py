@@ -17,9 +17,9 @@ from catmem.model.layout import formatted, is_shared
 from catmem.policy.profile import limit_of
 from catmem.service import gate
 from catmem.service.profiles import entities_of_each
+from catmem.service.seeding.order import seed_order
 from catmem.service.seeding.plan import Refusal
-from catmem.service.seeding.planning import seed_order
-from catmem.service.writing.budget import could_go, over_budget
+from catmem.service.writing.written import could_go, over_budget
 from catmem.store.contract import Change
 from catmem.store.files.folder import HERMES_FOLDER
 from catmem.text import size_of

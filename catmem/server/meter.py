@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError
-from catmem.service.auditing.counting import LogCounts
+from catmem.service.auditing.reading import LogCounts
 from catmem.service.survey import damages, survey
 
 if TYPE_CHECKING:

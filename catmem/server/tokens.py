@@ -29,7 +29,7 @@ from catmem.policy.profile import refuse_no_root
 from catmem.policy.schema import shown, suggestion
 from catmem.server.caller import PERSON, Caller, Scope
 from catmem.server.wanted import remember_tokens
-from catmem.service.envelopes.roles import agents_of
+from catmem.service.envelopes.agents import agents_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

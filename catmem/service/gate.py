@@ -74,7 +74,7 @@ class Attempt:
             return False
         if not enforces(self.workspace.config.rollout, self.entity):
             return True
-        from catmem.service.auditing.bypass import is_bypassed
+        from catmem.service.auditing.rollout import is_bypassed
 
         # A bypass is for writers whose view or papers are old; nobody becomes somebody else by it.
         if error.code == "bad_signature" or not is_bypassed(self.workspace):

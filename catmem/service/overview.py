@@ -24,9 +24,9 @@ from catmem.policy.sizes import Use
 from catmem.service.backends import places
 from catmem.service.profiles import load_each
 from catmem.service.reviewing.due import answered_elsewhere, due_facts
-from catmem.service.seeding.copies import copies_among
-from catmem.service.seeding.lockfile import SeedFile
-from catmem.service.seeding.planning import EPHEMERAL_TIER, plan_seed, seed_order
+from catmem.service.seeding.lockfile import SeedFile, copies_among
+from catmem.service.seeding.order import EPHEMERAL_TIER, seed_order
+from catmem.service.seeding.planning import plan_seed
 from catmem.service.stores import parse_file
 from catmem.text import size_of
 

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from catmem.policy.seed import Resolve
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
-    from catmem.service.envelopes.writers import Sender
+    from catmem.service.envelopes.submitting import Sender
     from catmem.service.listing import ListedEntry, Notice
     from catmem.service.merging.branches import Branch
-    from catmem.service.merging.deciding import How as HowMerged
-    from catmem.service.merging.plan import Joined
+    from catmem.service.merging.decisions import How as HowMerged
+    from catmem.service.merging.merging import Joined
     from catmem.service.searching.search import Found, Narrowing
     from catmem.service.seeding.plan import SeedPlan, SeedResult
     from catmem.service.session import Session
@@ -413,19 +413,22 @@ class Workspace:
         trying = gate.attempt(
             self, f"{name}/{target}", op=asked_by(operations), agent=agent, prev=expected, recorded=not dry_run
         )
-        with one_reading(), trying as attempt:
-            acting = None if actor is None else self.profile(actor)
-            terms = terms_of(self, name, known_target(target), acting)
-            config = self.config
-            write = Write(
-                terms,
-                tuple(operations),
-                None if expected is None else str(expected),
-                on_drift or config.on_drift,
-                on_stale or config.on_stale,
-                op_id,
-            )
-            return Pipeline(self, write, attempt).run(dry_run=dry_run)
+        with one_reading():
+            with trying as attempt:
+                acting = None if actor is None else self.profile(actor)
+                terms = terms_of(self, name, known_target(target), acting)
+                config = self.config
+                write = Write(
+                    terms,
+                    tuple(operations),
+                    None if expected is None else str(expected),
+                    on_drift or config.on_drift,
+                    on_stale or config.on_stale,
+                    op_id,
+                )
+                pipeline = Pipeline(self, write, attempt)
+                written = pipeline.run(dry_run=dry_run)
+            return pipeline.with_crowded(written)
 
     # --- envelopes -------------------------------------------------------------------------------------------------
 
@@ -542,7 +545,8 @@ class Workspace:
         ``DriftError``, ``UnreadableError``.
         """
         from catmem.service.profiles import load_each
-        from catmem.service.seeding.planning import plan_seed, seed_order
+        from catmem.service.seeding.order import seed_order
+        from catmem.service.seeding.planning import plan_seed
 
         targets = [targets] if isinstance(targets, str) else targets
         unreadable: tuple[CatmemError, ...] = ()

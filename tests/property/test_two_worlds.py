@@ -23,7 +23,7 @@ pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is no
 
 from anthropic.lib.tools import ToolError
 
-from catmem.anthropic import CatmemMemoryTool
+from catmem.anthropic.tool import CatmemMemoryTool
 from catmem.errors import CatmemError
 from catmem.hermes.provider import TOOL_NAME, Provider
 from catmem.mcp.server import make_server

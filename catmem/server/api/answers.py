@@ -15,8 +15,7 @@ from catmem.server.errors import ServerError
 from catmem.service import answering
 from catmem.service.envelopes.builder import FIELDS, Base, is_plain, plain_envelope
 from catmem.service.envelopes.reading import fields_in, json_of
-from catmem.service.envelopes.submitting import submit_read, submit_value
-from catmem.service.envelopes.writers import Sender
+from catmem.service.envelopes.submitting import Sender, submit_read, submit_value
 from catmem.service.showing import entry_dict
 from catmem.store.contract import revision_number
 
@@ -249,7 +248,7 @@ def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
         if refused:
             told |= {"code": errors[0]["code"], "message": "some files were not seeded"}
         return Answer(told, status=409 if refused else 200)
-    from catmem.service.seeding.answer import seed_answer
+    from catmem.service.seeding.applying import seed_answer
 
     if fields["source"] != caller.profile or "resolve" in fields:
         raise ForbiddenError(

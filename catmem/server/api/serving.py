@@ -18,7 +18,7 @@ from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError, answer_of
 from catmem.server.limits import in_thread
 from catmem.service.profiles import discreet
-from catmem.service.writing.view import is_digest
+from catmem.service.writing.matching import is_digest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -12,7 +12,7 @@ import secrets
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.service.writing.view import is_digest
+from catmem.service.writing.matching import is_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

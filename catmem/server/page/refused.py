@@ -18,7 +18,7 @@ from catmem.server.errors import unforeseen
 from catmem.server.page.csrf import naming
 from catmem.server.page.recent_changes import did
 from catmem.server.page.shown import Diff, diff_of
-from catmem.service.writing.view import is_digest
+from catmem.service.writing.matching import is_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

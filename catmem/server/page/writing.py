@@ -30,7 +30,7 @@ from catmem.server.page.refused import Refusal, plain_refusal, refusal_of
 from catmem.service.envelopes.builder import Base, plain_envelope
 from catmem.service.envelopes.submitting import submit_read
 from catmem.service.history import entity_of
-from catmem.service.writing.view import checked_expected, is_digest
+from catmem.service.writing.matching import checked_expected, is_digest
 
 if TYPE_CHECKING:
     from starlette.requests import Request

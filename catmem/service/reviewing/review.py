@@ -71,7 +71,7 @@ class Undone(NamedTuple):
 
 def copies_of_seed(workspace: Workspace) -> Mapping[tuple[str, str], frozenset[str]]:
     """The facts, by entity and entry id, that are copies which follow their sources, and the entities of those."""
-    from catmem.service.seeding.copies import seeded_copies
+    from catmem.service.seeding.lockfile import seeded_copies
 
     return seeded_copies(workspace)
 

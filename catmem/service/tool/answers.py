@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
     from catmem.service.searching.search import Hit
-    from catmem.service.writing.budget import Usage
+    from catmem.service.writing.written import Usage
 
 MOST_ENTRIES = 50
 MOST_CHARACTERS = 8_000

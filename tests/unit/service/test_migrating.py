@@ -10,7 +10,7 @@ import pytest
 
 from catmem.errors import ChangedMeanwhileError, DriftError, NotUtf8Error, UnreadableError
 from catmem.service import history
-from catmem.service.linting.lint import Linter
+from catmem.service.linting import Linter
 from catmem.service.migrating import apply_migration, files_to_migrate, plan_file
 from catmem.service.workspace import Workspace
 from tests.golden.case import put

@@ -12,8 +12,7 @@ from catmem.server.page.changes.draft import in_field
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import Diff, diff_of, paged
 from catmem.service.history import entity_of
-from catmem.service.merging.beside import beside
-from catmem.service.merging.branches import open_branches
+from catmem.service.merging.branches import beside, open_branches
 from catmem.service.merging.decisions import CHOICES, OWN, answer_to, in_words, key_of
 from catmem.service.merging.merging import plan_merge
 from catmem.service.merging.past import NOW
@@ -22,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from catmem.server.page.refused import Refusal
-    from catmem.service.merging.beside import Outcome
-    from catmem.service.merging.deciding import Answer, Ask, Disagreement
-    from catmem.service.merging.plan import MergePlan
+    from catmem.service.merging.branches import Outcome
+    from catmem.service.merging.decisions import Answer, Ask, Disagreement
+    from catmem.service.merging.merging import MergePlan
     from catmem.service.workspace import Workspace
 
 _SIZE = 40

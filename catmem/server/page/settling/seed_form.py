@@ -10,7 +10,7 @@ from catmem.errors import UnknownNameError
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import DIFF_LINES, diff_of
 from catmem.service.seeding.applying import file_is_due, shown_digest
-from catmem.service.seeding.planning import seed_order
+from catmem.service.seeding.order import seed_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +106,7 @@ def seed_page(asked: Seeds, refusal: Refusal | None = None, result: SeedResult |
             "result": result,
             "watched": [
                 *((each.target, bytes_digest(each.before.encode())) for each in found[:_MOST]),
-                *((entity, read.digest) for entity, read in plan.basis.read.items()),
+                *((entity, read.digest) for entity, read in plan.read.items()),
             ],
         },
         status=200 if result is None else 409,

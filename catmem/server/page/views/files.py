@@ -17,7 +17,7 @@ from catmem.service.ages.known import freshness_of
 from catmem.service.history import entity_of
 from catmem.service.listing import seen_file
 from catmem.service.reviewing.operations import dated_ahead
-from catmem.service.seeding.copies import copies_in
+from catmem.service.seeding.lockfile import copies_in
 from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from catmem.policy.lint.diagnostic import SEVERITIES
 from catmem.server.page.addresses import with_query
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import paged, reference
-from catmem.service.linting.lint import Linter
+from catmem.service.linting import Linter
 from catmem.service.profiles import load_each
-from catmem.service.seeding.copies import seeded_copies
+from catmem.service.seeding.lockfile import seeded_copies
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -14,8 +14,8 @@ from catmem.errors import CatmemError
 from catmem.policy.config import Config, read_config
 from catmem.policy.lint.linted import Context, LintedFile, StoreFault
 from catmem.policy.lint.rule import all_rules
-from catmem.service.linting.lint import Linter
-from catmem.service.linting.sources import Root
+from catmem.service.lint_sources import Root
+from catmem.service.linting import Linter
 from tests.golden.case import put
 
 CASES = Path(__file__).parents[3] / "conformance" / "lint"

@@ -10,7 +10,7 @@ from datetime import date
 
 import pytest
 
-from catmem.service.purging.purge import purge
+from catmem.service.purging import purge
 from catmem.service.searching.usage import Use, count_used, read_usage, usage_key
 from catmem.service.tool.tool import memory_tool
 from catmem.service.upkeep import fsck

@@ -6,8 +6,8 @@ comes last in the alphabet signs; all of them verify. Keys that others could hav
 
 from __future__ import annotations
 
-import errno
 import hashlib
+import hmac
 import os
 import re
 import secrets
@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem import clock
-from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.digest import bytes_digest, canonical_json
+from catmem.errors import ConfigError, RefusedError, UnknownNameError
 from catmem.files import os_errors, permission_or_io
 from catmem.names import is_name, key_file_parts
 from catmem.policy.config import expand_user
-from catmem.policy.profile import refuse_no_root
+from catmem.policy.profile import has_profile, profile_names, refuse_no_root
 from catmem.policy.schema import shown, suggestion
-from catmem.service.envelopes.roles import agents_of
 from catmem.store.contract import PERSON
 
 if TYPE_CHECKING:
@@ -32,6 +32,58 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from catmem.policy.config import Config
+    from catmem.policy.profile import Profile
+    from catmem.service.workspace import Workspace
+    from catmem.store.envelope import Envelope
+
+
+def role_hash(profile: Profile) -> str:
+    """The digest of a profile with everything inherited in it: equal roles have equal ones."""
+    return bytes_digest(canonical_json(profile.canonical()))
+
+
+def agents_of(config: Config) -> dict[str, str]:
+    """The profile of each agent of the root, by the agent; a profile is the agent of its own name."""
+    return {name: name for name in profile_names(config.profiles_dir)} | dict(config.agents)
+
+
+def profile_of(config: Config, agent: str) -> str | None:
+    """The name of an agent's profile, ``None`` for no agent: what ``agents_of`` says, without a look at all others.
+
+    Raises ``UnreadableError``.
+    """
+    if agent in config.agents:
+        return config.agents[agent]
+    if has_profile(config, agent):
+        return agent
+    return agents_of(config).get(agent)  # a folder that cannot be read is told, and not taken for an empty one
+
+
+def bound_profile(workspace: Workspace, agent: str) -> Profile | None:
+    """The profile that an agent acts as, ``None`` for a person. Raises ``RefusedError`` (``role_drift``) for nobody."""
+    if agent == PERSON:
+        return None
+    name = profile_of(workspace.config, agent)
+    if name is None:
+        raise role_drift()
+    return workspace.profile(name)
+
+
+def fits(envelope: Envelope, profile: Profile) -> bool:
+    """Whether an envelope's role is the profile as it is now."""
+    named = (envelope.role_id or "").partition("@")[0]
+    same = hmac.compare_digest(role_hash(profile), envelope.role_hash or "")
+    return named == profile.name and same
+
+
+def role_drift() -> RefusedError:
+    """The refusal of a role that is not that of the writer; in the same words for an agent that there is not."""
+    return RefusedError(
+        "the role of this envelope is not that of its agent as it is now",
+        code="role_drift",
+        hint="Nothing was written. Read the profile again; 'catmem role-hash NAME' prints the digest for role_hash.",
+    )
+
 
 VARIABLE = "CATMEM_KEY_"
 
@@ -201,18 +253,15 @@ def variable(agent: str) -> str:
 @contextmanager
 def _opened(folder: Path) -> Iterator[int | None]:
     """The folder, opened, if it is there and only its owner can write to it."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
+    hint = "Check signing.keys in catmem.yaml, and the rights of the folder."
+    with os_errors("the folder of keys cannot be read", path=folder, hint=hint, code=permission_or_io):
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            descriptor = -1
+    if descriptor < 0:
         yield None
         return
-    except OSError as error:
-        raise UnreadableError(
-            f"the folder of keys cannot be read: {error.strerror or error}",
-            code="permission" if error.errno in {errno.EACCES, errno.EPERM} else "io",
-            path=folder,
-            hint="Check signing.keys in catmem.yaml, and the rights of the folder.",
-        ) from error
     try:
         found = os.fstat(descriptor)
         if found.st_mode & _OTHERS_WRITE or found.st_uid not in {os.geteuid(), 0}:

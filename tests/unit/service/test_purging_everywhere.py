@@ -11,7 +11,7 @@ import pytest
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, NoMatchError
-from catmem.service.purging.purge import purge
+from catmem.service.purging import purge
 from catmem.service.repairing import apply_repair, plan_repair
 from catmem.service.upkeep import fsck
 from catmem.service.workspace import Workspace

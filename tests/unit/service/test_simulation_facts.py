@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.service.simulation.facts import SUBJECTS, Fact, History, facts, first_text, fleiss_kappa, with_fact
+from catmem.service.simulation import SUBJECTS, Fact, History, facts, first_text, fleiss_kappa, with_fact
 from catmem.store.contract import Change
 from catmem.store.memory import MemoryStore
 

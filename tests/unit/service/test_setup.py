@@ -10,7 +10,7 @@ import pytest
 
 from catmem.errors import UnreadableError, WouldOverwriteError
 from catmem.model.layout import formatted
-from catmem.service.setup.root import make_root
+from catmem.service.setup import make_root
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 
@@ -165,7 +165,7 @@ def test_the_pages_that_the_configuration_names_exist(tmp_path):
     said = (make_root(tmp_path).root / "catmem.yaml").read_text()
     pages = re.findall(r"docs/\w+\.md", said)
     assert pages
-    docs = Path(__file__).parents[4]
+    docs = Path(__file__).parents[3]
     assert all("## catmem.yaml" in (docs / page).read_text() for page in pages)
 
 

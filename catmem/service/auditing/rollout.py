@@ -1,33 +1,42 @@
-"""The emergency bypass: for a while soft refusals are let pass everywhere. A person begins it, and it is audited.
+"""What a rollout does: which entities it enforces refusals for, what it let pass so far, and the emergency bypass.
 
-It is kept in ``.catmem/bypass.json`` of the root and ends by itself. What cannot be read there is no bypass.
+For a while a bypass lets soft refusals pass everywhere. A person begins it, and it is audited. It is kept in
+``.catmem/bypass.json`` of the root and ends by itself. What cannot be read there is no bypass.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
+from catmem.digest import record_dict
 from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
 from catmem.files import os_errors, read_bounded, replace_json
-from catmem.policy.profile import refuse_no_root
-from catmem.service.gate import record
+from catmem.names import FILE_NAMES
+from catmem.policy.profile import profile_names, refuse_no_root
+from catmem.service.auditing.reading import EVERYTHING, read_audit
+from catmem.service.gate import SOFT, enforces, place_of, record
 from catmem.store.audit import Line
 from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
+    from catmem.service.auditing.reading import Filter
     from catmem.service.workspace import Workspace
+    from catmem.store.audit import Damage
+
 
 NAME = "bypass.json"
 LONGEST = timedelta(days=7)
-EVERYTHING = "*"
-"""What stands as the entity on the lines of a bypass: it is for all of them."""
+_ALL_ENTITIES = "*"
+"""What stands as the entity on the lines of a bypass."""
 
 _LONGEST_REASON = 500
 _LARGEST = 1 << 14
@@ -138,7 +147,7 @@ def _take_away(workspace: Workspace, what: str, found: Bypass) -> None:
 
 def _tell(workspace: Workspace, what: str, note: str) -> None:
     now = clock.timestamp(clock.now())
-    record(workspace, Line(now, EVERYTHING, "bypass", "person", None, None, "ok", what, None, None, note))
+    record(workspace, Line(now, _ALL_ENTITIES, "bypass", "person", None, None, "ok", what, None, None, note))
 
 
 def _path(workspace: Workspace) -> Path:
@@ -160,3 +169,107 @@ def _read(path: Path) -> Bypass | None:
 
     logging.getLogger("catmem.audit").warning("%s: no bypass is on, since this is none (%s)", path, ascii(why))
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a rollout stands. ``entities`` are those of the root, with whether soft refusals are enforced for each."""
+
+    mode: str
+    canary: int | None
+    bypass: Bypass | None
+    entities: dict[str, bool]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state as JSON-ready data; ``place`` is where an entity stands among the 100 shares."""
+        return {
+            "mode": self.mode,
+            "canary": self.canary,
+            "bypass": None if self.bypass is None else self.bypass.to_dict(),
+            "entities": [
+                {"entity_id": entity, "place": place_of(entity), "enforced": enforced}
+                for entity, enforced in self.entities.items()
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Operations of one kind, counted; one with several codes counts under each."""
+
+    operations: int
+    reasons: Counter[str]
+    agents: Counter[str]
+    entities: Counter[str]
+
+    @classmethod
+    def of(cls, lines: Iterable[Line]) -> Tally:
+        """The numbers of some lines."""
+        found = list(lines)
+        return cls(
+            len(found),
+            Counter(reason for line in found for reason in line.reasons),
+            Counter(line.agent for line in found),
+            Counter(line.entity_id for line in found),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as JSON-ready data, in the order of names."""
+        return {
+            "operations": self.operations,
+            "by_reason": dict(sorted(self.reasons.items())),
+            "by_agent": dict(sorted(self.agents.items())),
+            "by_entity": dict(sorted(self.entities.items())),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of refusals, by the audit log.
+
+    ``shadowed`` were let pass and would be refused if the rollout enforced everything, ``bypassed`` were let pass by a
+    bypass, ``refused`` were refused with a code that a rollout may let pass, ``always`` with one that it may not.
+    ``writes`` is the number of all operations that were looked at, ``since`` the time of the first one.
+    """
+
+    state: State
+    since: str | None
+    writes: int
+    shadowed: Tally
+    bypassed: Tally
+    refused: Tally
+    always: Tally
+    damaged: tuple[Damage, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-ready data."""
+        told = record_dict(self)
+        del told["state"]
+        return {"mode": self.state.mode, "canary": self.state.canary, **told}
+
+
+def rollout_state(workspace: Workspace) -> State:
+    """How the rollout of a root stands. Raises ``ConfigError``."""
+    refuse_no_root(workspace.config)
+    rollout = workspace.config.rollout
+    # Names decide, so a profile that is not right has its entities too.
+    names = [f"{name}/{target}" for name in profile_names(workspace.config.profiles_dir) for target in FILE_NAMES]
+    entities = {entity: enforces(rollout, entity) for entity in names}
+    return State(rollout.mode, rollout.canary, current_bypass(workspace), entities)
+
+
+def rollout_report(workspace: Workspace, wanted: Filter = EVERYTHING) -> Report:
+    """What the rollout let pass, and what it refused. Raises ``StoreError`` and ``ConfigError``."""
+    audit = read_audit(workspace, wanted)
+    writes = [line for line in audit.lines if line.op != "bypass"]
+    refused = [line for line in writes if line.status == "refused"]
+    return Report(
+        state=rollout_state(workspace),
+        since=writes[0].ts if writes else None,
+        writes=len(writes),
+        shadowed=Tally.of(line for line in writes if line.status == "shadowed"),
+        bypassed=Tally.of(line for line in writes if line.status == "bypassed"),
+        refused=Tally.of(line for line in refused if line.reason in SOFT),
+        always=Tally.of(line for line in refused if line.reason not in SOFT),
+        damaged=audit.damaged,
+    )

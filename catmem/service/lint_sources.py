@@ -139,7 +139,6 @@ class Root:
         return dict(sorted(found.items()))
 
     def _entities(self) -> Iterator[Source]:
-        """What the root keeps in a store that is not of files."""
         for profile in self.profiles.values():
             for target in FILE_NAMES:
                 entity = f"{profile.name}/{target}"

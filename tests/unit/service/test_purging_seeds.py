@@ -8,7 +8,7 @@ import os
 import pytest
 
 from catmem.policy.seedlock import LOCK_NAME, read_lock
-from catmem.service.purging.purge import purge
+from catmem.service.purging import purge
 from catmem.service.workspace import Workspace
 from catmem.text import DEFAULT_LIMITS
 from tests.golden.case import put

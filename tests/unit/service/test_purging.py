@@ -6,7 +6,7 @@ import pytest
 
 from catmem.errors import AmbiguousError, EditError, NoMatchError
 from catmem.model.document import parse
-from catmem.service.purging.purge import purge
+from catmem.service.purging import purge
 from catmem.service.upkeep import fsck
 from catmem.service.workspace import Workspace
 from tests.golden.case import put

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.service.simulation.race import Trial
+from catmem.service.simulation import Trial
 
 
 def steps(trial):

@@ -7,35 +7,43 @@ is among ``errors``; lint then works on what is left of it.
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, UnknownNameError
 from catmem.files import read_bounded
+from catmem.names import FILE_NAMES
 from catmem.policy.config import Config, find_root, read_config
 from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store, lint_yaml
 from catmem.policy.lint.fixing import Fixed, fix_all
-from catmem.policy.lint.linted import Context, LintedFile
+from catmem.policy.lint.linted import Context, LintedFile, StoreFault
 from catmem.policy.lint.settings import Settings, read_settings
 from catmem.policy.lint.suppress import read_baseline, without_old
+from catmem.policy.schema import shown
 from catmem.service import gate
-from catmem.service.linting.sources import Root, Source
-from catmem.service.linting.stores import faults
+from catmem.service.lint_sources import Root, Source
 from catmem.service.stores import open_store, parse_file
+from catmem.service.unread import look_over
 from catmem.service.writing.rewrite import rewrite_file
-from catmem.store.contract import Change
+from catmem.store.contract import SIDECAR, Change
+from catmem.store.files.backups import copies_in
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
     from catmem.model.document import Document
     from catmem.policy.lint.diagnostic import Diagnostic
-    from catmem.store.contract import Store
+    from catmem.policy.profile import Profile
+    from catmem.store.contract import Revision, Store
+
 
 _BASELINE_LIMIT = 1 << 26
 _BY_CONFIGURATION = (
@@ -191,7 +199,6 @@ class Linter:
         return read_bounded(source.path, DEFAULT_LIMITS.file_bytes, follow_symlink=source.may_be_link)
 
     def _database(self) -> Store:
-        """The store of a root that keeps its entities in a database."""
         if self._opened is None:
             self._opened = open_store(self.root.config, self.root.profiles.__getitem__)
         return self._opened
@@ -204,11 +211,8 @@ class Linter:
     def _is_wanted(self, diagnostic: Diagnostic) -> bool:
         path = diagnostic.path
         # What a store keeps is no file of ours; it counts when the folder around it was asked for.
-        return path in self._wanted or (path not in self._sources and (not self.paths or self._is_below(path)))
-
-    def _is_below(self, path: str) -> bool:
-        names = [self.root.name(given) for given in self.paths]
-        return any(path.startswith(f"{name}/") for name in names)
+        below = any(path.startswith(f"{self.root.name(given)}/") for given in self.paths)
+        return path in self._wanted or (path not in self._sources and (below or not self.paths))
 
     def _store_diagnostics(self, context: Context) -> list[Diagnostic]:
         if self._store is None:
@@ -252,3 +256,75 @@ class Linter:
             commit_file(workspace, source.path, entity, (before, after), Change(op="lint"))
         else:
             rewrite_file(source.path, before, after)
+
+
+def faults(root: Root, as_of: date) -> tuple[StoreFault, ...]:
+    """What is not right in the stores of the root's profiles that have been used, and which copies are left over.
+
+    ``as_of`` is the day on which branches have their age.
+    """
+    copies = (fault for folder in sorted(root.with_copies()) for fault in _copies(root, folder))
+    return (*_in_stores(root, as_of), *copies)
+
+
+def _in_stores(root: Root, as_of: date) -> Iterator[StoreFault]:
+    used = [name for name, home in root.homes().items() if os.path.lexists(os.path.join(home, SIDECAR))]  # noqa: PTH118
+    if not used and root.has_files:
+        return
+    try:
+        with closing(open_store(root.config, partial(_profile, root), used)) as store:
+            found = look_over(root.config, root.profiles.values(), store)
+            branches = [(entity, branch) for entity in store.entities() for branch in store.branches(entity)[1:]]
+    except CatmemError as error:
+        yield _of(root, error)
+        return
+    for fault in found:
+        # What another store than that of files calls its own is no path.
+        is_path = fault.path and os.path.isabs(fault.path)  # noqa: PTH117 - a text
+        place = root.name(fault.path or "") if is_path else fault.path or ""
+        yield StoreFault(fault.code, place, fault.message, fault.hint)
+    for entity, branch in branches:
+        yield _of_branch(root, entity, branch, as_of)
+
+
+def _profile(root: Root, name: str) -> Profile:
+    """A profile that is right; the rules on profiles tell of the others. Raises ``UnknownNameError``."""
+    if name not in root.profiles:
+        raise UnknownNameError(f"the profile {shown(name)} is not there, or not right")
+    return root.profiles[name]
+
+
+def _of_branch(root: Root, entity: str, branch: Revision, as_of: date) -> StoreFault:
+    name, _, target = entity.partition("/")
+    home = root.homes().get(name)
+    path = root.name(os.path.join(home, FILE_NAMES[target])) if home else ""  # noqa: PTH118 - text in, text out
+    message = f"{entity} has a branch that is not merged: {branch.revision}, by {branch.agent}, {_age(branch, as_of)}"
+    return StoreFault("branch", path, message, f"Run: catmem merge {entity} {branch.revision}")
+
+
+def _age(branch: Revision, as_of: date) -> str:
+    """How old a branch is, in days of this place; a clock may have been ahead."""
+    try:
+        days = (as_of - datetime.fromisoformat(branch.timestamp).astimezone().date()).days
+    except ValueError:
+        return f"of {branch.timestamp}"
+    return f"{days} day{'' if days == 1 else 's'} old" if days > 0 else "of today"
+
+
+def _copies(root: Root, path: Path) -> Iterator[StoreFault]:
+    try:
+        found = copies_in(path, sorted(FILE_NAMES.values()))
+    except OSError as error:
+        yield StoreFault("io", root.name(path), f"the folder cannot be read: {error.strerror or error}")
+        return
+    except CatmemError as error:
+        yield _of(root, error)
+        return
+    for file, copies in found.items():
+        for copy in copies:
+            message = f"this is a copy of {file}, kept when a write would have lost what somebody else wrote"
+            yield StoreFault("backup", root.name(path / copy), message, f"Compare it with {file}, then remove it.")
+
+
+def _of(root: Root, error: CatmemError) -> StoreFault:
+    return StoreFault(error.code, root.name(error.path) if error.path else "", error.message, error.hint or "")

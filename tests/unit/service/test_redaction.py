@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.model.document import parse
-from catmem.service.purging.redaction import Redaction, entries_near, needle_of
+from catmem.service.redaction import Redaction, entries_near, needle_of
 
 
 def redaction(*bodies, text=None, needle=None):

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from catmem.errors import GitError, UnreadableError
-from catmem.service.setup.git import CONFIG, find_repository, set_up_git
+from catmem.service.setup import CONFIG, find_repository, set_up_git
 from tests.golden.case import put
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="NOT TESTED: git is not installed on this machine")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import re
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
 from itertools import chain
@@ -10,13 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import BusyError, CatmemError, NoMatchError, UnreadableError
+from catmem.files import read_bounded
+from catmem.model.version import Version
 from catmem.policy.schema import shown
+from catmem.policy.seedlock import LOCK_NAME
 from catmem.service import gate
 from catmem.service.history import entity_of
 from catmem.service.profiles import entities_of_each
-from catmem.service.purging.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
-from catmem.service.purging.seeds import purge_lock
+from catmem.service.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
 from catmem.service.searching.usage import USAGE_NAME, drop_gone
+from catmem.service.seeding.lockfile import LOCK_LIMIT, SeedFile
 from catmem.service.stores import locate, parse_file
 from catmem.service.upkeep import lasting_store, told_from
 from catmem.service.writing.matching import ambiguous, entries_holding, refuse_empty
@@ -28,9 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from catmem.model.document import Entry
+    from catmem.policy.seedlock import Record, Seeded, SeedLock
     from catmem.service.workspace import Workspace
-    from catmem.store.contract import Current, Kept, LastingStore
+    from catmem.store.contract import Kept, LastingStore
     from catmem.store.files.folder import Place
+
 
 _ROUNDS = 5
 """How often it is begun again, where somebody keeps writing or puts the text back."""
@@ -137,38 +144,31 @@ def _old_entries(  # noqa: PLR0913, PLR0917 - what is looked for, and where
     workspace: Workspace, store: LastingStore, entity: str, old_text: str, now: list[Entry], needle: bytes
 ) -> list[Entry]:
     """Entries that may have held the text at any time, the newest first."""
-    past = _past_entries(workspace, store, entity, needle)
-    old = past.known
+    known, unsure, moved = _past_entries(workspace, store, entity, needle)
+    old = known
     if not entries_holding(old_text, [*now, *old]):
         # What a stopped process left, or a damaged journal, may be of any file of the folder: it is the last resort.
-        old = [*old, *past.unsure]
+        old = [*old, *unsure]
     bodies = [says(entry) for entry in entries_holding(old_text, [*now, *old])]
     text = unify_newlines(old_text).strip()
-    moved = [line for data in past.moved for line in lines_with(text, data)]
-    return [*old, *(line for line in moved if not any(line.raw in body for body in bodies))]
+    lines = (line for data in moved for line in lines_with(text, data))
+    return [*old, *(line for line in lines if not any(line.raw in body for body in bodies))]
 
 
 def _newest(entries: Iterable[Entry]) -> list[Entry]:
-    """The first entry of each category and body."""
     distinct: dict[tuple[str, str], Entry] = {}
     for entry in entries:
         distinct.setdefault((entry.category, says(entry)), entry)
     return list(distinct.values())
 
 
-class _Past(NamedTuple):
-    """Entries that are no longer in the file, the newest first: those ``known`` to have been in it, and others.
+def _past_entries(
+    workspace: Workspace, store: LastingStore, entity: str, needle: bytes
+) -> tuple[list[Entry], list[Entry], list[bytes]]:
+    """The entries with the needle that are kept of an entity, the newest first, one of each form in each category.
 
-    ``moved`` are files beside, which hold lines and no entries.
+    First those that were in its file, then others of its folder, and files beside, which hold lines and no entries.
     """
-
-    known: list[Entry]
-    unsure: list[Entry]
-    moved: list[bytes]
-
-
-def _past_entries(workspace: Workspace, store: LastingStore, entity: str, needle: bytes) -> _Past:
-    """The entries of all that is kept of an entity and has the needle: one of each form in each category."""
     known, unsure = _Entries(workspace, needle), _Entries(workspace, needle)
     moved: list[bytes] = []
     file = store.kept_name(entity)
@@ -180,7 +180,7 @@ def _past_entries(workspace: Workspace, store: LastingStore, entity: str, needle
             (known if each.file else unsure).add(each.data)
     for _, data in store.replay(entity):
         known.add(data)
-    return _Past(known.newest_first(), unsure.newest_first(), moved)
+    return known.newest_first(), unsure.newest_first(), moved
 
 
 class _Entries:
@@ -199,9 +199,8 @@ class _Entries:
         if digest not in self._known:
             found = read(self._parse, data)
             near = entries_near(found.document, self._needle) if found else ()
-            self._known[digest] = [
-                entry for entry in near if self._needle in entry.raw.encode() and not is_purged(entry)
-            ]
+            held = (entry for entry in near if self._needle in entry.raw.encode())
+            self._known[digest] = [entry for entry in held if not is_purged(entry)]
         for entry in self._known[digest]:
             self._found.pop((entry.category, entry.raw), None)
             self._found[entry.category, entry.raw] = entry
@@ -218,16 +217,19 @@ def _redaction(workspace: Workspace, entries: Iterable[Entry], old_text: str) ->
     return Redaction(partial(parse_file, workspace.config), bodies, needle=needle, text=text)
 
 
-def _place(workspace: Workspace, entity: str) -> Place:
-    return locate(workspace.config, workspace.profile, entity)
-
-
 # --- where --------------------------------------------------------------------------------------------------------
 
 
-class _Purging:
-    """One purge: goes through the entities, and notes what goes and what is left."""
+@dataclass(slots=True)
+class _Reached:
+    """What a purge reached: files that it rewrote, those that it ``removed``, and what is ``left``, with the reason."""
 
+    files: dict[Path, None] = field(default_factory=dict)
+    removed: dict[Path, None] = field(default_factory=dict)
+    left: dict[Path, str] = field(default_factory=dict)
+
+
+class _Purging:
     def __init__(
         self, workspace: Workspace, store: LastingStore, name: str, redaction: Redaction, *, dry_run: bool
     ) -> None:
@@ -239,9 +241,7 @@ class _Purging:
         self.entities: list[str] = []
         self.elsewhere: list[tuple[str, Entry]] = []
         self.revisions = 0
-        self.files: dict[Path, None] = {}
-        self.removed: dict[Path, None] = {}
-        self.left: dict[Path, str] = {}
+        self.reached = _Reached()
 
     def forget_if_held(self, entity: str, *, unsure: bool = False) -> None:
         """Forget the entries in another entity's file and history, if they are there. What fails is noted.
@@ -255,14 +255,14 @@ class _Purging:
                 self.forget(entity)
         except CatmemError as error:
             path = self._path(entity) if error.path is None else Path(error.path)
-            self.left.setdefault(path, error.message)
+            self.reached.left.setdefault(path, error.message)
 
     def pass_over(self, unreadable: Iterable[CatmemError]) -> None:
         """Note the profiles that are not right: nobody knows where their files are, or whether the text is there."""
         for error in unreadable:
             path = Path(error.path or self.workspace.config.profiles_dir)
             why = f"this profile is not right, so its files were not looked at: {error.message}"
-            self.left.setdefault(path, why)
+            self.reached.left.setdefault(path, why)
 
     def _note_elsewhere(self, entity: str) -> bool:
         """Whether an entity has such entries, or had; its newest of each are noted."""
@@ -275,7 +275,7 @@ class _Purging:
 
     def _is_beside(self, entity: str, file: str | None) -> bool:
         """Whether what is kept beside, and is of ``file``, holds them and was not noted yet."""
-        noted = {*self.files, *self.removed, *self.left}
+        noted = {*self.reached.files, *self.reached.removed, *self.reached.left}
         return any(
             each.kind != "stray" and each.file == file and each.path not in noted and self._holds(entity, each)
             for each in self.store.kept(entity)
@@ -292,27 +292,21 @@ class _Purging:
         left: dict[Path, str] = {}
         for number in range(1, _ROUNDS + 1):
             try:
-                self._remove(entity)
+                # The file itself first, as a revision of its own.
+                change = Change(op="purge", agent="person")
+                gate.commit(self.workspace, entity, None, lambda now: self.redaction.without(now.data), change)
                 erased = self.store.erase(entity, erasure)
             except BusyError:
                 if number == _ROUNDS:
                     raise
                 continue
             self.revisions += erased.revisions
-            self.files |= dict.fromkeys(erased.rewritten)
-            self.removed |= dict.fromkeys(erased.removed)
+            self.reached.files |= dict.fromkeys(erased.rewritten)
+            self.reached.removed |= dict.fromkeys(erased.removed)
             left = {each.path: each.why for each in erased.left}
             if not self._is_back(entity):
                 break
-        self.left |= left
-
-    def _remove(self, entity: str) -> None:
-        """Take the entries out of the file itself, as a revision of their own."""
-
-        def update(current: Current) -> bytes:
-            return self.redaction.without(current.data)
-
-        gate.commit(self.workspace, entity, None, update, Change(op="purge", agent="person"))
+        self.reached.left |= left
 
     def _is_back(self, entity: str) -> bool:
         """Whether somebody wrote the text again, to the file or into the history."""
@@ -320,14 +314,13 @@ class _Purging:
         return any(self.redaction.holds(data) for data in texts)
 
     def _foretell(self, entity: str) -> None:
-        """Note what would go."""
         self.revisions += sum(self.redaction.holds(data) for _, data in self.store.replay(entity))
         for each in self.store.kept(entity):
             holds = self._holds(entity, each)
             if each.kind in {"backup", "moved"} and holds:
-                self.files[each.path] = None
+                self.reached.files[each.path] = None
             elif each.kind == "torn" or (each.kind not in {"backup", "moved", "stray"} and (holds or not each.whole)):
-                self.removed[each.path] = None
+                self.reached.removed[each.path] = None
 
     def _holds(self, entity: str, each: Kept) -> bool:
         """Whether a text that is kept in the folder of an entity holds what is to be forgotten there."""
@@ -342,7 +335,6 @@ class _Purging:
         return (own and self.redaction.holds_text(data)) or (each.kind == "left" and self.redaction.is_cut(data))
 
     def drop_usage(self) -> None:
-        """Remove how often the entries were used."""
         parse = partial(parse_file, self.workspace.config)
         for entity in () if self.dry_run else self.entities:
             found = read(parse, self.store.peek(entity))
@@ -350,14 +342,11 @@ class _Purging:
                 drop_gone(self.workspace, entity, found.document if found else parse(b""))
             except (OSError, UnreadableError) as error:
                 why = f"it cannot be written: {error.strerror}" if isinstance(error, OSError) else error.message
-                self.left.setdefault(self.workspace.root / SIDECAR / USAGE_NAME, why)
+                self.reached.left.setdefault(self.workspace.root / SIDECAR / USAGE_NAME, why)
 
     def forget_in_lock(self) -> None:
         """Take the entries out of what the root keeps of its seeds."""
-        done = purge_lock(self.workspace.root, self.name, self.redaction, dry_run=self.dry_run)
-        self.files |= dict.fromkeys(done.files)
-        self.removed |= dict.fromkeys(done.removed)
-        self.left |= done.left
+        _purge_lock(self.workspace.root, self.name, self.redaction, self.reached, dry_run=self.dry_run)
 
     # --- afterwards ---------------------------------------------------------------------------------------------
 
@@ -369,18 +358,18 @@ class _Purging:
             for each in self.store.kept(entity):
                 if each.kind == "stray":
                     if not self._is_of_an_entity(each.path) and (not each.whole or self._holds(entity, each)):
-                        self.left.setdefault(each.path, _STRAY)
+                        self.reached.left.setdefault(each.path, _STRAY)
                 elif not self.dry_run and (not each.whole or self._holds(entity, each)):
-                    self.left.setdefault(each.path, _BACK if each.whole else UNREADABLE)
+                    self.reached.left.setdefault(each.path, _BACK if each.whole else UNREADABLE)
 
     def _verify_texts(self, entity: str) -> None:
         path, journal = self._path(entity), self.store.history_place(entity)
         texts = chain([(path, self.store.peek(entity))], ((journal, data) for _, data in self.store.replay(entity)))
         for where, data in texts:
             if self.redaction.holds(data):
-                self.left.setdefault(where, _BACK)
+                self.reached.left.setdefault(where, _BACK)
             elif entity == self.name and self.redaction.holds_text(data):
-                self.left.setdefault(where, _MEANWHILE)
+                self.reached.left.setdefault(where, _MEANWHILE)
 
     def _path(self, entity: str) -> Path:
         owner, _, target = entity.partition("/")
@@ -397,20 +386,109 @@ class _Purging:
 
     @cached_property
     def _places(self) -> list[Place]:
-        return [_place(self.workspace, entity) for entity in entities_of_each(self.workspace).names]
+        config, profile = self.workspace.config, self.workspace.profile
+        return [locate(config, profile, entity) for entity in entities_of_each(self.workspace).names]
 
     def report(self, entries: list[Entry]) -> PurgeReport:
-        """What was done, or would be."""
         return PurgeReport(
             entities=tuple(self.entities),
             entries=tuple(entries),
             elsewhere=tuple(self.elsewhere),
             revisions=self.revisions,
-            files=self._told(self.files),
-            removed=self._told(self.removed),
-            left=tuple(Left(path, why) for path, why in zip(self._told(self.left), self.left.values(), strict=True)),
+            files=self._told(self.reached.files),
+            removed=self._told(self.reached.removed),
+            left=tuple(map(Left, self._told(self.reached.left), self.reached.left.values())),
             dry_run=self.dry_run,
         )
 
     def _told(self, paths: Iterable[Path]) -> tuple[str, ...]:
         return tuple(told_from(self.workspace.root, path) for path in paths)
+
+
+_BY_HAND = "take the text out by hand, or remove the file: a seed makes it again"
+
+_ESCAPES = re.compile(rb"(?:\\u[0-9a-fA-F]{4})+")
+
+
+# --- the lock of seeds ---------------------------------------------------------------------------------------------
+
+
+def _purge_lock(root: Path, entity: str, redaction: Redaction, reached: _Reached, *, dry_run: bool) -> None:
+    """Take the entries that are forgotten out of the lock of ``root``, and remove copies of it that hold them.
+
+    An entry goes if its body is one of those; of what was seeded from or to ``entity`` also if it holds the text by
+    which they were chosen. A lock that is not whole cannot be taken apart: it is left, and named.
+    """
+    file = SeedFile(root)
+    try:
+        if dry_run:
+            _purge_records(file, entity, redaction, reached, dry_run=True)
+        elif _concerns(*file.read(), entity, redaction):
+            with file.held():  # a root that may not be written has a lock that need not be, too
+                _purge_records(file, entity, redaction, reached, dry_run=False)
+    except CatmemError as error:
+        reached.left[file.path] = error.message
+    for path in sorted([*root.glob(f"{LOCK_NAME}.bak.*"), *root.glob(f".{LOCK_NAME}*")]):
+        _purge_copy(path, redaction, reached, dry_run=dry_run)
+
+
+def _concerns(data: bytes, lock: SeedLock, entity: str, redaction: Redaction) -> bool:
+    """Whether a lock has something that is forgotten, however its JSON spells it."""
+    return bool(_ids(lock, entity, redaction)) or _holds(data, redaction)
+
+
+def _purge_records(file: SeedFile, entity: str, redaction: Redaction, reached: _Reached, *, dry_run: bool) -> None:
+    data, lock = file.read()
+    if not _concerns(data, lock, entity, redaction):
+        return
+    if lock.notes:
+        reached.left[file.path] = f"{lock.notes[0]}; {_BY_HAND}"
+        return
+    purged = lock.without(_ids(lock, entity, redaction))
+    if purged.to_text().encode() == data:
+        return
+    if not dry_run:
+        file.write(data, purged)
+    reached.files[file.path] = None
+
+
+def _ids(lock: SeedLock, entity: str, redaction: Redaction) -> set[str]:
+    return {
+        each.id
+        for record in lock.records.values()
+        for each in record.entries
+        if _is_one(record, each, entity, redaction)
+    }
+
+
+def _is_one(record: Record, each: Seeded, entity: str, redaction: Redaction) -> bool:
+    body = Version.read(each.category, each.text).body
+    own = entity in {record.target, record.source}
+    return (body or each.text) in redaction.bodies or (own and redaction.text is not None and redaction.text in body)
+
+
+def _holds(data: bytes, redaction: Redaction) -> bool:
+    """Whether a file may hold the text, as it is or as JSON writes it."""
+    written = json.dumps(redaction.needle.decode(errors="replace"), ensure_ascii=False)[1:-1].encode()
+    # Any character may be spelled as an escape, also in a file that is not whole.
+    plain = _ESCAPES.sub(_unescaped, data)
+    return bool(data) and any(needle in each for needle in (redaction.needle, written) for each in (data, plain))
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    r"""What a run of ``\u`` escapes stands for; as ``json.dumps`` writes it, where it must write an escape."""
+    units = bytes.fromhex(found[0].replace(b"\\u", b"").decode())
+    return json.dumps(units.decode("utf-16-be", "replace"), ensure_ascii=False)[1:-1].encode()
+
+
+def _purge_copy(path: Path, redaction: Redaction, reached: _Reached, *, dry_run: bool) -> None:
+    """Remove a copy that catmem made of a lock, or left of one, if it may hold the text."""
+    try:
+        if not _holds(read_bounded(path, LOCK_LIMIT), redaction):
+            return
+        if not dry_run:
+            path.unlink()
+    except (CatmemError, OSError) as error:
+        reached.left[path] = error.message if isinstance(error, CatmemError) else str(error.strerror)
+    else:
+        reached.removed[path] = None

@@ -13,7 +13,7 @@ from catmem.errors import ChangedMeanwhileError, ConfigError, UnreadableError
 from catmem.model.edit import TextEdit
 from catmem.policy.lint import rule as registry
 from catmem.policy.lint.diagnostic import Finding, Fix
-from catmem.service.linting.lint import Linter
+from catmem.service.linting import Linter
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
 from tests.golden.case import put

@@ -17,7 +17,7 @@ from catmem.server.serving import _Server, listen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from catmem.server.settings import Settings
+    from catmem.server.app import Settings
     from catmem.service.workspace import Workspace
 
 SECONDS = 60

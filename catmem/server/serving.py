@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from catmem.errors import ConfigError
-from catmem.server.settings import CONNECTIONS
 from catmem.service import listening as sockets
 
 if TYPE_CHECKING:
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
+CONNECTIONS = 512
+"""Connections that may be open at once."""
 _SECONDS_TO_END = 8
 """How long requests that are under way may take when the server is stopped. Writes that were begun take longer."""
 _KEEP_ALIVE = 20

@@ -14,11 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from starlette.testclient import TestClient
 
 from catmem.errors import CatmemError
-from catmem.server import meter as metering
-from catmem.server.app import create_app
-from catmem.server.meter import Meter
-from catmem.server.metrics import told
-from catmem.server.settings import Settings
+from catmem.server import metrics as metering
+from catmem.server.app import Settings, create_app
+from catmem.server.metrics import Meter, told
 from catmem.server.tokens import new_token
 from catmem.service.counts import CONFLICTS
 from catmem.service.workspace import Workspace

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from catmem.errors import CatmemError
 from catmem.policy.lint.diagnostic import SEVERITIES
-from catmem.server.page.addresses import with_query
+from catmem.server.page.formats import paged, reference, with_query
 from catmem.server.page.reading import Page
-from catmem.server.page.shown import paged, reference
 from catmem.service.linting.lint import Linter
 from catmem.service.profiles import load_each
 from catmem.service.seeding.copies import seeded_copies

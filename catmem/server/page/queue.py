@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError
 from catmem.policy.profile import profile_names
-from catmem.server.page.addresses import with_query
+from catmem.server.page.formats import paged, reference, with_query
 from catmem.server.page.reading import Page
-from catmem.server.page.shown import paged, reference
 from catmem.service.reviewing.review import Review
 
 if TYPE_CHECKING:
@@ -62,10 +61,7 @@ def queue(asked: Asked) -> Page:
     elsewhere = review.elsewhere() if name else []
     counts = Counter(each.state for each in [*due, *elsewhere])
     chosen = [each for each in [*due, *elsewhere] if state in {None, each.state}]
-    # A fact that a link names is on the page that holds it.
-    named = asked.query.get("entry")
-    place = next((index for index, each in enumerate(chosen) if each.entry.id == named), None) if named else None
-    some = paged(chosen, asked.number("page") if place is None else place // _SIZE + 1, _SIZE)
+    some = paged(chosen, asked.page_of((each.entry.id for each in chosen), _SIZE), _SIZE)
     groups = _grouped(review, some.rows, {each.key for each in elsewhere})
     return Page(
         "queue.html",

@@ -133,8 +133,7 @@ def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
 
     Raises ``ConfigError`` (``no_tokens``, and those of the file) and ``UnreadableError``.
     """
-    from catmem.server.tokens import read_tokens, tokens_file, tokens_place
-    from catmem.server.wanted import remember_tokens, why_wanted
+    from catmem.server.tokens import read_tokens, remember_tokens, tokens_file, tokens_place, why_wanted
 
     if without:
         _refuse_required(config)

@@ -10,8 +10,7 @@ import pytest
 
 import catmem.cli.serve
 from catmem.errors import ConfigError, UnreadableError
-from catmem.server.tokens import new_token, read_tokens, tokens_file
-from catmem.server.wanted import MARK, remember_tokens, why_wanted
+from catmem.server.tokens import MARK, new_token, read_tokens, remember_tokens, tokens_file, why_wanted
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put

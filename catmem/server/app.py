@@ -76,7 +76,7 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
             Middleware(Answers),
             Middleware(Guard, settings=settings, identify=identify, root=workspace.root),
         ],
-        exception_handlers={CatmemError: _told, HTTPException: _told},
+        exception_handlers={HTTPException: _told},
         lifespan=_lifespan,
     )
     app.state.workspace = workspace

@@ -262,37 +262,32 @@ _MOST_BYTES = 16 << 20
 """Bytes that all kept answers may take."""
 _OVERHEAD = 8192
 """Bytes that an answer takes beside what is counted: the question, headers, places in tables."""
+_OF_THE_BODY = frozenset({"content-type", "content-length"})
 _NO_STORE = {"Cache-Control": "no-store"}
 _CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"}
 
 
 def routes_of(endpoints: Sequence[Endpoint]) -> list[BaseRoute]:
     """A route for each path, with all of its methods: so that a 405 names them."""
-    paths: dict[str, list[Endpoint]] = {}
+    paths: dict[str, dict[str, Endpoint]] = {}
     for each in endpoints:
-        paths.setdefault(each.path, []).append(each)
+        paths.setdefault(each.path, {})[each.method] = each
     return [
-        Route(path, _served(found), methods=[each.method for each in found], name=found[0].name)
+        Route(path, _served(found), methods=[*found], name=next(iter(found.values())).name)
         for path, found in paths.items()
     ]
 
 
-def _served(endpoints: Sequence[Endpoint]) -> Callable[[Request], Awaitable[Response]]:
-    by_method = {each.method: each for each in endpoints}
-
+def _served(endpoints: Mapping[str, Endpoint]) -> Callable[[Request], Awaitable[Response]]:
     async def serve(request: Request) -> Response:
-        endpoint = by_method["POST" if request.method == "POST" else "GET"]
-        return await respond(request, endpoint)
+        return await _respond(request, endpoints["POST" if request.method == "POST" else "GET"])
 
     return serve
 
 
-async def respond(request: Request, endpoint: Endpoint) -> Response:
+async def _respond(request: Request, endpoint: Endpoint) -> Response:
     """The answer to a request. Raises ``CatmemError``, which the application tells."""
-    caller = caller_of(request)
-    if caller.profile is None and not caller.is_person:
-        raise ServerError(403, "this token is good for /metrics only", code="scope", hint="Nothing was done.")
-    asked = await _asked(request, endpoint)
+    caller, asked = caller_of(request), await _asked(request, endpoint)
     state, accept = request.app.state, request.headers.get("accept", "")
     as_json = endpoint.as_text and JSON_TYPE in accept and TEXT_TYPE not in accept
     try:
@@ -303,23 +298,24 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
             raise
         told = answer_of(error, bounded=not caller.is_person, status=status)[1]
         return JSONResponse(told, status, _NO_STORE)
-    if made.tag is not None and not endpoint.writes and is_known(request.headers.get("if-none-match"), made.tag):
-        return Response(None, 304, made.headers)
-    return Response(made.body, made.status, made.headers, made.kind)
+    if not endpoint.writes and is_known(request.headers.get("if-none-match"), made.headers["etag"]):
+        return Response(None, 304, {name: value for name, value in made.headers.items() if name not in _OF_THE_BODY})
+    return made
 
 
 async def _asked(request: Request, endpoint: Endpoint) -> Asked:
     """What a request asks for. Raises ``ServerError``: 400 ``bad_parameter``, ``bad_precondition``, 415."""
+    headers = request.headers
     given = [*_query(request), *((name, str(value)) for name, value in request.path_params.items())]
     values = read_values(endpoint.parameters, given)
     if not endpoint.writes:
-        if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+        if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
             raise ServerError(
                 400, f"{endpoint.method} {endpoint.path} takes no body", code="bad_body",
                 hint="Nothing was done. Give what is asked for as parameters of the address.",
             )  # fmt: skip
         return Asked(values)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON_TYPE:
         raise ServerError(
             415,
@@ -327,7 +323,6 @@ async def _asked(request: Request, endpoint: Endpoint) -> Asked:
             code="unsupported_media",
             hint="Nothing was done. Send the header 'Content-Type: application/json'.",
         )
-    headers = request.headers
     if endpoint.body != WRITE and (conditions := CONDITIONS.intersection(headers)):
         raise ServerError(
             400,
@@ -335,29 +330,17 @@ async def _asked(request: Request, endpoint: Endpoint) -> Asked:
             code="bad_precondition",
             hint="Nothing was done. Leave the header out: it is for /mem/write.",
         )
-    match = read_match(headers.getlist("if-match"))
-    return Asked(values, await request.body(), match, _retry(request))
+    match, retry = read_match(headers.getlist("if-match")), headers.get("idempotency-key")
+    return Asked(values, await request.body(), match, None if retry is None else retry.strip().strip('"'))
 
 
 def _query(request: Request) -> list[tuple[str, str]]:
-    raw: bytes = request.scope["query_string"]
-    if not raw:
-        return []
+    text: bytes = request.scope["query_string"]
     try:
-        return parse_qsl(
-            raw.decode(),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=_MOST_PARAMETERS,
-            strict_parsing=True,
-        )
+        options: dict[str, Any] = {"keep_blank_values": True, "errors": "strict", "strict_parsing": True}
+        return parse_qsl(text.decode(), max_num_fields=_MOST_PARAMETERS, **options) if text else []
     except ValueError:
         raise bad_parameter("the query cannot be read", "Write it as NAME=VALUE, joined by &, in UTF-8.") from None
-
-
-def _retry(request: Request) -> str | None:
-    key = request.headers.get("idempotency-key")
-    return None if key is None else key.strip().strip('"')
 
 
 def _status(endpoint: Endpoint, asked: Asked, error: CatmemError) -> int | None:
@@ -375,16 +358,6 @@ def _is_stale(error: CatmemError) -> bool:
     return error.code in {"stale_prev", "drift", "unknown_revision"}
 
 
-class Made(NamedTuple):
-    """An answer as bytes."""
-
-    body: bytes
-    kind: str
-    status: int
-    tag: str | None
-    headers: Mapping[str, str]
-
-
 def _made(  # noqa: PLR0913, PLR0917 - called in a thread
     endpoint: Endpoint,
     cache: AnswerCache,
@@ -392,8 +365,8 @@ def _made(  # noqa: PLR0913, PLR0917 - called in a thread
     caller: Caller,
     asked: Asked,
     as_json: bool,  # noqa: FBT001
-) -> Made:
-    """The answer of an endpoint as bytes, made in the same thread: that of a large file takes its time.
+) -> Response:
+    """The answer of an endpoint, made in the same thread: that of a large file takes its time.
 
     ``as_json``: a caller who could have a text wants JSON.
     """
@@ -405,18 +378,18 @@ def _made(  # noqa: PLR0913, PLR0917 - called in a thread
         return cache.get(question, answer.made_of, lambda: _encoded(endpoint, answer.make(), as_json=as_json))
 
 
-def _encoded(endpoint: Endpoint, answer: Answer, *, as_json: bool) -> Made:
+def _encoded(endpoint: Endpoint, answer: Answer, *, as_json: bool) -> Response:
     text = None if as_json else answer.text
     body = to_json(answer.data) if text is None else text.encode(errors="backslashreplace")
-    kind = JSON_TYPE if text is None else f"{TEXT_TYPE}; charset=utf-8"
-    tag: str | None = tag_of(body, answer.base)
-    if endpoint.writes:
-        # What was written is no answer that somebody could ask for again: its tag says where it is, and nothing else.
-        tag = None if answer.base is None else f'"{answer.base}"'
     headers = dict(_NO_STORE if endpoint.writes else _CACHED)
+    if not endpoint.writes:
+        headers["ETag"] = tag_of(body, answer.base)
+    elif answer.base is not None:
+        # What was written is no answer that somebody could ask for again: its tag says where it is, and nothing else.
+        headers["ETag"] = f'"{answer.base}"'
     if text is not None and answer.warnings:
         headers["Catmem-Warning"] = "; ".join(answer.warnings)
-    return Made(body, kind, answer.status, tag, headers if tag is None else {**headers, "ETag": tag})
+    return Response(body, answer.status, headers, JSON_TYPE if text is None else TEXT_TYPE)
 
 
 class AnswerCache:
@@ -428,11 +401,11 @@ class AnswerCache:
     def __init__(self) -> None:
         """None yet."""
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[object, ...], tuple[tuple[object, ...], Made, int]] = OrderedDict()
+        self._known: OrderedDict[tuple[object, ...], tuple[tuple[object, ...], Response, int]] = OrderedDict()
         self.size = 0
         """Bytes of all answers, and of what they were made of."""
 
-    def get(self, question: tuple[object, ...], made_of: tuple[object, ...], make: Callable[[], Made]) -> Made:
+    def get(self, question: tuple[object, ...], made_of: tuple[object, ...], make: Callable[[], Response]) -> Response:
         """What was answered to the same question, if it was made of the same; else it is made."""
         with self._lock:
             found = self._known.get(question)

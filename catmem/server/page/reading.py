@@ -21,7 +21,6 @@ from catmem.server.page.formats import DID, own_address
 from catmem.server.page.recent_changes import recent_change
 from catmem.server.page.rendering import rendered, theme_of
 from catmem.service.history import entity_of
-from catmem.service.overview import Overviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from catmem.server.caller import Caller
+    from catmem.service.overview import Overviews
     from catmem.service.workspace import Workspace
 
 _LONGEST_QUERY = 65_536
@@ -128,8 +128,6 @@ def asked_of(request: Request) -> Asked:
         message, hint = _for_people(caller)
         raise ServerError(403, message, code="people_only", hint=hint)
     state = request.app.state
-    if not hasattr(state, "overviews"):
-        state.overviews = Overviews(state.workspace)
     return Asked(state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews)
 
 

@@ -70,7 +70,6 @@ class Refusal:
 
     heading: str
     error: CatmemError
-    status: int
     since: Since | None
     expected: str | None
     entry: str | None
@@ -96,7 +95,7 @@ def plain_refusal(sent: Sent, error: Exception, status: int) -> Refusal:
     """The same without a look at the store: the form as it was sent."""
     known = error if isinstance(error, CatmemError) else unforeseen()
     heading = _HEADINGS.get(status, "This was not written")
-    return Refusal(heading, known, status, None, sent.expected, sent.fields.get("entry"), sent.fields.get("op_id"))
+    return Refusal(heading, known, None, sent.expected, sent.fields.get("entry"), sent.fields.get("op_id"))
 
 
 def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes | None:

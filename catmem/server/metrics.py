@@ -176,15 +176,6 @@ _GAUGES = (
 
 # --- what is known -------------------------------------------------------------------------------------------------
 
-SURVEY_EVERY = 30.0
-"""Seconds from one survey to the next, if somebody asks so often."""
-VERIFY_EVERY = 600.0
-"""The same for looking at every byte of the histories."""
-SHARE = 10.0
-"""Of all time, surveys may take one part in so many."""
-PATIENCE = 2.0
-"""Seconds for which whoever asks waits for a survey that has begun."""
-
 
 class Looks(NamedTuple):
     """What the surveys found.
@@ -206,24 +197,21 @@ class Meter:
     ``readable``: the audit log could be read to its end at the last ``catch_up``.
     """
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        *,
-        survey_every: float = SURVEY_EVERY,
-        verify_every: float = VERIFY_EVERY,
-        share: float = SHARE,
-        patience: float = PATIENCE,
-    ) -> None:
-        """Nothing is read yet. All times are in seconds; ``share`` is as ``SHARE``, 0 for no such limit."""
+    survey_every = 30.0
+    """Seconds from one survey to the next, if somebody asks so often."""
+    verify_every = 600.0
+    """The same for looking at every byte of the histories."""
+    share = 10.0
+    """Of all time, surveys may take one part in so many; 0 for no such limit."""
+    patience = 2.0
+    """Seconds for which whoever asks waits for a survey that has begun."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        """Nothing is read yet."""
         self.workspace = workspace
         self.log = LogCounts(workspace)
         self.looks = Looks()
         self.readable = False
-        self._survey_every = survey_every
-        self._verify_every = verify_every
-        self._share = share
-        self._patience = patience
         self._lock = threading.Lock()
         self._looking: threading.Thread | None = None
         self._next_survey = self._next_verify = time.monotonic()
@@ -242,7 +230,7 @@ class Meter:
             self.readable = True
         looking = self._begun_look()
         if looking is not None:
-            looking.join(self._patience)
+            looking.join(self.patience)
 
     def _begun_look(self) -> threading.Thread | None:
         """The thread that looks, begun now if it is time; ``None`` if there is nothing to do."""
@@ -263,7 +251,7 @@ class Meter:
             if begun >= self._next_verify:
                 found, now = damages(self.workspace), time.time()
                 self.looks = self.looks._replace(damaged=found, verified=now)
-                self._next_verify = self._next(begun, self._verify_every)
+                self._next_verify = self._next(begun, self.verify_every)
         except CatmemError as error:
             self.looks = self.looks._replace(failed=True)
             LOG.warning("the root cannot be surveyed: %s", ascii(str(error)))
@@ -271,11 +259,11 @@ class Meter:
             self.looks = self.looks._replace(failed=True)
             LOG.exception("the root cannot be surveyed")
         finally:
-            self._next_survey = self._next(begun, self._survey_every)
+            self._next_survey = self._next(begun, self.survey_every)
 
     def _next(self, begun: float, every: float) -> float:
         took = time.monotonic() - begun
-        return begun + max(every, self._share * took)
+        return begun + max(every, self.share * took)
 
     def close(self) -> None:
         """Wait for a survey that has begun, and let go of the log."""

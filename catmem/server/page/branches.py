@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus
 
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, EditError, MergeConflictError
 from catmem.server.errors import ServerError
 from catmem.server.page.entries import in_field
-from catmem.server.page.formats import Diff, diff_of, paged
+from catmem.server.page.formats import diff_of, paged
 from catmem.server.page.reading import Page, of_entity
 from catmem.server.page.writing import Did
 from catmem.service.merging.beside import beside
@@ -58,17 +58,11 @@ OUTLOOKS = {
 }
 
 
-class Option(NamedTuple):
-    """Something that may be chosen of a conflict."""
-
-    value: str
-    label: str
-    chosen: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A conflict with what was chosen of it. ``words`` are those of the text field, ``kept`` the tags that they get.
+    """A conflict with what was chosen of it. ``choices`` are what may be, with words for it, and whether it was chosen.
+
+    ``words`` are those of the text field, ``kept`` the tags that they get.
 
     ``begins``: they are those of a side, to begin with. ``typed``: the person wrote them for a conflict in this place
     that said something else.
@@ -76,7 +70,7 @@ class Decision:
 
     found: Disagreement
     key: str
-    choices: tuple[Option, ...]
+    choices: tuple[tuple[str, str, bool], ...]
     words: str
     kept: tuple[str, ...]
     has_words: bool
@@ -86,16 +80,7 @@ class Decision:
     @property
     def is_open(self) -> bool:
         """Whether nothing was chosen."""
-        return not any(choice.chosen for choice in self.choices)
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a merge would write, and the digest of all that."""
-
-    diff: Diff
-    warnings: tuple[str, ...]
-    digest: str
+        return not any(chosen for *_, chosen in self.choices)
 
 
 def all_branches(asked: Asked) -> Page:
@@ -164,7 +149,7 @@ def _unread(asked: Asked, error: DriftError, refusal: Refusal | None) -> Page:
     )
 
 
-def _preview(asked: Asked, said: Mapping[str, str], *, is_refused: bool) -> Preview | None:
+def _preview(asked: Asked, said: Mapping[str, str], *, is_refused: bool) -> dict[str, Any] | None:
     """What a merge would write; ``None`` where it was refused for what was decided."""
     try:
         plan = _decided(asked, said)
@@ -172,7 +157,7 @@ def _preview(asked: Asked, said: Mapping[str, str], *, is_refused: bool) -> Prev
         if not is_refused:
             raise
         return None
-    return Preview(diff_of(plan.before, plan.after), plan.warnings, _digest_of(plan))
+    return {"diff": diff_of(plan.before, plan.after), "warnings": plan.warnings, "digest": _digest_of(plan)}
 
 
 def _decided(asked: Asked, said: Mapping[str, str]) -> MergePlan:
@@ -232,7 +217,7 @@ def _decision(found: Disagreement, said: Mapping[str, str]) -> Decision:
     return Decision(
         found=found,
         key=str(key),
-        choices=tuple(Option(each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
+        choices=tuple((each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
         words=words if words is not None else "" if start is None else start.body,
         kept=tuple(in_words(conflict, "words").tags) if own else (),
         has_words=own,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
@@ -19,7 +20,7 @@ from catmem.service.seeding.copies import copies_in
 from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
     from catmem.model.document import Document, Entry
@@ -45,14 +46,6 @@ class Shown(NamedTuple):
     in_sight: bool
     ahead: tuple[tuple[str, date], ...]
     follows: tuple[str, ...] = ()
-
-
-class Group(NamedTuple):
-    """Entries of one category that stand together."""
-
-    category: str
-    title: str
-    rows: list[Shown]
 
 
 def whole_file(asked: Asked) -> Page:
@@ -85,7 +78,7 @@ def whole_file(asked: Asked) -> Page:
             "category": wanted,
             "named": asked.query.get("entry"),
             "paged": some,
-            "groups": _grouped(workspace, profile, entity, document, some.rows, follows),
+            "groups": list(_grouped(workspace, profile, entity, document, some.rows, follows)),
             "problems": problems,
             "unmerged": unmerged_warnings(entity, document.text),
             "size": size,
@@ -107,18 +100,17 @@ def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
     document: Document,
     entries: Sequence[Entry],
     follows: Mapping[str, frozenset[str]],
-) -> list[Group]:
+) -> Iterator[tuple[str, str, list[Shown]]]:
+    """Entries of one category that stand together, with its title."""
     target = entity.partition("/")[2]
     day = clock.today()
     ages = freshness_of(workspace, profile, entity, document, entries, as_of=day, reader=None)
     threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
-    groups: list[Group] = []
+    rows: list[Shown] = []
     for entry, age, findings in zip(entries, ages, threats, strict=True):
-        if not groups or groups[-1].category != entry.category:
-            groups.append(Group(entry.category, title_of(workspace, document, entry.category), []))
         rules = tuple(sorted({finding.rule for finding in findings}))
         line, sources = document.line(entry.start), tuple(sorted(follows.get(entry.id, ())))
-        row = Shown(entry, line, age, rules, entry.start in in_sight, dated_ahead(entry.tags, day), sources)
-        groups[-1].rows.append(row)
-    return groups
+        rows.append(Shown(entry, line, age, rules, entry.start in in_sight, dated_ahead(entry.tags, day), sources))
+    for category, some in groupby(rows, key=lambda row: row.entry.category):
+        yield category, title_of(workspace, document, category), list(some)

@@ -17,7 +17,6 @@ from catmem.store.contract import unknown_revision
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from catmem.server.page.formats import Diff
     from catmem.server.page.reading import Asked
     from catmem.server.page.refusal import Refusal
     from catmem.server.page.writing import Sent
@@ -84,13 +83,6 @@ def _change(revision: Revision, sizes: Mapping[str, int]) -> int | None:
     return None if size is None else revision.size - size
 
 
-class WayBack(NamedTuple):
-    """What writing an old revision again would change now. ``base`` is what is there, a revision or a digest."""
-
-    base: str
-    diff: Diff
-
-
 def revision(asked: Asked) -> Page:
     """What a revision changed; with ``since`` in the query, what changed from that one to it.
 
@@ -126,7 +118,8 @@ def _revision(
             "nothing": NOTHING,
             "diff": diff_of(text_of(old), text_of(new)),
             "newest": newest,
-            "way_back": WayBack(base, diff_of(text_of(now.data), text_of(new))) if is_other else None,
+            "way_back": diff_of(text_of(now.data), text_of(new)) if is_other else None,
+            "base": base,
             "outside": base if record is None and now.revision is None else None,
             "refusal": refusal,
             "watched": [(entity, now.digest)],

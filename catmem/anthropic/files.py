@@ -34,6 +34,11 @@ ROOT = "/memories"
 _PATH = re.compile(rf"{ROOT}(?:/({'|'.join(TARGETS)})(?:/([^/]+)\.md)?)?/?")
 
 
+def bad_arguments(message: str, hint: str) -> EditError:
+    """The refusal of what a model asked for."""
+    return EditError(message, code="bad_arguments", hint=hint)
+
+
 class Place(NamedTuple):
     """What a path names: all (no target), one target's folder (no category), or one category's file."""
 
@@ -57,20 +62,18 @@ def place_of(path: str, aliases: Mapping[str, str]) -> Place:
     """The place that a path names. Raises ``EditError`` (``bad_arguments``); nothing on a disk is looked at."""
     found = _PATH.fullmatch(path)
     if found is None or (found[2] is not None and path.endswith("/")):
-        raise EditError(
+        raise bad_arguments(
             f"{shown(path)} is no path of this memory",
-            code="bad_arguments",
-            hint="There are /memories/user/<category>.md and /memories/memory/<category>.md, and no other folders.",
+            "There are /memories/user/<category>.md and /memories/memory/<category>.md, and no other folders.",
         )
     target, name = found[1], found[2]
     if name is None:
         return Place(target or "")
     if name != UNCATEGORIZED and slugify(name) != name:
         slug = slugify(name)
-        raise EditError(
+        raise bad_arguments(
             f"{shown(name)} cannot be the name of a category",
-            code="bad_arguments",
-            hint=f"Did you mean {ROOT}/{target}/{slug}.md?" if slug else "Use small letters, digits and -.",
+            f"Did you mean {ROOT}/{target}/{slug}.md?" if slug else "Use small letters, digits and -.",
         )
     category = aliases.get(name, name)
     return Place(target, category, "" if category == name else name)
@@ -237,10 +240,9 @@ def _refuse_withheld_in_texts(file: CategoryFile, new: Sequence[Entry]) -> None:
 
 
 def _withheld() -> EditError:
-    return EditError(
+    return bad_arguments(
         "an entry whose text is withheld can be removed or replaced whole, and not be changed in part",
-        code="bad_arguments",
-        hint="Leave its line as it is, or replace the whole line.",
+        "Leave its line as it is, or replace the whole line.",
     )
 
 
@@ -249,8 +251,7 @@ def _refuse_blocks_in_texts(old: Sequence[Entry], new: Sequence[Entry]) -> None:
     known = {block for block in blocks if any(block in entry.body for entry in old)}
     for block in blocks - known:
         if any(block in entry.body for entry in new):
-            raise EditError(
+            raise bad_arguments(
                 "this would make the tag block of one fact a part of the text of another",
-                code="bad_arguments",
-                hint="Put a line § between the two facts.",
+                "Put a line § between the two facts.",
             )

@@ -16,6 +16,7 @@ from catmem.anthropic.files import (
     CategoryFile,
     Place,
     additions,
+    bad_arguments,
     block_before,
     category_file,
     entries_of,
@@ -115,10 +116,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             place = self._file_place(command.path)
             file, digest = self._now(place)
             if file.entries:
-                raise EditError(
-                    f"{place.path} already exists",
-                    code="bad_arguments",
-                    hint="Change it with str_replace, or add to it with insert.",
+                raise bad_arguments(
+                    f"{place.path} already exists", "Change it with str_replace, or add to it with insert."
                 )
             entries = entries_of(command.file_text)
             if not entries:
@@ -160,17 +159,13 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             place = self._file_place(command.path)
             file, digest = self._existing(place)
             if self._viewed.get(place[:2], file.text) != file.text:
-                raise EditError(
-                    f"{place.path} was changed since you viewed it, so its lines are others now",
-                    code="bad_arguments",
-                    hint="View it again.",
+                raise bad_arguments(
+                    f"{place.path} was changed since you viewed it, so its lines are others now", "View it again."
                 )
             lines = file.text.split("\n")[:-1] if file.text.endswith("\n") else file.text.split("\n")
             if not 0 <= command.insert_line <= len(lines):
-                raise EditError(
-                    f"there is no line {command.insert_line} in {place.path}",
-                    code="bad_arguments",
-                    hint=f"insert_line is 0 to {len(lines)}.",
+                raise bad_arguments(
+                    f"there is no line {command.insert_line} in {place.path}", f"insert_line is 0 to {len(lines)}."
                 )
             if entry_across(file, command.insert_line) is None:
                 operations = list(additions(file.category, entries_of(command.insert_text)))
@@ -194,14 +189,13 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         with self._as_tool_errors():
             old, new = self._file_place(command.old_path), self._file_place(command.new_path)
             if old.target != new.target:
-                raise EditError(
+                raise bad_arguments(
                     f"{old.path} cannot be moved to {new.path}: user and memory are two files",
-                    code="bad_arguments",
-                    hint="Create the facts there, and delete them here.",
+                    "Create the facts there, and delete them here.",
                 )
             file, digest = self._existing(old)
             if self._file(new).entries:
-                raise EditError(f"{new.path} already exists", code="bad_arguments", hint="Choose another name.")
+                raise bad_arguments(f"{new.path} already exists", "Choose another name.")
             moves = [
                 Operation("move", old_text=entry.id, category=file.category, to_category=new.name)
                 for entry in file.entries
@@ -221,10 +215,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
     def _file_place(self, path: str) -> Place:
         place = self._place(path)
         if not place.category:
-            raise EditError(
-                f"{place.path} is a folder, and folders stay as they are",
-                code="bad_arguments",
-                hint=self._may_write(place.target or TARGETS[0]),
+            raise bad_arguments(
+                f"{place.path} is a folder, and folders stay as they are", self._may_write(place.target or TARGETS[0])
             )
         return place
 
@@ -248,14 +240,12 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
 
     def _missing(self, place: Place) -> EditError:
         """What to say of a file that is not there: in the same words if it is hidden."""
-        return EditError(
+        return bad_arguments(
             f"The path {place.path} does not exist",
-            code="bad_arguments",
-            hint=f"{self._may_write(place.target)} View {ROOT} to see what is there.",
+            f"{self._may_write(place.target)} View {ROOT} to see what is there.",
         )
 
     def _may_write(self, target: str) -> str:
-        """Which files the profile may write, as a sentence."""
         categories = self._workspace.config.taxonomy.categories
         rights = self._rights(target)
         names = tuple(categories) if rights.unbounded else rights.writable_names()
@@ -313,7 +303,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
 
     def _change(self, place: Place, operations: list[Operation], digest: str) -> None:
         if not operations:
-            raise EditError("this changes no fact", code="bad_arguments", hint="View the file to see what it says.")
+            raise bad_arguments("this changes no fact", "View the file to see what it says.")
         self._write(place, operations, digest)
 
     def _write(self, place: Place, operations: list[Operation], digest: str) -> None:
@@ -371,9 +361,7 @@ def _range(view_range: list[int] | None, count: int) -> tuple[int, int]:
         return 1, count
     first, last = view_range
     if first > count or (last != -1 and last < max(1, first)):
-        raise EditError(
-            f"there are no lines {first} to {'the end' if last == -1 else last}",
-            code="bad_arguments",
-            hint=f"The file has lines 1 to {count}.",
+        raise bad_arguments(
+            f"there are no lines {first} to {'the end' if last == -1 else last}", f"The file has lines 1 to {count}."
         )
     return max(1, first), count if last == -1 else min(last, count)

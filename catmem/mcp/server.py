@@ -130,8 +130,6 @@ class _OurServer(Server[Conversations]):
 
 
 class _Memory:
-    """The memory of one profile, as the protocol's requests find it."""
-
     def __init__(self, workspace: Workspace, profile: str) -> None:
         self.workspace = workspace
         self.profile = profile
@@ -243,7 +241,6 @@ class _Memory:
 
 @asynccontextmanager
 async def _conversations(_: Server[Conversations]) -> AsyncIterator[Conversations]:
-    """What is known for as long as a pipe is open, or an HTTP server runs."""
     yield Conversations()
 
 
@@ -287,7 +284,6 @@ def _categories(workspace: Workspace, profile: str) -> tuple[str, ...]:
 
 
 def _resources(workspace: Workspace, profile: str) -> list[types.Resource]:
-    """A resource for each of the categories."""
     return [
         types.Resource(
             uri=_uri_of(category),

@@ -138,7 +138,6 @@ def _own_routes() -> list[BaseRoute]:
 
 
 async def _healthz(request: Request) -> Response:
-    """The process lives and answers."""
     refuse_query(request)
     return JSONResponse({"status": "ok"})
 
@@ -151,7 +150,6 @@ async def _readyz(request: Request) -> Response:
 
 
 def _refuse_unready(workspace: Workspace) -> None:
-    """Raise what keeps the store from being read, or from being written."""
     config = workspace.config
     refuse_missing(config.path or config.profiles_dir, "the root is not whole")  # its disk may not be mounted
     profiles, _ = load_each(workspace)  # one that is not right keeps nobody else from working

@@ -52,7 +52,6 @@ def routes() -> list[BaseRoute]:
 
 
 async def _metrics(request: Request) -> Response:
-    """The metrics; for a person, and for whoever has a token that is marked for them."""
     caller = caller_of(request)
     if not (caller.is_person or caller.scope == "metrics"):
         raise ServerError(

@@ -326,7 +326,6 @@ def _changing(path: Path) -> Iterator[list[Token]]:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
-    """The descriptor of a folder that nobody else changes meanwhile."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         take_lock(folder, _PATIENCE)

@@ -286,7 +286,6 @@ def _served(endpoints: Mapping[str, Endpoint]) -> Callable[[Request], Awaitable[
 
 
 async def _respond(request: Request, endpoint: Endpoint) -> Response:
-    """The answer to a request. Raises ``CatmemError``, which the application tells."""
     caller, asked = caller_of(request), await _asked(request, endpoint)
     state, accept = request.app.state, request.headers.get("accept", "")
     as_json = endpoint.as_text and JSON_TYPE in accept and TEXT_TYPE not in accept

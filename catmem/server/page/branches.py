@@ -161,12 +161,10 @@ def _preview(asked: Asked, said: Mapping[str, str], *, is_refused: bool) -> dict
 
 
 def _decided(asked: Asked, said: Mapping[str, str]) -> MergePlan:
-    """What a merge would write that is decided so."""
     return plan_merge(asked.workspace, asked.named, [asked.path["branch"]], precedence=_asking(said))
 
 
 def _digest_of(plan: MergePlan) -> str:
-    """What a merge would write, as a form says that it was shown."""
     return bytes_digest(plan.after.encode())
 
 
@@ -236,7 +234,6 @@ def _label(found: Disagreement, choice: str) -> str:
 
 
 def _typed(said: Mapping[str, str]) -> list[str]:
-    """The text fields that were sent with the choice of an own text."""
     return [
         name
         for name in said

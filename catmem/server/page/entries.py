@@ -241,7 +241,6 @@ def in_field(text: str) -> str:
 
 
 def _in_line(text: str) -> str:
-    """The same of a field of one line, which has no line ends."""
     return in_field(text).replace("\n", "")
 
 

@@ -268,7 +268,6 @@ _Parts = tuple[tuple[str, bool], ...]
 
 
 def _marked(old: str, new: str) -> tuple[_Parts, _Parts]:
-    """The two lines in parts, each the same on both sides or not."""
     plain = ((old, False),), ((new, False),)
     if len(old) + len(new) > _LONGEST_COMPARED:
         return plain

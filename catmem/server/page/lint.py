@@ -102,7 +102,6 @@ def lint(asked: Asked) -> Page:
 
 
 def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[tuple[About, str | None]]:
-    """Each finding with the entry that it is in, and the entity of that."""
     entity: str | None = None
     entries: Sequence[Entry] = ()
     path: str | None = None

@@ -287,7 +287,6 @@ def _found(document: Document, action: Mapping[str, Any]) -> Entry | None:
 
 
 def _partner(old: Document, after: Document, entry: Entry) -> Entry | None:
-    """The entry that was reworded to this one."""
     place = next(index for index, each in enumerate(after.entries) if each is entry)
     pairs = {new: index for index, new in pair_entries(old.entries, after.entries).items()}
     return old.entries[pairs[place]] if place in pairs else None

@@ -129,7 +129,6 @@ def _since(sent: Sent, now: Snapshot, entry: str | None) -> Since:
 
 
 def _fate(workspace: Workspace, seen: bytes | None, now: bytes, named: str | None) -> tuple[Fate | None, Entry | None]:
-    """What became of an entry, and what it is now."""
     if named is None:
         return None, None
     try:

@@ -88,7 +88,6 @@ def search(asked: Asked) -> Page:
 
 
 def _searched(asked: Asked, name: str | None, query: str, state: State | None) -> Everywhere:
-    """What one profile finds, or all of them."""
     states = [state] if state else None
     if name is None:
         return search_everywhere(asked.workspace, query, limit=_MOST, state=states, whole=True)

@@ -207,7 +207,6 @@ def _sent(asked: Asked, fields: Mapping[str, str]) -> Sent:
 
 
 def _refuse_foreign(sent: Sent, visit: Visit) -> None:
-    """Raise ``ServerError`` 403 (``foreign_form``) for a form that was not shown in this browser to this person."""
     if not is_own(sent.get("csrf"), visit, sent.caller):
         raise ServerError(
             403,
@@ -240,7 +239,6 @@ async def _refused(request: Request, visit: Visit, sent: Sent, error: Exception,
 
 
 async def _shown(request: Request, visit: Visit, sent: Sent, page: Page) -> Response:
-    """A page in the place of the one that a form was sent from."""
     said = {"csrf": token_of(visit, sent.caller), "back": sent.back}
     html = await in_thread(request, in_html, request, page, urlsplit(sent.back).path, said)
     answer = Response(html, page.status, OWN_REFERRER, "text/html")

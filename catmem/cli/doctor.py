@@ -44,8 +44,7 @@ def command(root_folder: str | None, *, as_json: bool) -> None:
 
 def _tokens(config: Config) -> dict[str, Any]:
     """Where the tokens of callers are, how many, why they are wanted, and why they cannot be read."""
-    from catmem.server.tokens import read_tokens, tokens_place
-    from catmem.server.wanted import why_wanted
+    from catmem.server.tokens import read_tokens, tokens_place, why_wanted
 
     said: dict[str, Any] = {"path": None, "count": None, "wanted": None, "note": None}
     try:

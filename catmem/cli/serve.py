@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from catmem.policy.config import Config
-    from catmem.server.settings import Settings
+    from catmem.server.app import Settings
 
 _LIBRARIES = frozenset({"jinja2", "markupsafe", "multipart", "prometheus_client", "python_multipart"})
 _SHARED = frozenset({"anyio", "starlette", "uvicorn", "h11"})
@@ -86,7 +86,7 @@ def command(  # noqa: PLR0913 - one parameter an option
 
         refuse_no_root(open_workspace(root_folder).config)  # before a store is opened there
         workspace = open_with_store(root_folder)
-        settings = _settings(workspace.config, host, port, tokens_path, hosts, page=not no_page, no_tokens=no_tokens)
+        settings = _settings(workspace.config, host, tokens_path, hosts, page=not no_page, no_tokens=no_tokens)
         for error in load_each(workspace)[1]:  # said here, and not to the first caller; the others are served
             print_error(error, as_json=as_json)
         app = create_app(workspace, settings)
@@ -107,7 +107,6 @@ def command(  # noqa: PLR0913 - one parameter an option
 def _settings(  # noqa: PLR0913 - one parameter an option
     config: Config,
     host: str,
-    port: int,
     tokens_path: str | None,
     hosts: tuple[str, ...],
     *,
@@ -116,12 +115,11 @@ def _settings(  # noqa: PLR0913 - one parameter an option
 ) -> Settings:
     """What the command line says, and ``catmem.yaml`` where it does not. Raises as ``_tokens``."""
     from catmem.policy.config import seconds
-    from catmem.server.settings import MAX_BODY, TIMEOUT, Settings
+    from catmem.server.app import MAX_BODY, TIMEOUT, Settings
 
     said = config.server
     return Settings(
         host=host,
-        port=port,
         tokens=_tokens(config, tokens_path, without=no_tokens),
         hosts=(*said.get("hosts", ()), *hosts),
         max_body=said.get("max_body", MAX_BODY),
@@ -135,8 +133,7 @@ def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
 
     Raises ``ConfigError`` (``no_tokens``, and those of the file) and ``UnreadableError``.
     """
-    from catmem.server.tokens import read_tokens, tokens_file, tokens_place
-    from catmem.server.wanted import remember_tokens, why_wanted
+    from catmem.server.tokens import read_tokens, remember_tokens, tokens_file, tokens_place, why_wanted
 
     if without:
         _refuse_required(config)

@@ -163,7 +163,7 @@ def _config_of(root_folder: str | None) -> Config:
 
 
 def _wanted(config: Config, path: Path) -> str | None:
-    from catmem.server.wanted import why_wanted
+    from catmem.server.tokens import why_wanted
 
     return why_wanted(config, path)
 

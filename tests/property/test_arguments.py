@@ -14,9 +14,9 @@ from catmem.errors import EditError
 from catmem.hermes.store_actions import apply
 from catmem.hermes.store_text import read_text
 from catmem.mcp.tools import TOOLS, call_tool
-from catmem.server.api.endpoints import ENDPOINTS
 from catmem.server.api.forms import BODIES
-from catmem.server.page.routes import CHANGES, VIEWS
+from catmem.server.api.openapi import ENDPOINTS
+from catmem.server.page import CHANGES, VIEWS
 from catmem.service.tool.arguments import TAKES
 from catmem.service.tool.tool import TOOL_SCHEMA, ToolSession, memory_tool
 from catmem.service.writing.operation import Operation

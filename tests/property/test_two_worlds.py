@@ -27,8 +27,7 @@ from catmem.anthropic.tool import CatmemMemoryTool
 from catmem.errors import CatmemError
 from catmem.hermes.provider import TOOL_NAME, Provider
 from catmem.mcp.server import make_server
-from catmem.server.app import create_app
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
 from catmem.server.tokens import new_token
 from catmem.service.reviewing.verifying import verify_all
 from catmem.service.searching.search import search

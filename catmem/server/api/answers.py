@@ -138,7 +138,6 @@ def _base(fields: Mapping[str, Any], asked: Asked) -> Base | None:
 
 
 def _refuse_contrary(fields: Mapping[str, Any], asked: Asked) -> None:
-    """Raise ``ServerError`` for headers that say otherwise than the envelope."""
     if asked.match is not None and str(fields.get("prev_rev")) != asked.match.revision:
         raise _contrary("If-Match", "prev_rev")
     if asked.retry is not None and fields.get("op_id") != asked.retry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
@@ -9,19 +10,17 @@ from catmem.errors import CatmemError
 from catmem.policy.access import visible
 from catmem.policy.profile import limit_of
 from catmem.policy.threats import BuiltinScanner, scan_each
-from catmem.server.page.changes.draft import Draft
+from catmem.server.page.entries import Draft, choices
+from catmem.server.page.formats import limit_bar, paged, title_of
 from catmem.server.page.reading import Page
-from catmem.server.page.shown import bar_of, paged, title_of
-from catmem.server.page.views.entry import choices
 from catmem.service.ages.known import freshness_of
-from catmem.service.history import entity_of
 from catmem.service.listing import seen_file
 from catmem.service.reviewing.operations import dated_ahead
 from catmem.service.seeding.lockfile import copies_in
 from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
     from catmem.model.document import Document, Entry
@@ -49,18 +48,9 @@ class Shown(NamedTuple):
     follows: tuple[str, ...] = ()
 
 
-class Group(NamedTuple):
-    """Entries of one category that stand together."""
-
-    category: str
-    title: str
-    rows: list[Shown]
-
-
 def whole_file(asked: Asked) -> Page:
     """The entries of a file in file order; the query may name a ``category``."""
-    workspace = asked.workspace
-    entity = entity_of(workspace, f"{asked.path['name']}/{asked.path['target']}")
+    workspace, entity = asked.workspace, asked.named
     owner, _, target = entity.partition("/")
     profile = workspace.profile(owner)
     file = seen_file(workspace, owner, target)
@@ -68,12 +58,13 @@ def whole_file(asked: Asked) -> Page:
     categories = list(dict.fromkeys(entry.category for entry in document.entries))
     wanted = asked.if_there("category", categories)
     entries = [entry for entry in document.entries if wanted in {None, entry.category}]
-    # An entry that a link names is on the page that holds it.
-    named = asked.query.get("entry")
-    place = next((index for index, entry in enumerate(entries) if entry.id == named), None) if named else None
-    page = asked.number("page") if place is None else place // _SIZE + 1
-    some = paged(entries, page, _SIZE)
-    follows, problems = _follows(workspace, entity, some.rows)
+    some = paged(entries, asked.page_of((entry.id for entry in entries), _SIZE), _SIZE)
+    follows: Mapping[str, frozenset[str]] = {}
+    problems: list[CatmemError] = []
+    try:
+        follows = copies_in(workspace, entity, [entry.id for entry in some.rows])
+    except CatmemError as error:
+        problems.append(error)  # a record of seeds that cannot be read hides no entry
     limit, size = limit_of(profile, target, workspace.config), size_of(document.text)
     draft = Draft(category=wanted or "")
     return Page(
@@ -85,13 +76,13 @@ def whole_file(asked: Asked) -> Page:
             "file": file,
             "categories": [(each, title_of(workspace, document, each)) for each in categories],
             "category": wanted,
-            "named": named,
+            "named": asked.query.get("entry"),
             "paged": some,
-            "groups": _grouped(workspace, profile, entity, document, some.rows, follows),
+            "groups": list(_grouped(workspace, profile, entity, document, some.rows, follows)),
             "problems": problems,
             "unmerged": unmerged_warnings(entity, document.text),
             "size": size,
-            "bar": None if limit is None else bar_of(target, size, limit),
+            "bar": limit_bar(target, size, limit),
             "total": len(document.entries),
             "recorded": file.warning is None and workspace.store.head(entity) is not None,
             # A file whose history cannot be read cannot be written to either.
@@ -102,16 +93,6 @@ def whole_file(asked: Asked) -> Page:
     )
 
 
-def _follows(
-    workspace: Workspace, entity: str, entries: Sequence[Entry]
-) -> tuple[Mapping[str, frozenset[str]], list[CatmemError]]:
-    """Which entries are copies, and of what. A record of seeds that cannot be read hides no entry."""
-    try:
-        return copies_in(workspace, entity, [entry.id for entry in entries]), []
-    except CatmemError as error:
-        return {}, [error]
-
-
 def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
     workspace: Workspace,
     profile: Profile,
@@ -119,18 +100,17 @@ def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
     document: Document,
     entries: Sequence[Entry],
     follows: Mapping[str, frozenset[str]],
-) -> list[Group]:
+) -> Iterator[tuple[str, str, list[Shown]]]:
+    """Entries of one category that stand together, with its title."""
     target = entity.partition("/")[2]
     day = clock.today()
     ages = freshness_of(workspace, profile, entity, document, entries, as_of=day, reader=None)
     threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
-    groups: list[Group] = []
+    rows: list[Shown] = []
     for entry, age, findings in zip(entries, ages, threats, strict=True):
-        if not groups or groups[-1].category != entry.category:
-            groups.append(Group(entry.category, title_of(workspace, document, entry.category), []))
         rules = tuple(sorted({finding.rule for finding in findings}))
         line, sources = document.line(entry.start), tuple(sorted(follows.get(entry.id, ())))
-        row = Shown(entry, line, age, rules, entry.start in in_sight, dated_ahead(entry.tags, day), sources)
-        groups[-1].rows.append(row)
-    return groups
+        rows.append(Shown(entry, line, age, rules, entry.start in in_sight, dated_ahead(entry.tags, day), sources))
+    for category, some in groupby(rows, key=lambda row: row.entry.category):
+        yield category, title_of(workspace, document, category), list(some)

@@ -8,10 +8,9 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
+from catmem.server.app import Settings, create_app
 from catmem.server.errors import ServerError
-from catmem.server.limits import RequestLimits
-from catmem.server.settings import Settings
+from catmem.server.guard import limited
 from tests.roots import make_root
 
 HERE = "http://127.0.0.1:8428"
@@ -76,24 +75,24 @@ def test_an_endless_length_is_refused(client):
 
 
 def test_a_body_that_does_not_come_is_not_waited_for():
-    async def app(scope, receive, send):
-        await receive()
-
     async def receive():
         await anyio.sleep_forever()
 
+    async def read(scope):
+        await (await limited(scope, receive, Settings(timeout=0.01)))()
+
     scope = {"type": "http", "headers": [(b"content-length", b"5")]}
     with pytest.raises(ServerError) as caught:
-        anyio.run(RequestLimits(app, Settings(timeout=0.01)), scope, receive, None)
+        anyio.run(read, scope)
     assert (caught.value.status, caught.value.code) == (408, "slow_body")
 
 
 def test_after_the_body_it_waits_as_long_as_it_takes_for_the_client_to_go():
     seen = []
 
-    async def app(scope, receive, send):
-        seen.append(await receive())
-        seen.append(await receive())
+    async def read(scope):
+        received = await limited(scope, receive, Settings(timeout=0.01))
+        seen.extend([await received(), await received()])
 
     answers = iter([{"type": "http.request", "body": b"x"}])
 
@@ -104,7 +103,7 @@ def test_after_the_body_it_waits_as_long_as_it_takes_for_the_client_to_go():
             return {"type": "http.disconnect"}
         return message
 
-    anyio.run(RequestLimits(app, Settings(timeout=0.01)), {"type": "http", "headers": []}, receive, None)
+    anyio.run(read, {"type": "http", "headers": []})
     assert [message["type"] for message in seen] == ["http.request", "http.disconnect"]
 
 

@@ -7,9 +7,8 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
-from catmem.server.page.settling.branch_form import MOST
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
+from catmem.server.page.branches import MOST
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
 from tests.golden.case import put

@@ -1,12 +1,13 @@
-"""How values look on a page: numbers, days, bodies, bars and diffs. Everything here takes values and gives values."""
+"""How values look on a page: addresses, numbers, days, bodies, bars and diffs. Values in, values out."""
 
 from __future__ import annotations
 
 import re
 from datetime import date, datetime
 from difflib import SequenceMatcher
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from markupsafe import Markup
 
@@ -47,6 +48,11 @@ def body_html(text: str) -> Markup:
     if more > 0:
         html += f'<p class="more">… and {more:,} characters more</p>'
     return Markup(_HEADING.sub(r"<\1p>", html))  # noqa: S704 - made of escaped text by model.body
+
+
+def text_of(data: bytes) -> str:
+    """Bytes for a person to look at; what is no text is shown as escapes."""
+    return data.decode(errors="backslashreplace")
 
 
 def number(value: int) -> str:
@@ -148,6 +154,45 @@ def bar_of(name: str, used: int, of: int) -> Bar:
     return Bar(name, used, of, percent, f"{min(percent, _FULL)}%", level)
 
 
+def limit_bar(name: str, used: int, of: int | None) -> Bar | None:
+    """The bar of a limit; ``None`` where there is none."""
+    return None if of is None else bar_of(name, used, of)
+
+
+# --- addresses -----------------------------------------------------------------------------------------------------
+
+DID = "did"
+"""What the query of a page calls the revision that a form just wrote."""
+
+_LONGEST_ADDRESS = 2_000
+
+
+def own_address(address: str) -> str:
+    """An address if it is a page of ours, without what was done last and without a place on it; else the overview."""
+    return with_query(address).partition("#")[0] if is_own_address(address) else "/"
+
+
+def is_own_address(address: str) -> bool:
+    """Whether an address is a place of this page and nowhere else."""
+    if not (address.startswith("/") and address.isascii() and address.isprintable()):
+        return False
+    if len(address) > _LONGEST_ADDRESS or address.startswith("//") or "\\" in address:
+        return False
+    parts = urlsplit(address)
+    return not (parts.scheme or parts.netloc)
+
+
+def with_query(address: str, **said: str | None) -> str:
+    """An address whose query also says this, in the place of what it said of ``did`` and the same names.
+
+    ``None`` takes a name away.
+    """
+    parts = urlsplit(address)
+    kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in {DID, *said}]
+    added = [(name, value) for name, value in said.items() if value is not None]
+    return urlunsplit(parts._replace(query=urlencode([*kept, *added], safe="/@:")))
+
+
 # --- diffs ---------------------------------------------------------------------------------------------------------
 
 
@@ -210,33 +255,19 @@ def _numbered(unified: Iterator[str]) -> Iterator[DiffLine]:
 
 def _with_words(lines: Sequence[DiffLine]) -> Iterator[DiffLine]:
     """The lines with the words marked that changed, where lines were changed one for one."""
-    index = 0
-    while index < len(lines):
-        olds = _run(lines, index, "old")
-        news = _run(lines, index + len(olds), "new")
-        if not olds or len(olds) != len(news):
-            count = max(1, len(olds) + len(news))
-            yield from lines[index : index + count]
-            index += count
-            continue
-        marked = [_marked(old.parts[0][0], new.parts[0][0]) for old, new in zip(olds, news, strict=True)]
-        yield from (old._replace(parts=parts[0]) for old, parts in zip(olds, marked, strict=True))
-        yield from (new._replace(parts=parts[1]) for new, parts in zip(news, marked, strict=True))
-        index += len(olds) + len(news)
-
-
-def _run(lines: Sequence[DiffLine], start: int, kind: str) -> list[DiffLine]:
-    found: list[DiffLine] = []
-    while start + len(found) < len(lines) and lines[start + len(found)].kind == kind:
-        found.append(lines[start + len(found)])
-    return found
+    runs = [list(run) for _, run in groupby(lines, key=lambda line: line.kind)]
+    for olds, news in pairwise(runs):
+        if (olds[0].kind, news[0].kind, len(olds)) == ("old", "new", len(news)):
+            for index, (old, new) in enumerate(zip(olds, news, strict=True)):
+                ours, theirs = _marked(old.parts[0][0], new.parts[0][0])
+                olds[index], news[index] = old._replace(parts=ours), new._replace(parts=theirs)
+    return (line for run in runs for line in run)
 
 
 _Parts = tuple[tuple[str, bool], ...]
 
 
 def _marked(old: str, new: str) -> tuple[_Parts, _Parts]:
-    """The two lines in parts, each the same on both sides or not."""
     plain = ((old, False),), ((new, False),)
     if len(old) + len(new) > _LONGEST_COMPARED:
         return plain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from catmem.policy.staleness import State
     from catmem.server.page.reading import Asked
     from catmem.service.searching.search import Found
-    from catmem.service.workspace import Workspace
 
 _MOST = 50
 _LONGEST = 400
@@ -54,14 +54,19 @@ def search(asked: Asked) -> Page:
             searched = _searched(asked, name, query, state)
         except QueryError as error:
             problem = error
-    sights = _Sights(asked.workspace)
+
+    @cache
+    def seen(name: str, target: str) -> frozenset[str]:
+        document, profile = asked.workspace.read(name, target).document, asked.workspace.profile(name)
+        return frozenset(visible(document, target, profile, asked.workspace.config.taxonomy).categories)
+
     hits = [
         Hit(
             row.profile,
             row.found,
             tuple(_pieces(row.found.snippet)),
             dated_ahead(row.found.entry.tags, clock.today()),
-            row.found.entry.category in sights.of(row.profile, row.found.target),
+            row.found.entry.category in seen(row.profile, row.found.target),
         )
         for row in searched.found
     ]
@@ -83,28 +88,11 @@ def search(asked: Asked) -> Page:
 
 
 def _searched(asked: Asked, name: str | None, query: str, state: State | None) -> Everywhere:
-    """What one profile finds, or all of them."""
     states = [state] if state else None
     if name is None:
         return search_everywhere(asked.workspace, query, limit=_MOST, state=states, whole=True)
     found = search_one(asked.workspace, name, query, limit=_MOST, state=states, whole=True)
     return Everywhere([FoundOf(name, each) for each in found.found], found.total, ())
-
-
-class _Sights:
-    """Which categories profiles see in their files, each looked up once."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._known: dict[tuple[str, str], frozenset[str]] = {}
-
-    def of(self, name: str, target: str) -> frozenset[str]:
-        """The categories of a file that its profile sees."""
-        if (name, target) not in self._known:
-            document = self._workspace.read(name, target).document
-            profile, taxonomy = self._workspace.profile(name), self._workspace.config.taxonomy
-            self._known[name, target] = frozenset(visible(document, target, profile, taxonomy).categories)
-        return self._known[name, target]
 
 
 def _pieces(snippet: Snippet) -> Iterator[tuple[str, bool]]:

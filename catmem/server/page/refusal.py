@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.errors import (
@@ -16,12 +16,11 @@ from catmem.errors import (
 from catmem.model.pairing import pair_entries
 from catmem.server.errors import unforeseen
 from catmem.server.page.csrf import naming
-from catmem.server.page.recent_changes import did
-from catmem.server.page.shown import Diff, diff_of
+from catmem.server.page.formats import Diff, diff_of, text_of
 from catmem.service.writing.matching import is_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from catmem.model.document import Entry
     from catmem.server.page.writing import Sent
@@ -45,25 +44,16 @@ _HEADINGS = {
 }
 
 
-class Done(NamedTuple):
-    """A revision that came in between, and what it did."""
-
-    record: Revision
-    did: str
-
-
-@dataclass(frozen=True, slots=True)
-class Since:
+class Since(NamedTuple):
     """What became of a file since a person saw it.
 
-    ``seen`` and ``now`` are names of revisions, ``None`` for a text that has none. ``done`` are the revisions in
-    between, the newest first; ``more`` says that there are others. ``diff`` is ``None`` where nobody knows what was
-    seen. ``fate`` is that of the form's entry, ``entry`` what it is now.
+    ``now`` is the name of its revision, ``None`` for a text that has none. ``done`` are the revisions in between, the
+    newest first; ``more`` says that there are others. ``diff`` is ``None`` where nobody knows what was seen. ``fate``
+    is that of the form's entry, ``entry`` what it is now.
     """
 
-    seen: str | None
     now: str | None
-    done: Sequence[Done]
+    done: Sequence[Revision]
     more: bool
     diff: Diff | None
     fate: Fate | None
@@ -80,7 +70,6 @@ class Refusal:
 
     heading: str
     error: CatmemError
-    status: int
     since: Since | None
     expected: str | None
     entry: str | None
@@ -90,17 +79,15 @@ class Refusal:
 def refusal_of(sent: Sent, error: Exception, status: int) -> Refusal:
     """What the page of a refused form says. Raises what reading the store raises."""
     plain = plain_refusal(sent, error, status)
-    entry = plain.entry
     if sent.entity is None or not isinstance(error, _OLD_VIEW):
         return plain
-    now = sent.workspace.store.read(sent.entity)
+    now = sent.workspace.store.read(sent.named)
     base = now.revision or now.digest
     if base == sent.expected:  # refused for what stands in the file, and not for an old view
         return replace(plain, heading="This was not written")
-    since = _since(sent, now, entry)
-    if entry is not None:
-        entry = None if since.entry is None else since.entry.id
-    op_id = naming(sent.workspace)(sent.entity, base, sent.address, entry or sent.get("about"))
+    since = _since(sent, now, plain.entry)
+    entry = None if since.entry is None else since.entry.id
+    op_id = naming(sent.workspace)(sent.named, base, sent.address, entry or sent.get("about"))
     return replace(plain, since=since, expected=base, entry=entry, op_id=op_id)
 
 
@@ -108,7 +95,7 @@ def plain_refusal(sent: Sent, error: Exception, status: int) -> Refusal:
     """The same without a look at the store: the form as it was sent."""
     known = error if isinstance(error, CatmemError) else unforeseen()
     heading = _HEADINGS.get(status, "This was not written")
-    return Refusal(heading, known, status, None, sent.expected, sent.fields.get("entry"), sent.fields.get("op_id"))
+    return Refusal(heading, known, None, sent.expected, sent.fields.get("entry"), sent.fields.get("op_id"))
 
 
 def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes | None:
@@ -116,43 +103,32 @@ def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes 
     if expected is None:
         return None
     store = workspace.store
-    if not is_digest(expected):
-        try:
-            return store.read(entity, expected).data
-        except UnknownRevisionError:
-            return None
-    now = store.read(entity)
-    if now.digest == expected:
-        return now.data
-    record = next((each for each in store.log(entity) if each.digest == expected), None)
-    return None if record is None else store.read(entity, record.revision).data
+    if is_digest(expected):
+        now = store.read(entity)
+        if now.digest == expected:
+            return now.data
+        expected = next((each.revision for each in store.log(entity) if each.digest == expected), None)
+    try:
+        return None if expected is None else store.read(entity, expected).data
+    except UnknownRevisionError:
+        return None
 
 
 def _since(sent: Sent, now: Snapshot, entry: str | None) -> Since:
     workspace, entity = sent.workspace, sent.named
     seen = seen_text(workspace, entity, sent.expected)
     log = workspace.store.log(entity)
-    # Without a known beginning, only the newest is sure to have come after it.
-    between = list(_between(log, sent.expected))[: _MOST_TOLD + 1] if seen is not None else list(log)[:1]
+    if seen is None:
+        done = list(islice(log, 1))  # without a known beginning, only the newest is sure to have come after it
+    else:
+        later = takewhile(lambda each: sent.expected not in {each.revision, each.digest}, log)
+        done = list(islice((each for each in later if not each.is_branch), _MOST_TOLD + 1))
     fate, counterpart = _fate(workspace, seen, now.data, entry)
-    return Since(
-        seen=None if sent.expected is None or is_digest(sent.expected) else sent.expected,
-        now=now.revision,
-        done=[Done(each, did(each)) for each in between[:_MOST_TOLD]],
-        more=len(between) > _MOST_TOLD,
-        diff=None if seen is None else diff_of(_text(seen), _text(now.data)),
-        fate=fate,
-        entry=counterpart,
-    )
-
-
-def _between(log: Iterator[Revision], expected: str | None) -> Iterator[Revision]:
-    later = takewhile(lambda each: expected not in {each.revision, each.digest}, log)
-    return (each for each in later if not each.is_branch)
+    diff = None if seen is None else diff_of(text_of(seen), text_of(now.data))
+    return Since(now.revision, done[:_MOST_TOLD], len(done) > _MOST_TOLD, diff, fate, counterpart)
 
 
 def _fate(workspace: Workspace, seen: bytes | None, now: bytes, named: str | None) -> tuple[Fate | None, Entry | None]:
-    """What became of an entry, and what it is now."""
     if named is None:
         return None, None
     try:
@@ -178,7 +154,3 @@ def _counterpart(before: Sequence[Entry], after: Sequence[Entry], place: int) ->
     if left is None or right is None or right - left != _ONE_BETWEEN:
         return None
     return left + 1 if after[left + 1].category == before[place].category else None
-
-
-def _text(data: bytes) -> str:
-    return data.decode(errors="backslashreplace")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from catmem.errors import CatmemError
 from catmem.policy.lint.diagnostic import SEVERITIES
-from catmem.server.page.addresses import with_query
+from catmem.server.page.formats import paged, reference, with_query
 from catmem.server.page.reading import Page
-from catmem.server.page.shown import paged, reference
 from catmem.service.linting import Linter
 from catmem.service.profiles import load_each
 from catmem.service.seeding.lockfile import seeded_copies
@@ -103,7 +102,6 @@ def lint(asked: Asked) -> Page:
 
 
 def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[tuple[About, str | None]]:
-    """Each finding with the entry that it is in, and the entity of that."""
     entity: str | None = None
     entries: Sequence[Entry] = ()
     path: str | None = None

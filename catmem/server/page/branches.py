@@ -1,30 +1,35 @@
-"""A branch with what a person has decided of its conflicts so far: the page, and what its form says."""
+"""What was written on an older revision and waits beside the head: the pages, the decisions of a person, the merge."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus
 
 from catmem.digest import bytes_digest
-from catmem.errors import DriftError, EditError
-from catmem.server.page.changes.draft import in_field
-from catmem.server.page.reading import Page
-from catmem.server.page.shown import Diff, diff_of, paged
-from catmem.service.history import entity_of
-from catmem.service.merging.branches import beside, open_branches
+from catmem.errors import DriftError, EditError, MergeConflictError
+from catmem.server.errors import ServerError
+from catmem.server.page.entries import in_field
+from catmem.server.page.formats import diff_of, paged
+from catmem.server.page.reading import Page, of_entity
+from catmem.server.page.writing import Did
+from catmem.service.merging.branches import beside, branches_of_all, open_branches
 from catmem.service.merging.decisions import CHOICES, OWN, answer_to, in_words, key_of
 from catmem.service.merging.merging import plan_merge
 from catmem.service.merging.past import NOW
+from catmem.store.contract import sees
+from catmem.text import counted, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from catmem.server.page.refused import Refusal
+    from catmem.server.page.reading import Asked
+    from catmem.server.page.refusal import Refusal
+    from catmem.server.page.writing import Sent
     from catmem.service.merging.branches import Outcome
     from catmem.service.merging.decisions import Answer, Ask, Disagreement
     from catmem.service.merging.merging import MergePlan
-    from catmem.service.workspace import Workspace
+
 
 _SIZE = 40
 MOST = 200
@@ -45,26 +50,19 @@ REASONS = {
 }
 
 
-class Branch(NamedTuple):
-    """Which branch is looked at, and the page of its entries."""
-
-    workspace: Workspace
-    entity: str
-    branch: str
-    page: int = 1
-
-
-class Choice(NamedTuple):
-    """Something that may be chosen of a conflict."""
-
-    value: str
-    label: str
-    chosen: bool
+OUTLOOKS = {
+    "merges": "merges by itself",
+    "conflicts": "needs a decision",
+    "nothing new": "nothing new: the file says it too",
+    "unreadable": "cannot be merged: it, or the file, holds what no tool wrote",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A conflict with what was chosen of it. ``words`` are those of the text field, ``kept`` the tags that they get.
+    """A conflict with what was chosen of it. ``choices`` are what may be, with words for it, and whether it was chosen.
+
+    ``words`` are those of the text field, ``kept`` the tags that they get.
 
     ``begins``: they are those of a side, to begin with. ``typed``: the person wrote them for a conflict in this place
     that said something else.
@@ -72,7 +70,7 @@ class Decision:
 
     found: Disagreement
     key: str
-    choices: tuple[Choice, ...]
+    choices: tuple[tuple[str, str, bool], ...]
     words: str
     kept: tuple[str, ...]
     has_words: bool
@@ -82,20 +80,16 @@ class Decision:
     @property
     def is_open(self) -> bool:
         """Whether nothing was chosen."""
-        return not any(choice.chosen for choice in self.choices)
+        return not any(chosen for *_, chosen in self.choices)
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a merge would write, and the digest of all that."""
-
-    diff: Diff
-    warnings: tuple[str, ...]
-    digest: str
+def all_branches(asked: Asked) -> Page:
+    """The branches of all files that are not merged yet."""
+    return Page("branches.html", {**branches_of_all(asked.workspace)._asdict(), "outlooks": OUTLOOKS})
 
 
-def branch_page(
-    asked: Branch, said: Mapping[str, str] | None = None, refusal: Refusal | None = None, *, otherwise: bool = False
+def one_branch(
+    asked: Asked, said: Mapping[str, str] | None = None, refusal: Refusal | None = None, *, otherwise: bool = False
 ) -> Page:
     """A branch, the head and what both come from, entry by entry.
 
@@ -103,55 +97,50 @@ def branch_page(
     ``otherwise``: they were changed since the result was shown. Raises ``UnknownNameError``, ``UnknownRevisionError``,
     and ``EditError`` (``bad_answer``) for what cannot be chosen.
     """
-    workspace, given = asked.workspace, said or {}
+    workspace, entity, branch, given = asked.workspace, asked.named, asked.path["branch"], said or {}
     try:
-        found = beside(workspace, asked.entity, asked.branch)
-        plan, possible = _plan(asked)
+        found = beside(workspace, entity, branch)
+        plan = plan_merge(workspace, entity, [branch], drop=not found.possible)
         if plan.head != found.head:  # somebody wrote between the two looks
-            found = beside(workspace, asked.entity, asked.branch)
+            found = beside(workspace, entity, branch)
     except DriftError as error:
         return _unread(asked, error, refusal)
     decisions = _decisions(plan.conflicts[:MOST], given)
     undecided = sum(each.is_open for each in decisions)
-    owner, _, target = found.entity.partition("/")
     others = [pair for pair in found.pairs if pair.outcome != "conflict"]
-    is_ready = found.is_open and possible and not undecided
+    is_ready = found.is_open and found.possible and not undecided
     return Page(
         "branch.html",
         {
+            **of_entity(entity),
             "beside": found,
-            "name": owner,
-            "target": target,
             "base": plan.digest if plan.head == NOW else plan.head,
-            "possible": possible,
+            "possible": found.possible,
             "decisions": decisions,
             "undecided": undecided,
             "too_many": len(plan.conflicts) > MOST,
             "reasons": REASONS,
-            "paged": paged(sorted(others, key=lambda pair: _ORDER.index(pair.outcome)), asked.page, _SIZE),
+            "paged": paged(sorted(others, key=lambda pair: _ORDER.index(pair.outcome)), asked.number("page"), _SIZE),
             "preview": _preview(asked, given, is_refused=refusal is not None) if is_ready else None,
             "refusal": refusal,
             "otherwise": otherwise,
             "said": said is not None,
             "left": _left_over(given, decisions),
-            "watched": [(found.entity, plan.digest)],
+            "watched": [(entity, plan.digest)],
         },
     )
 
 
-def _unread(asked: Branch, error: DriftError, refusal: Refusal | None) -> Page:
+def _unread(asked: Asked, error: DriftError, refusal: Refusal | None) -> Page:
     """The page of a branch that cannot be brought together with the head: one of them holds what no tool wrote."""
-    entity = entity_of(asked.workspace, asked.entity)
-    owner, _, target = entity.partition("/")
-    is_open = any(each.revision == asked.branch for each in open_branches(asked.workspace, entity))
-    now = asked.workspace.store.read(entity)
+    workspace, entity, branch = asked.workspace, asked.named, asked.path["branch"]
+    is_open = any(each.revision == branch for each in open_branches(workspace, entity))
+    now = workspace.store.read(entity)
     return Page(
         "branch_unread.html",
         {
-            "entity": entity,
-            "name": owner,
-            "target": target,
-            "branch": asked.branch,
+            **of_entity(entity),
+            "branch": branch,
             "base": (now.revision or now.digest) if is_open else None,
             "error": error,
             "refusal": refusal,
@@ -160,12 +149,26 @@ def _unread(asked: Branch, error: DriftError, refusal: Refusal | None) -> Page:
     )
 
 
-def result_digest(plan: MergePlan) -> str:
-    """What a merge would write, as a form says that it was shown."""
+def _preview(asked: Asked, said: Mapping[str, str], *, is_refused: bool) -> dict[str, Any] | None:
+    """What a merge would write; ``None`` where it was refused for what was decided."""
+    try:
+        plan = _decided(asked, said)
+    except EditError:
+        if not is_refused:
+            raise
+        return None
+    return {"diff": diff_of(plan.before, plan.after), "warnings": plan.warnings, "digest": _digest_of(plan)}
+
+
+def _decided(asked: Asked, said: Mapping[str, str]) -> MergePlan:
+    return plan_merge(asked.workspace, asked.named, [asked.path["branch"]], precedence=_asking(said))
+
+
+def _digest_of(plan: MergePlan) -> str:
     return bytes_digest(plan.after.encode())
 
 
-def asking(said: Mapping[str, str]) -> Ask:
+def _asking(said: Mapping[str, str]) -> Ask:
     """What a form says of conflicts, as a merge asks for it; what was not chosen stays open.
 
     Asking raises ``EditError`` (``bad_answer``) for what cannot be chosen of a conflict.
@@ -182,36 +185,15 @@ def asking(said: Mapping[str, str]) -> Ask:
     return ask
 
 
-def _plan(asked: Branch) -> tuple[MergePlan, bool]:
-    """The merge as it is before anything is decided, and whether a text can say what it makes."""
-    try:
-        return plan_merge(asked.workspace, asked.entity, [asked.branch]), True
-    except EditError as error:
-        if error.code != "not_possible":
-            raise
-        return plan_merge(asked.workspace, asked.entity, [asked.branch], drop=True), False
-
-
-def _preview(asked: Branch, said: Mapping[str, str], *, is_refused: bool) -> Preview | None:
-    """What a merge would write; ``None`` where it was refused for what was decided."""
-    try:
-        plan = plan_merge(asked.workspace, asked.entity, [asked.branch], precedence=asking(said))
-    except EditError:
-        if not is_refused:
-            raise
-        return None
-    return Preview(diff_of(plan.before, plan.after), plan.warnings, result_digest(plan))
-
-
 def _decisions(found: Sequence[Disagreement], said: Mapping[str, str]) -> list[Decision]:
     """Each conflict, with the words of its branch to begin with as long as there is room for them in one form."""
-    decisions = [_decision(each, said) for each in found]
-    room = _ROOM - sum(_size(each.words) for each in decisions if each.has_words and not each.begins)
-    for place, decision in enumerate(decisions):
+    room = _ROOM - sum(_size(words) for name, words in said.items() if name.startswith("words-"))
+    decisions: list[Decision] = []
+    for each in found:
+        decision = _decision(each, said)
         if decision.begins:
             room -= _size(decision.words)
-            if room < 0:
-                decisions[place] = replace(decision, words="", begins=False)
+        decisions.append(replace(decision, words="") if decision.begins and room < 0 else decision)
     return decisions
 
 
@@ -233,7 +215,7 @@ def _decision(found: Disagreement, said: Mapping[str, str]) -> Decision:
     return Decision(
         found=found,
         key=str(key),
-        choices=tuple(Choice(each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
+        choices=tuple((each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
         words=words if words is not None else "" if start is None else start.body,
         kept=tuple(in_words(conflict, "words").tags) if own else (),
         has_words=own,
@@ -252,7 +234,6 @@ def _label(found: Disagreement, choice: str) -> str:
 
 
 def _typed(said: Mapping[str, str]) -> list[str]:
-    """The text fields that were sent with the choice of an own text."""
     return [
         name
         for name in said
@@ -264,3 +245,55 @@ def _left_over(said: Mapping[str, str], decisions: Sequence[Decision]) -> list[s
     """Texts that a person wrote for conflicts that there are no more: so that they are not lost."""
     places = {each.key.partition("-")[0] for each in decisions if each.has_words}
     return [said[name] for name in _typed(said) if name.split("-")[1] not in places]
+
+
+# --- forms ---------------------------------------------------------------------------------------------------------
+
+
+def preview(sent: Sent) -> Page:
+    """What a merge would write that is decided so; nothing is written."""
+    return one_branch(sent, sent.fields)
+
+
+def merge(sent: Sent) -> Did | Page:
+    """Merge a branch as it was decided, if the head is still the one that was shown.
+
+    Where the result was shown and the decisions are others by now, the new result is shown first.
+    """
+    if "result" in sent.fields and _is_otherwise(sent):
+        return one_branch(sent, sent.fields, otherwise=True)
+    try:
+        return _merged(sent, precedence=_asking(sent.fields))
+    except MergeConflictError as error:
+        count = len(error.conflicts)
+        raise ServerError(
+            422,
+            f"{counted(count, 'conflict')} {plural(count, 'is', 'are')} not decided yet",
+            code="undecided",
+            hint="Nothing was written. Choose what becomes of each.",
+        ) from error
+
+
+def drop(sent: Sent) -> Did:
+    """Close a branch, and take nothing from it; the history keeps what it says."""
+    return _merged(sent, drop=True)
+
+
+def again(sent: Sent, refusal: Refusal) -> Page:
+    """The branch beside what is at the head by now, with what was decided as far as it is the same."""
+    return one_branch(sent, sent.fields, refusal)
+
+
+def _is_otherwise(sent: Sent) -> bool:
+    """Whether a merge on the very head that was shown would write something else than what was shown."""
+    plan = _decided(sent, sent.fields)
+    is_seen = sees(sent.seen, None if plan.head == NOW else plan.head, plan.digest)
+    return is_seen and bool(plan.merged) and _digest_of(plan) != sent.get("result")
+
+
+def _merged(sent: Sent, *, precedence: Ask | None = None, drop: bool = False) -> Did:
+    branch = [sent.path["branch"]]
+    joined = sent.workspace.merge(
+        sent.named, branch, precedence=precedence, drop=drop, expected=sent.seen, op_id=sent.op_id
+    )
+    return Did("/page/branches", [(joined.entity, joined.revision if joined.plan.merged or joined.repeated else None)])

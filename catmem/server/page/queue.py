@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError
 from catmem.policy.profile import profile_names
-from catmem.server.page.addresses import with_query
+from catmem.server.page.formats import paged, reference, with_query
 from catmem.server.page.reading import Page
-from catmem.server.page.shown import paged, reference
 from catmem.service.reviewing.review import Review
 
 if TYPE_CHECKING:
@@ -27,25 +28,18 @@ STATES: dict[DueState, str] = {
 _SIZE = 50
 
 
-class Followed(NamedTuple):
-    """What a copy follows, and the place in the queue of the same fact there; ``None`` if it is not due there."""
-
-    entity: str
-    address: str | None
-
-
 class Waiting(NamedTuple):
     """A fact that waits for an answer.
 
     ``base`` is the revision that it was read from, or a digest; empty where no answer can be written.
-    ``next`` is the id of the place of the one that comes after it. ``follows`` is what it is a copy of, and
-    ``elsewhere`` says that it is answered there.
+    ``next`` is the id of the place of the one that comes after it. ``follows`` are the entities that it is a copy of,
+    each with the address of the same fact there if it is due there; ``elsewhere`` says that it is answered there.
     """
 
     due: Due
     base: str
     next: str
-    follows: tuple[Followed, ...]
+    follows: tuple[tuple[str, str | None], ...]
     elsewhere: bool
 
 
@@ -62,11 +56,8 @@ def queue(asked: Asked) -> Page:
     elsewhere = review.elsewhere() if name else []
     counts = Counter(each.state for each in [*due, *elsewhere])
     chosen = [each for each in [*due, *elsewhere] if state in {None, each.state}]
-    # A fact that a link names is on the page that holds it.
-    named = asked.query.get("entry")
-    place = next((index for index, each in enumerate(chosen) if each.entry.id == named), None) if named else None
-    some = paged(chosen, asked.number("page") if place is None else place // _SIZE + 1, _SIZE)
-    groups = _grouped(review, some.rows, {each.key for each in elsewhere})
+    some = paged(chosen, asked.page_of((each.entry.id for each in chosen), _SIZE), _SIZE)
+    groups = list(_grouped(review, some.rows, {each.key for each in elsewhere}))
     return Page(
         "queue.html",
         {
@@ -88,35 +79,28 @@ def queue(asked: Asked) -> Page:
 
 def _grouped(
     review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str, str]]
-) -> list[tuple[str, list[Waiting]]]:
+) -> Iterator[tuple[str, list[Waiting]]]:
     """The facts by profile, each in its turn; ``elsewhere`` has the keys of those answered at their sources."""
-    groups: list[tuple[str, list[Waiting]]] = []
-    bases: dict[str, str] = {}
+
+    @cache
+    def base(entity: str) -> str:
+        try:
+            return review.base(entity)
+        except CatmemError as error:  # a history that cannot be read hides no fact
+            review.unreadable.append(error)
+            return ""
+
+    rows: list[Waiting] = []
     for index, each in enumerate(due):
-        name = each.entity.partition("/")[0]
-        if not groups or groups[-1][0] != name:
-            groups.append((name, []))
-        if each.entity not in bases:
-            bases[each.entity] = _base(review, each.entity)
         # After the last one the person looks at the one before it.
         beside = due[index + 1] if index + 1 < len(due) else due[index - 1] if index else None
         following = "" if beside is None else reference(beside.entry.id)
-        follows = tuple(_followed(review, each))
-        groups[-1][1].append(Waiting(each, bases[each.entity], following, follows, each.key in elsewhere))
-    return groups
+        rows.append(Waiting(each, base(each.entity), following, tuple(_followed(review, each)), each.key in elsewhere))
+    for name, some in groupby(rows, key=lambda row: row.due.entity.partition("/")[0]):
+        yield name, list(some)
 
 
-def _followed(review: Review, due: Due) -> Iterator[Followed]:
-    """What a fact is a copy of."""
+def _followed(review: Review, due: Due) -> Iterator[tuple[str, str | None]]:
     for entity, is_due in review.sources_of(due).items():
         address = with_query("/page/queue", profile=entity.partition("/")[0], entry=due.entry.id)
-        yield Followed(entity, f"{address}#{reference(due.entry.id)}" if is_due else None)
-
-
-def _base(review: Review, entity: str) -> str:
-    """What a form on a fact of this file says of it. A history that cannot be read hides no fact."""
-    try:
-        return review.base(entity)
-    except CatmemError as error:
-        review.unreadable.append(error)
-        return ""
+        yield entity, f"{address}#{reference(due.entry.id)}" if is_due else None

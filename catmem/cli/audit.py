@@ -1,4 +1,4 @@
-"""``catmem audit``: what was done, by whom, and how it ended."""
+"""``catmem audit`` and ``catmem rollout``: what was done, by whom, and which refusals are enforced."""
 
 from __future__ import annotations
 
@@ -8,17 +8,28 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from catmem.cli.moments import moment_option
-from catmem.cli.options import open_workspace, root_option
-from catmem.cli.output import columns, emit, emit_json, printable, say
+from catmem.cli.options import (
+    common_options,
+    format_choice,
+    length_option,
+    moment_option,
+    open_with_store,
+    open_workspace,
+    root_option,
+)
+from catmem.cli.output import columns, emit, emit_json, in_json, printable, say
 from catmem.store.audit import STATUSES
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
+    from catmem.service.auditing.bypass import Bypass
     from catmem.service.auditing.reading import Audit, Filter
+    from catmem.service.auditing.report import Report, State, Tally
     from catmem.service.counts import Counts
     from catmem.service.workspace import Workspace
     from catmem.store.audit import Line
@@ -30,12 +41,14 @@ _SECONDS = 19
 _FIRST_SHOWN = 10
 _LOOK_EVERY = 0.2
 """Seconds between two looks of ``--follow``."""
-
-
-def _format(ctx: click.Context, _param: click.Parameter, value: str) -> str:
-    # Errors are printed outside the command; they follow its format.
-    ctx.meta["catmem.json"] = value != "text"
-    return value
+_FINDINGS = 1
+_SECONDS = 19
+"""Characters of a time stamp up to its seconds."""
+_MODES = {
+    "shadow": "refusals that a rollout may let pass are noted in the audit log, and the writes pass",
+    "canary": "refusals are enforced for {canary} % of all entities, by their names; elsewhere they are noted",
+    "enforce": "every refusal is enforced",
+}
 
 
 def _entity(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
@@ -57,25 +70,11 @@ def _entity(_ctx: click.Context, _param: click.Parameter, value: str | None) -> 
 @click.option("--follow", is_flag=True, help="Wait for more, and print each as it comes, until you press Ctrl-C.")
 @click.option("--summary", is_flag=True, help="Print how many there are of each kind.")
 @root_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "jsonl"]),
-    default="text",
-    show_default=True,
-    is_eager=True,
-    callback=_format,
-    help="Output for people, or for programs (fields: docs/cli.md): one JSON value, or one a line.",
+@format_choice(
+    *("text", "json", "jsonl"),
+    said="Output for people, or for programs (fields: docs/cli.md): one JSON value, or one a line.",
 )
-def command(
-    root_folder: str | None,
-    form: str,
-    *,
-    limit: int | None,
-    follow: bool,
-    summary: bool,
-    **wanted: Any,  # noqa: ANN401 - the fields of Filter
-) -> None:
+def audit(form: str, *, limit: int | None, follow: bool, summary: bool, **wanted: Any) -> None:  # noqa: ANN401 - the fields of Filter
     """List what was done to the memory files of the root, the newest last: one line an operation, refused ones too.
 
     A line tells the time (UTC), how it ended, the entity, what was done, by whom, the revisions before and after, and
@@ -90,14 +89,14 @@ def command(
     if summary and form == "jsonl":
         raise click.UsageError("--summary goes with --format text or json.")
     _refuse_reversed(wanted["since"], wanted["until"])
-    workspace, chosen = open_workspace(root_folder), Filter(**wanted)
+    workspace, chosen = open_workspace(), Filter(**wanted)
     if follow:
         with suppress(KeyboardInterrupt):
-            _follow(workspace, chosen, limit or _FIRST_SHOWN, as_json=form == "jsonl")
+            _follow(workspace, chosen, limit or _FIRST_SHOWN)
         return
     found = read_audit(workspace, chosen, limit)
     if summary:
-        _show_counts(found, as_json=form == "json")
+        _show_counts(found)
     else:
         _show_lines(found, form, chosen)
     if not found.lines:
@@ -107,11 +106,11 @@ def command(
         sys.exit(_FINDINGS)
 
 
-def _show_counts(found: Audit, *, as_json: bool) -> None:
+def _show_counts(found: Audit) -> None:
     from catmem.service.counts import Counts
 
     counts = Counts.of(found.lines)
-    if as_json:
+    if in_json():
         emit_json({**counts.to_dict(), "damaged": [each.to_dict() for each in found.damaged]})
     else:
         emit(_table(counts))
@@ -135,7 +134,7 @@ def _tell_unknown(workspace: Workspace, wanted: Filter) -> None:
     from catmem.service.auditing.reading import unknown_names
 
     for said in unknown_names(workspace, wanted):
-        say(printable(said))
+        say(said)
 
 
 def _refuse_reversed(since: datetime | None, until: datetime | None) -> None:
@@ -143,7 +142,7 @@ def _refuse_reversed(since: datetime | None, until: datetime | None) -> None:
         raise click.UsageError("--since is not before --until, so nothing can lie between them.")
 
 
-def _follow(workspace: Workspace, wanted: Filter, limit: int, *, as_json: bool) -> None:
+def _follow(workspace: Workspace, wanted: Filter, limit: int) -> None:
     from catmem.service.auditing.reading import follow_audit
     from catmem.store.audit_reader import Damage
 
@@ -152,7 +151,7 @@ def _follow(workspace: Workspace, wanted: Filter, limit: int, *, as_json: bool) 
         if isinstance(each, Damage):
             _tell_damaged([each])
         else:
-            emit(_json(each) if as_json else "  ".join(_row(each)).rstrip() + "\n")
+            emit(_json(each) if in_json() else "  ".join(_row(each)).rstrip() + "\n")
 
 
 def _json(line: Line) -> str:
@@ -177,19 +176,145 @@ def _table(counts: Counts) -> str:
     said = counts.to_dict()
     rows: list[tuple[str, ...]] = [("operations", "", f"{said['operations']:,}")]
     for title, key in (("status", "by_status"), ("code", "by_reason"), ("agent", "by_agent"), ("entity", "by_entity")):
-        rows += _counted(title, said[key])
-    rows += _counted("branches of", said["branches"])
+        rows += _audit_counted(title, said[key])
+    rows += _audit_counted("branches of", said["branches"])
     if said["latency"]["operations"]:
         mean = 1000 * said["latency"]["seconds"] / said["latency"]["operations"]
         rows.append(("mean time", "", f"{mean:.1f} ms"))
     return printable(columns(rows))
 
 
-def _counted(title: str, numbers: Mapping[str, int]) -> list[tuple[str, ...]]:
+def _audit_counted(title: str, numbers: Mapping[str, int]) -> list[tuple[str, ...]]:
     named = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
     return [("" if place else title, name, f"{number:,}") for place, (name, number) in enumerate(named)]
 
 
 def _tell_damaged(damaged: Iterable[Damage]) -> None:
     for each in damaged:
-        say(printable(f"warning: line {each.line} of {each.file} is damaged, so it was passed over"))
+        say(f"warning: line {each.line} of {each.file} is damaged, so it was passed over")
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog="Examples: catmem rollout --root demo   catmem rollout report --since 7d   "
+    "catmem rollout bypass --reason 'The planner writes old revisions.' --for 1h   catmem rollout bypass --end",
+)
+@common_options
+@click.pass_context
+def rollout(ctx: click.Context) -> None:
+    """Show how the rollout stands: its mode, for which entities refusals are enforced, and whether a bypass is on.
+
+    The mode is rollout in catmem.yaml.
+    """
+    if ctx.invoked_subcommand is not None:
+        given = [name for name in ("root", "form") if ctx.get_parameter_source(name) != ParameterSource.DEFAULT]
+        if given:
+            raise click.UsageError(f"Options go behind {ctx.invoked_subcommand}.", ctx)
+        return
+    from catmem.service.auditing.report import rollout_state
+
+    state = rollout_state(open_workspace())
+    if in_json():
+        emit_json(state.to_dict())
+        return
+    emit(printable(_standing(state)))
+    emit(columns([(printable(name), "enforced" if on else "noted") for name, on in state.entities.items()]))
+
+
+def _standing(state: State) -> str:
+    """How the rollout stands; a bypass first, since until it ends nothing of the rest holds."""
+    mode = f"rollout is {state.mode}: {_MODES[state.mode].format(canary=state.canary)}\n"
+    if state.bypass is None:
+        return mode
+    until = "Until then no refusal that a rollout may let pass is enforced, for any entity. After it:"
+    return f"{_bypass(state.bypass)}\n{until}\n{mode}"
+
+
+def _bypass(bypass: Bypass) -> str:
+    until = bypass.to_dict()["until"][:_SECONDS].replace("T", " ")
+    return f"A bypass is on until {until}Z: {bypass.reason}"
+
+
+@rollout.command(epilog="Examples: catmem rollout report   catmem rollout report --since 7d --format json")
+@moment_option("--since", "Only from this moment on: a day, a time in UTC, or how long ago (2h).")
+@common_options
+def report(since: datetime | None) -> None:
+    """Count, from the audit log, what the rollout let pass and would have refused, and what was refused.
+
+    Exit status 1 if a line of the log is damaged; all others are counted.
+    """
+    from catmem.service.auditing.reading import Filter
+    from catmem.service.auditing.report import rollout_report
+
+    found = rollout_report(open_workspace(), Filter(since=since))
+    if in_json():
+        emit_json(found.to_dict())
+    else:
+        emit(printable("".join((_standing(found.state), _looked_at(found), *_tallies(found)))))
+    for each in found.damaged:
+        say(f"warning: line {each.line} of {each.file} is damaged, so it was passed over")
+    if found.damaged:
+        sys.exit(_FINDINGS)
+
+
+def _looked_at(found: Report) -> str:
+    if found.since is None:
+        return "No operation is recorded.\n"
+    return f"{counted(found.writes, 'operation')} since {found.since[:_SECONDS].replace('T', ' ')}Z\n"
+
+
+def _tallies(found: Report) -> list[str]:
+    parts = (
+        ("let pass, and refused if everything were enforced", found.shadowed),
+        ("let pass by a bypass", found.bypassed),
+        ("refused, with a code that a rollout may let pass", found.refused),
+        ("refused in any mode", found.always),
+    )
+    return [_tally(title, tally) for title, tally in parts]
+
+
+def _tally(title: str, tally: Tally) -> str:
+    said = tally.to_dict()
+    rows = [
+        *_counted("code", said["by_reason"]),
+        *_counted("agent", said["by_agent"]),
+        *_counted("entity", said["by_entity"]),
+    ]
+    return f"\n{title}: {tally.operations:,}\n{columns(rows)}"
+
+
+def _counted(title: str, numbers: Mapping[str, int]) -> list[tuple[str, ...]]:
+    named = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [("", "" if place else title, name, f"{number:,}") for place, (name, number) in enumerate(named)]
+
+
+@rollout.command(
+    epilog="Examples: catmem rollout bypass --reason 'The planner writes old revisions.' --for 1h   "
+    "catmem rollout bypass --end"
+)
+@click.option("--reason", metavar="TEXT", help="Why it is needed, in a sentence; it stands in the audit log.")
+@length_option("--for", "lasts", "How long it lasts, such as 30m or 1h; 7d at most. It ends by itself.")
+@click.option("--end", is_flag=True, help="End the one that is on.")
+@common_options
+def bypass(reason: str | None, lasts: timedelta | None, *, end: bool) -> None:
+    """Let refusals pass for a while that a rollout may let pass, for every entity: for an emergency, by a person.
+
+    Its beginning, its end, and each write that it lets through stand in the audit log.
+    """
+    from catmem.service.auditing.bypass import begin_bypass, end_bypass
+
+    if end:
+        if reason is not None or lasts is not None:
+            raise click.UsageError("--end goes without --reason and --for.")
+        ended = end_bypass(open_with_store())
+        said = "No bypass was on." if ended is None else "The bypass is ended."
+        on, found = False, ended
+    else:
+        if reason is None or lasts is None:
+            raise click.UsageError("A bypass needs --reason and --for, or --end.")
+        found = begin_bypass(open_with_store(), reason, lasts)
+        on, said = True, _bypass(found)
+    if in_json():
+        emit_json({"on": on, "bypass": None if found is None else found.to_dict()})
+    else:
+        say(said)

@@ -8,17 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catmem.cli.options import as_of_option, dry_run_option, format_option, root_option
-from catmem.cli.output import emit, emit_json, print_unreadable, printable, say, shown_path
+from catmem.cli.options import as_of_option, common_options, dry_run_option, format_option, given_root
+from catmem.cli.output import (
+    columns,
+    emit,
+    emit_json,
+    in_json,
+    print_error,
+    print_unreadable,
+    printable,
+    say,
+    say_all,
+    shown_path,
+    text_diff,
+)
+from catmem.cli.seed import conflict_lines, next_steps
 from catmem.errors import CatmemError, ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import date
 
     from catmem.hermes.setup import Step
     from catmem.hermes.setup_homes import Home
     from catmem.hermes.setup_settings import Settings
+    from catmem.hermes.setup_status import HomeStatus
+    from catmem.policy.seed import FilePlan
+    from catmem.service.seeding.plan import Refusal, SeedPlan
     from catmem.service.workspace import Workspace
 
 _FINDINGS = 1
@@ -37,11 +53,11 @@ _yes_option = click.option("--yes", is_flag=True, help="Do it without asking.")
 
 
 @click.group(epilog="Examples: catmem hermes install --dry-run   catmem hermes status --all   catmem hermes sync --all")
-def command() -> None:
+def hermes() -> None:
     """Put catmem into Hermes Agent as its memory provider, or write slices into its files."""
 
 
-@command.command(
+@hermes.command(
     epilog="Examples: catmem hermes install --dry-run   catmem hermes install --all --yes   "
     "catmem hermes install --profile coder --root ~/memory --as neo"
 )
@@ -57,20 +73,17 @@ def command() -> None:
 @click.option("--any-version", is_flag=True, help="Go on with a config.yaml that is newer than what was tried.")
 @_yes_option
 @dry_run_option
-@root_option
-@format_option
+@common_options
 def install(  # noqa: PLR0913 - one parameter an option
     home: str | None,
     profile: str | None,
     name: str | None,
-    root_folder: str | None,
     *,
     everybody: bool,
     keep_tool: bool,
     any_version: bool,
     yes: bool,
     dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Put the memory provider and its settings into homes of Hermes Agent.
 
@@ -83,28 +96,26 @@ def install(  # noqa: PLR0913 - one parameter an option
 
     _refuse_mixed(profile, name, everybody=everybody)
     chosen = chosen_homes(find_home(home), profile, everybody=everybody)
-    workspace = _workspace(root_folder, chosen[0])
+    workspace = _workspace(chosen[0])
     steps: list[Step] = []
     for each in chosen:
         settings = _settings(workspace, each, name or each.name)
         folder = workspace.path(settings.profile, "user").parent
         steps.append(plan_install(each, settings, folder, keep_tool=keep_tool, any_version=any_version))
-    if not _carried_out(steps, yes=yes, dry_run=dry_run, as_json=as_json) or as_json:
+    if not _carried_out(steps, yes=yes, dry_run=dry_run) or in_json():
         return
     say("Next: catmem has to be installed for the Python of Hermes Agent too; 'hermes memory status' says if it is.")
     say("It counts from the next conversation on.")
 
 
-@command.command(epilog="Examples: catmem hermes uninstall --dry-run   catmem hermes uninstall --all --yes")
+@hermes.command(epilog="Examples: catmem hermes uninstall --dry-run   catmem hermes uninstall --all --yes")
 @_home_option
 @_profile_option
 @_all_option
 @_yes_option
 @dry_run_option
 @format_option
-def uninstall(  # noqa: PLR0913 - one parameter an option
-    home: str | None, profile: str | None, *, everybody: bool, yes: bool, dry_run: bool, as_json: bool
-) -> None:
+def uninstall(home: str | None, profile: str | None, *, everybody: bool, yes: bool, dry_run: bool) -> None:
     """Take the memory provider out again. Memory files and roots stay as they are.
 
     config.yaml gets back the bytes it had; if it was changed since, only the keys that install had set go back.
@@ -115,25 +126,22 @@ def uninstall(  # noqa: PLR0913 - one parameter an option
     _refuse_mixed(profile, None, everybody=everybody)
     chosen = chosen_homes(find_home(home), profile, everybody=everybody)
     with_catmem = [each for each in chosen if installed(each)]
-    _carried_out(
-        [plan_uninstall(each) for each in (with_catmem or chosen[:1])], yes=yes, dry_run=dry_run, as_json=as_json
-    )
+    _carried_out([plan_uninstall(each) for each in (with_catmem or chosen[:1])], yes=yes, dry_run=dry_run)
 
 
-@command.command(epilog="Examples: catmem hermes status   catmem hermes status --all --format json")
+@hermes.command(epilog="Examples: catmem hermes status   catmem hermes status --all --format json")
 @_home_option
 @_profile_option
 @_all_option
 @format_option
-def status(home: str | None, profile: str | None, *, everybody: bool, as_json: bool) -> None:
+def status(home: str | None, profile: str | None, *, everybody: bool) -> None:
     """Say where the memory provider is on, with which root and profile, and what is wrong (exit status 1)."""
-    from catmem.cli.hermes_shown import show_statuses
     from catmem.hermes.setup_homes import chosen_homes, find_home
     from catmem.hermes.setup_status import statuses
 
     _refuse_mixed(profile, None, everybody=everybody)
     found = statuses(chosen_homes(find_home(home), profile, everybody=everybody))
-    if as_json:
+    if in_json():
         emit_json({"homes": [each.to_dict() for each in found]})
     else:
         show_statuses(found)
@@ -141,7 +149,7 @@ def status(home: str | None, profile: str | None, *, everybody: bool, as_json: b
         raise SystemExit(_FINDINGS)
 
 
-@command.command(
+@hermes.command(
     epilog="Examples: catmem hermes sync default --all --dry-run   catmem hermes sync orchestrator trinity neo   "
     "catmem hermes sync --all"
 )
@@ -157,18 +165,9 @@ def status(home: str | None, profile: str | None, *, everybody: bool, as_json: b
 @_home_option
 @dry_run_option
 @as_of_option
-@root_option
-@format_option
+@common_options
 def sync(  # noqa: PLR0913 - one parameter an option
-    source: str | None,
-    names: tuple[str, ...],
-    home: str | None,
-    as_of: date | None,
-    root_folder: str | None,
-    *,
-    everybody: bool,
-    dry_run: bool,
-    as_json: bool,
+    source: str | None, names: tuple[str, ...], home: str | None, as_of: date | None, *, everybody: bool, dry_run: bool
 ) -> None:
     """Write slices of SOURCE's memory into the USER.md and MEMORY.md of profiles of Hermes Agent.
 
@@ -177,15 +176,14 @@ def sync(  # noqa: PLR0913 - one parameter an option
     changes, and it needs no provider.
     """
     from catmem import clock
-    from catmem.cli.hermes_shown import say_all, show_file, show_plan, show_refused
-    from catmem.cli.seed_shown import next_steps
+    from catmem.cli.seed import next_steps
     from catmem.hermes.setup_homes import all_homes, find_home
     from catmem.hermes.sync import apply_sync, plan_sync
 
     if everybody == bool(names) or (source is None and not everybody):
         raise click.UsageError("Name the source and the profiles, or the source and --all, or --all alone.")
     found = find_home(home)
-    workspace = _workspace(root_folder, found)
+    workspace = _workspace(found)
     click.get_current_context().call_on_close(workspace.store.close)
     homes = list(all_homes(found).values())
     sources = [source] if source is not None else _sources(workspace, homes)
@@ -198,22 +196,22 @@ def sync(  # noqa: PLR0913 - one parameter an option
         if dry_run:
             status = max(status, made.plan.exit_status)
             shown.append(made.plan.to_dict())
-            if not as_json:
+            if not in_json():
                 show_plan(made.plan)
             continue
         result = apply_sync(workspace, made)
         status = max(status, result.exit_status)
         shown.append(result.to_dict())
-        if not as_json:
+        if not in_json():
             for file in result.files:
                 show_file(file.plan, file.revision, workspace, file.notes)
             show_refused(result.refused, workspace)
             say_all([*result.notes, *next_steps(file.plan for file in result.files)])
-    if as_json:
+    if in_json():
         emit_json({"dry_run": dry_run, "syncs": shown})
     elif dry_run:
         say("Nothing was written.")
-    raise SystemExit(max(status, print_unreadable(unreadable, as_json=as_json)))
+    raise SystemExit(max(status, print_unreadable(unreadable)))
 
 
 # --- what is asked ---------------------------------------------------------------------------------------------------
@@ -226,15 +224,16 @@ def _refuse_mixed(profile: str | None, name: str | None, *, everybody: bool) -> 
         raise click.UsageError("With --all each profile is the one of its own name: leave --as out.")
 
 
-def _workspace(root_folder: str | None, home: Home) -> Workspace:
+def _workspace(home: Home) -> Workspace:
     """The root that was named, else that of Hermes Agent's own folder, else the one that the working folder lies in."""
     from catmem.policy.config import CONFIG_NAME, find_root
     from catmem.service.workspace import Workspace
 
-    if root_folder is not None:
-        workspace = Workspace.open(root_folder, search=False)
+    root = given_root()
+    if root is not None:
+        workspace = Workspace.open(root, search=False)
         if workspace.config.path is None:
-            raise _no_root(root_folder)
+            raise _no_root(root)
         return workspace
     if (home.root / CONFIG_NAME).is_file():
         return Workspace.open(home.root, search=False)
@@ -294,15 +293,14 @@ def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
 # --- what is done ----------------------------------------------------------------------------------------------------
 
 
-def _carried_out(steps: Sequence[Step], *, yes: bool, dry_run: bool, as_json: bool) -> bool:
+def _carried_out(steps: Sequence[Step], *, yes: bool, dry_run: bool) -> bool:
     """Show what would be done, ask, and do it; whether anything was done."""
-    from catmem.cli.hermes_shown import show_step, step_dict
     from catmem.hermes.setup import apply_step
 
     changing = [step for step in steps if step.changes]
-    if as_json and not (yes or dry_run):
+    if in_json() and not (yes or dry_run):
         raise click.UsageError("--format json asks nothing: give --yes or --dry-run.")
-    if not as_json:
+    if not in_json():
         for step in steps:
             show_step(step)
         if dry_run:
@@ -312,9 +310,9 @@ def _carried_out(steps: Sequence[Step], *, yes: bool, dry_run: bool, as_json: bo
     if not dry_run:
         for step in changing:
             apply_step(step)
-            if not as_json:
+            if not in_json():
                 emit(printable(f"{step.done} in {shown_path(step.home.path)}\n"))
-    if as_json:
+    if in_json():
         emit_json({"dry_run": dry_run, "homes": [step_dict(step) for step in steps]})
     return bool(changing) and not dry_run
 
@@ -326,3 +324,94 @@ def _confirm() -> None:
     if not click.confirm("Do this?", err=True):
         say("Nothing was written.")
         raise SystemExit(_NOT_CONFIRMED)
+
+
+def show_step(step: Step) -> None:
+    """What would be done in one home: files by name, ``config.yaml`` as a diff."""
+    where = shown_path(step.home.path)
+    if not step.changes:
+        emit(printable(f"{where}: nothing to do\n"))
+        return
+    say_all(f"{where}: {note}" for note in step.notes)
+    for path in step.writes:
+        emit(printable(f"write {shown_path(path)}\n"))
+    if step.before != step.after:
+        name = shown_path(step.home.config)
+        emit(text_diff(step.before, step.after, f"a/{name}", f"b/{name}"))
+    for path in step.removes:
+        emit(printable(f"remove {shown_path(path)}\n"))
+
+
+def step_dict(step: Step) -> dict[str, Any]:
+    """The same as JSON-ready data."""
+    return {
+        "name": step.home.name,
+        "home": str(step.home.path),
+        "changes": step.changes,
+        "config_changes": step.before != step.after,
+        "writes": [str(path) for path in step.writes],
+        "removes": [str(path) for path in step.removes],
+        "notes": list(step.notes),
+    }
+
+
+def show_statuses(found: Sequence[HomeStatus]) -> None:
+    """A row for each home, then what is wrong."""
+    rows: list[tuple[str, ...]] = [("profile", "catmem", "root", "as", "own tool")]
+    for each in found:
+        state = _ACTIVE[each.loads] if each.active else "installed, not on" if each.installed else "-"
+        if each.provider not in {"", "catmem"}:
+            state += f" (provider {each.provider})"
+        root = "-" if each.root is None else shown_path(each.root)
+        rows.append(
+            (each.name, printable(state), printable(root), each.profile or "-", "on" if each.own_tool else "off")
+        )
+    emit(columns(rows))
+    say_all(f"{each.name}: {problem}" for each in found for problem in each.problems)
+    if any(each.active and each.loads is None for each in found):
+        say("installed; check with 'hermes memory status': whether its Python can load catmem cannot be known here")
+
+
+_ACTIVE = {True: "on", False: "cannot be loaded", None: "installed"}
+
+
+def show_plan(plan: SeedPlan) -> None:
+    """What a sync would change."""
+    say_all(plan.notes)
+    for each in plan.files:
+        if each.changes:
+            emit(text_diff(each.before, each.after, f"a/{each.target}", f"b/{each.target}"))
+        elif not each.conflicts:
+            emit(printable(f"{each.target}: in sync\n"))
+        emit(conflict_lines(each))
+    for refusal in plan.refused:
+        say(f"{refusal.target}: refused")
+        print_error(refusal.error)
+    say_all(next_steps(plan.files))
+
+
+def show_file(plan: FilePlan, revision: str | None, workspace: Workspace, notes: Sequence[str]) -> None:
+    """What a sync did to one file, in a line."""
+    name, _, target = plan.target.partition("/")
+    where = shown_path(workspace.path(name, target))
+    if revision is None:
+        said = f"{len(plan.conflicts)} in conflict, left as it is" if plan.conflicts else "in sync"
+    else:
+        counts = {
+            "added": plan.count("new"),
+            "changed": plan.count("changed_in_source", "changed_in_both"),
+            "removed": plan.count("removed_from_source"),
+            "in conflict": len(plan.conflicts),
+        }
+        said = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "written"
+        said += f" (revision {revision})"
+    emit(printable(f"{where}: {said}\n") + conflict_lines(plan))
+    say_all(f"{where}: {note}" for note in notes)
+
+
+def show_refused(refused: Iterable[Refusal], workspace: Workspace) -> None:
+    """Which files were refused, and why."""
+    for each in refused:
+        name, _, target = each.target.partition("/")
+        say(f"{shown_path(workspace.path(name, target))}: refused")
+        print_error(each.error)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option
-from catmem.cli.output import emit, emit_json, print_error, printable, say, shown_path
+from catmem.cli.output import emit, emit_json, in_json, print_error, printable, say, shown_path
 
 if TYPE_CHECKING:
     from catmem.service.setup.git import GitSetup
@@ -37,7 +37,7 @@ _SKIPPED = 2
     "each of its profiles, and nothing of its own changed.",
 )
 @format_option
-def command(named: str | None, *, example: bool, with_git: bool, from_hermes: bool, as_json: bool) -> None:
+def init(named: str | None, *, example: bool, with_git: bool, from_hermes: bool) -> None:
     """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
 
     No file that exists is changed, but for lines added to .gitignore and .gitattributes; with other content in the way
@@ -46,7 +46,7 @@ def command(named: str | None, *, example: bool, with_git: bool, from_hermes: bo
     if from_hermes:
         if example or with_git:
             raise click.UsageError("--from-hermes makes a root over what is there: leave --example and --git out.")
-        _init_from_hermes(named, as_json=as_json)
+        _init_from_hermes(named)
         return
     folder = "." if named is None else named
     from catmem.service.setup.git import find_repository, set_up_git
@@ -57,7 +57,7 @@ def command(named: str | None, *, example: bool, with_git: bool, from_hermes: bo
     is_root = os.path.lexists(Path(folder) / "catmem.yaml")
     made = Made(Path(folder), (), ()) if with_git and is_root and not example else make_root(folder, example=example)
     git = set_up_git(folder) if with_git else None
-    if as_json:
+    if in_json():
         said = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
         emit_json(said if git is None else {**said, "git": _told(git)})
         return
@@ -66,16 +66,16 @@ def command(named: str | None, *, example: bool, with_git: bool, from_hermes: bo
     emit("".join(lines) if lines else "nothing to do\n")
     if git is not None:
         for warning in git.warnings:
-            say(printable(f"warning: {warning}"))
+            say(f"warning: {warning}")
     _say_next(made, where, example=example)
 
 
-def _init_from_hermes(named: str | None, *, as_json: bool) -> None:
+def _init_from_hermes(named: str | None) -> None:
     from catmem.hermes.setup_homes import find_home
     from catmem.hermes.setup_root import make_root_over
 
     made, skipped = make_root_over(find_home(named, option="catmem init --from-hermes DIR"))
-    if as_json:
+    if in_json():
         said = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
         emit_json({**said, "skipped": list(skipped)})
         raise SystemExit(_SKIPPED if skipped else 0)
@@ -84,8 +84,8 @@ def _init_from_hermes(named: str | None, *, as_json: bool) -> None:
     if made.written:
         emit("\nNext: name in the profiles what each may read, then catmem hermes install --all --dry-run\n")
     for name, error in skipped.items():
-        say(printable(f"{name}: skipped; mend this and run it again"))
-        print_error(error, as_json=False)
+        say(f"{name}: skipped; mend this and run it again")
+        print_error(error)
     raise SystemExit(_SKIPPED if skipped else 0)
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catmem.cli.options import as_of_option, dry_run_option, format_option, open_with_store, root_option, target_option
+from catmem.cli.options import as_of_option, common_options, dry_run_option, open_with_store, target_option
 from catmem.cli.output import (
     columns,
     emit,
     emit_json,
     emit_text,
     first_line,
+    in_json,
     print_error,
     print_unreadable,
     printable,
@@ -21,7 +22,6 @@ from catmem.cli.output import (
     shown_path,
     text_diff,
 )
-from catmem.cli.seed_shown import conflict_lines
 from catmem.errors import UnknownNameError
 from catmem.text import counted
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.errors import CatmemError
+    from catmem.model.conflict import Conflict
+    from catmem.model.version import Version
     from catmem.policy.seed import FilePlan, Resolve, State
     from catmem.service.seeding.plan import Refusal, SeededFile, SeedPlan, SeedResult
     from catmem.service.workspace import Workspace
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 60
 _OUT_OF_SYNC = 1
+_WIDTH = 60
 
 
 @click.command(
@@ -79,9 +82,8 @@ _OUT_OF_SYNC = 1
 )
 @click.option("--as", "actor", metavar="NAME", help="The profile that acts: one of tier 1. By default you, a person.")
 @as_of_option
-@root_option
-@format_option
-def command(  # noqa: PLR0913 - one parameter an option
+@common_options
+def seed(  # noqa: PLR0913 - one parameter an option
     source: str | None,
     targets: tuple[str, ...],
     *,
@@ -96,8 +98,6 @@ def command(  # noqa: PLR0913 - one parameter an option
     on_drift: OnDrift | None,
     actor: str | None,
     as_of: date | None,
-    root_folder: str | None,
-    as_json: bool,
 ) -> None:
     """Copy from SOURCE's files to those of each TARGET the entries whose categories the target's profile names.
 
@@ -112,10 +112,10 @@ def command(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("--on-drift is for a seed that writes, and this one writes nothing.")
     if ephemeral and resolve:
         raise click.UsageError("--resolve settles conflicts in files, and --ephemeral has none.")
-    workspace = open_with_store(root_folder)
+    workspace = open_with_store()
     filters: dict[str, Any] = {"as_of": as_of, "actor": actor, "categories": categories or None}
     if ephemeral:
-        _show_ephemeral(workspace, str(source), targets[0], target, filters, as_json=as_json)
+        _show_ephemeral(workspace, str(source), targets[0], target, filters)
         return
     seeds, unreadable = _seeds(workspace, source, targets, everybody=everybody)
     plans: list[SeedPlan] = []
@@ -136,29 +136,29 @@ def command(  # noqa: PLR0913 - one parameter an option
     if unknown is not None and not plans:
         raise unknown
     if results:
-        ended = _show_results(results, unreadable, as_json=as_json)
+        ended = _show_results(results, unreadable)
     else:
-        ended = _show_plans(plans, unreadable, check=check, status=status, as_json=as_json)
-    raise SystemExit(print_unreadable(unreadable, as_json=as_json) or ended)
+        ended = _show_plans(plans, unreadable, check=check, status=status)
+    raise SystemExit(print_unreadable(unreadable) or ended)
 
 
-def _show_ephemeral(  # noqa: PLR0913 - as the command
-    workspace: Workspace, source: str, name: str, target: str | None, filters: Mapping[str, Any], *, as_json: bool
+def _show_ephemeral(
+    workspace: Workspace, source: str, name: str, target: str | None, filters: Mapping[str, Any]
 ) -> None:
     """Print the slice of one profile."""
     texts = workspace.ephemeral_seed(source, name, **filters)
     texts = {each: text for each, text in texts.items() if target in {None, each}}
     about_user = workspace.path(source, "user")
     if about_user in workspace.missing_files(source):
-        say(printable(f"warning: {shown_path(about_user)} is not there"))
-    if as_json:
+        say(f"warning: {shown_path(about_user)} is not there")
+    if in_json():
         emit_json({"source": source, "target": name, **texts})
         return
     from catmem.service.seeding.planning import joined
 
     emit_text(joined(workspace, texts.values()))
     if not any(texts.values()):
-        say(printable(f"{source} has nothing that {name} may read."))
+        say(f"{source} has nothing that {name} may read.")
         _say_all(workspace.plan_seed(source, name, target=target, **filters).notes)
 
 
@@ -203,12 +203,10 @@ def _seeds(
 # --- plans ----------------------------------------------------------------------------------------------------------
 
 
-def _show_plans(
-    plans: Sequence[SeedPlan], unreadable: Sequence[CatmemError], *, check: bool, status: bool, as_json: bool
-) -> int:
+def _show_plans(plans: Sequence[SeedPlan], unreadable: Sequence[CatmemError], *, check: bool, status: bool) -> int:
     """Print what would be done; the exit status."""
     in_sync = all(plan.in_sync for plan in plans)
-    if as_json:
+    if in_json():
         emit_json({"in_sync": in_sync and not unreadable, **_as_dict(plans, unreadable)})
     else:
         for plan in plans:
@@ -290,10 +288,10 @@ def _said(plan: FilePlan) -> str:
 # --- results --------------------------------------------------------------------------------------------------------
 
 
-def _show_results(results: Sequence[SeedResult], unreadable: Sequence[CatmemError], *, as_json: bool) -> int:
+def _show_results(results: Sequence[SeedResult], unreadable: Sequence[CatmemError]) -> int:
     """Print what was done; the exit status."""
     status = max(result.exit_status for result in results)
-    if as_json:
+    if in_json():
         emit_json(_as_dict(results, unreadable))
         return status
     for result in results:
@@ -324,10 +322,58 @@ def _result(each: SeededFile) -> str:
 
 def _say_refused(refused: Iterable[Refusal]) -> None:
     for each in refused:
-        say(printable(f"{each.target}: refused"))
-        print_error(each.error, as_json=False)
+        say(f"{each.target}: refused")
+        print_error(each.error)
 
 
 def _say_all(notes: Iterable[str]) -> None:
     for note in notes:
-        say(printable(note))
+        say(note)
+
+
+def conflict_lines(plan: FilePlan) -> str:
+    """The conflicts of one file, with both sides; empty if none is open."""
+    return "".join(
+        printable(f"  {plan.target}: conflict in {_named(conflict)}: {_REASONS[conflict.reason]}\n")
+        + columns(
+            [
+                ("   ", side, "(not there)" if version is None else first_line(_text(version, conflict.reason), _WIDTH))
+                for side, version in (("target", conflict.ours), ("source", conflict.theirs))
+            ]
+        )
+        for conflict in plan.conflicts
+    )
+
+
+_REASONS = {
+    "body": "both sides reworded it",
+    "removed": "one side changed what the other removed",
+    "tags": "both sides changed one tag",
+    "category": "it stands in two categories",
+    "title": "two titles",
+}
+
+
+def _named(conflict: Conflict) -> str:
+    version = conflict.ours or conflict.theirs
+    return "" if version is None else version.category
+
+
+def _text(version: Version, reason: str) -> str:
+    if reason == "category":
+        return f"{version.category}: {version.body}"
+    return version.text if reason == "tags" else version.body
+
+
+def next_steps(plans: Iterable[FilePlan]) -> list[str]:
+    """How to settle the conflicts that are open, a line for each source."""
+    names: dict[str, dict[str, None]] = {}
+    for plan in plans:
+        if plan.conflicts:
+            source, target = (each.partition("/")[0] for each in (plan.source, plan.target))
+            names.setdefault(source, {})[target] = None
+    return [
+        f"Conflicts are left to you: 'catmem seed {source} {' '.join(targets)} --resolve target' keeps what is there "
+        "for good, '--resolve source' takes the source's."
+        for source, targets in names.items()
+    ]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem import clock
-from catmem.cli.options import open_with_store, root_option
-from catmem.cli.output import emit, printable, printable_json, say, shown_path
+from catmem.cli.options import format_choice, open_with_store, root_option
+from catmem.cli.output import emit, in_json, printable, printable_json, say, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,12 +23,6 @@ _SECONDS = 19
 """Characters of a time stamp up to its seconds."""
 
 
-def _remember_format(ctx: click.Context, _param: click.Parameter, value: str) -> bool:
-    # Errors are printed outside the command; they follow its format.
-    ctx.meta["catmem.json"] = value == "jsonl"
-    return value == "jsonl"
-
-
 @click.command(
     epilog="Examples: catmem watch   catmem watch trinity   catmem watch trinity/user --as trinity -n 1 --format jsonl"
 )
@@ -36,19 +30,12 @@ def _remember_format(ctx: click.Context, _param: click.Parameter, value: str) ->
 @click.option("--as", "actor", metavar="NAME", help="Tell what this profile may hear. By default you, a person: all.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="End after N events.")
 @root_option
-@click.option(
-    "--format",
-    "as_json",
-    type=click.Choice(["text", "jsonl"]),
-    default="text",
-    show_default=True,
-    is_eager=True,
-    callback=_remember_format,
-    help="Output for people, or for programs (fields: docs/live.md): one JSON value a line.",
+@format_choice(
+    *("text", "jsonl"),
+    said="Output for people, or for programs (fields: docs/live.md): one JSON value a line.",
+    exposed=False,
 )
-def command(
-    entities: tuple[str, ...], actor: str | None, limit: int | None, root_folder: str | None, *, as_json: bool
-) -> None:
+def watch(entities: tuple[str, ...], actor: str | None, limit: int | None) -> None:
     """Tell of each new revision and each change by other means as it happens, until you press Ctrl-C.
 
     It tells of writes by whatever door and of edits by whatever program, within a second; of all files, or of ENTITY
@@ -59,7 +46,7 @@ def command(
     from catmem.service.watching.news import heard_name
     from catmem.service.watching.watch import Watch
 
-    workspace = open_with_store(root_folder)
+    workspace = open_with_store()
     refuse_no_root(workspace.config)
     wanted = frozenset(heard_name(workspace, name, actor) for name in entities)
     if actor is not None:
@@ -67,9 +54,9 @@ def command(
     with suppress(KeyboardInterrupt):
         watch = Watch(workspace)
         found = watch.look()
-        say(printable(f"Watching {', '.join(sorted(wanted)) or workspace.root}. Ctrl-C ends it."))
+        say(f"Watching {', '.join(sorted(wanted)) or workspace.root}. Ctrl-C ends it.")
         for news, said in islice(_heard(watch, found, wanted, actor), limit):
-            emit(printable_json({"event": news.kind, **said}) + "\n" if as_json else _line(news, said))
+            emit(printable_json({"event": news.kind, **said}) + "\n" if in_json() else _line(news, said))
 
 
 def _heard(

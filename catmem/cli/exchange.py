@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from catmem.errors import CatmemError
     from catmem.importers.bringing import ImportPlan
-    from catmem.importers.imported import LeftOut
+    from catmem.importers.reading import LeftOut
     from catmem.service.exporting import Exported, Form
     from catmem.service.writing.written import Written
 

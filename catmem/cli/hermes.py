@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.hermes.setup import Step
-    from catmem.hermes.setup_homes import Home
-    from catmem.hermes.setup_settings import Settings
+    from catmem.hermes.setup_homes import Home, Settings
     from catmem.hermes.setup_status import HomeStatus
     from catmem.policy.seed import FilePlan
     from catmem.service.seeding.plan import Refusal, SeedPlan
@@ -255,7 +254,7 @@ def _no_root(folder: str, home: Home | None = None) -> ConfigError:
 def _settings(workspace: Workspace, home: Home, name: str) -> Settings:
     from dataclasses import replace
 
-    from catmem.hermes.setup_settings import Settings, read_settings
+    from catmem.hermes.setup_homes import Settings, read_settings
 
     try:
         workspace.profile(name)

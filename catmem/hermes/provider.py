@@ -20,8 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from catmem import clock
 from catmem.errors import CatmemError, ConfigError, UnreadableError
-from catmem.hermes.setup_homes import HermesConfig, home_at, read_config
-from catmem.hermes.setup_settings import Settings, parse_settings, read_settings, write_settings
+from catmem.hermes.setup_homes import (
+    HermesConfig,
+    Settings,
+    home_at,
+    parse_settings,
+    read_config,
+    read_settings,
+    write_settings,
+)
 from catmem.names import TARGETS
 from catmem.policy.config import CONFIG_NAME
 from catmem.policy.prompt import build_prompt

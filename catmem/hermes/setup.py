@@ -19,10 +19,15 @@ from typing import TYPE_CHECKING, Any
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.files import os_errors, read_bounded, replace_file
-from catmem.hermes.plugin_files import FILES, FOLDER, MARK
 from catmem.hermes.setup_config import Was, with_memory, without_memory
-from catmem.hermes.setup_homes import read_config, refuse_other_version
-from catmem.hermes.setup_settings import Settings, read_settings, refuse_link, settings_path
+from catmem.hermes.setup_homes import (
+    Settings,
+    read_config,
+    read_settings,
+    refuse_link,
+    refuse_other_version,
+    settings_path,
+)
 from catmem.names import FILE_NAMES
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.text import DEFAULT_LIMITS
@@ -31,6 +36,49 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.hermes.setup_homes import HermesConfig, Home
+
+FOLDER = "plugins/catmem"
+MARK = "Written by 'catmem hermes install'; 'catmem hermes uninstall' removes it."
+
+# Hermes Agent looks for the word register_memory_provider in the first 8,192 characters.
+_INIT = f'''"""catmem as the memory provider of Hermes Agent.
+
+{MARK}
+"""
+
+import logging
+import sys
+
+try:
+    from catmem.hermes import plugin as _plugin
+except ImportError as error:
+    logging.getLogger("catmem.hermes").error(
+        "The memory provider catmem is switched on, and the Python of Hermes Agent cannot import it (%s). This "
+        "conversation has no memory of catmem. Install it with: %s -m pip install catmem",
+        error,
+        sys.executable,
+    )
+    raise
+
+
+def register(ctx):
+    """Called by Hermes Agent, which takes what goes to ctx.register_memory_provider()."""
+    _plugin.register(ctx)
+'''
+
+_MANIFEST = f"""\
+# {MARK}
+name: catmem
+version: 1.0.0
+description: Categorized memory, each profile its own categories (catmem)
+kind: exclusive
+"""
+
+FILES = {"__init__.py": _INIT, "plugin.yaml": _MANIFEST}
+"""The texts of the plugin by name, in the folder ``FOLDER`` of a home.
+
+They stay the same over versions of catmem: what they do is ``catmem.hermes.plugin``, in the installed package.
+"""
 
 RECORD = "before.json"
 BACKUP = "config.yaml.before"

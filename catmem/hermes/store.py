@@ -15,11 +15,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import CatmemError, NotUtf8Error, RefusedError, StoreError
 from catmem.hermes import store_answers as answers
-from catmem.hermes.store_actions import Refusal, aligned, apply, clean, fields_of, one_match, said
 from catmem.hermes.store_files import GuardedFiles
-from catmem.hermes.store_installed import memory_dir, memory_tool
-from catmem.hermes.store_prompt import first_threat, unreadable, without_threats
-from catmem.hermes.store_text import DELIMITER, Draft, FileText, read_text, size_of
+from catmem.hermes.store_scan import first_threat, memory_dir, memory_tool, unreadable, without_threats
+from catmem.hermes.store_text import (
+    DELIMITER,
+    Draft,
+    FileText,
+    Refusal,
+    aligned,
+    apply,
+    clean,
+    fields_of,
+    one_match,
+    read_text,
+    said,
+    size_of,
+)
 from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:

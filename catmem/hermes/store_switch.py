@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError
 from catmem.hermes.store import MemoryStore
-from catmem.hermes.store_installed import memory_tool
+from catmem.hermes.store_scan import memory_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

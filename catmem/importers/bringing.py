@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from catmem import clock
 from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
-from catmem.importers.imported import LeftOut, leading_day
+from catmem.importers.reading import LeftOut, leading_day
 from catmem.policy.schema import shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
 from catmem.service.showing import findings_in
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
-    from catmem.importers.imported import Imported, ImportedEntry
+    from catmem.importers.reading import Imported, ImportedEntry
     from catmem.policy.config import Config
     from catmem.service.workspace import Workspace
     from catmem.service.writing.written import Written

@@ -18,8 +18,19 @@ from urllib.parse import quote
 
 from catmem.errors import TooLargeError, UnreadableError
 from catmem.files import os_errors, read_bounded
-from catmem.importers.files import FOLDER_BYTES, MOST_ENTRIES, refuse_missing, refuse_too_many
-from catmem.importers.imported import SOURCE_LENGTH, Imported, ImportedEntry, LeftOut, SourceError, dated, source_tag
+from catmem.importers.reading import (
+    FOLDER_BYTES,
+    MOST_ENTRIES,
+    SOURCE_LENGTH,
+    Imported,
+    ImportedEntry,
+    LeftOut,
+    SourceError,
+    dated,
+    refuse_missing,
+    refuse_too_many,
+    source_tag,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,7 +14,6 @@ from catmem.cli.output import (
     emit,
     emit_json,
     in_json,
-    print_error,
     print_unreadable,
     printable,
     say,
@@ -22,18 +21,18 @@ from catmem.cli.output import (
     shown_path,
     text_diff,
 )
-from catmem.cli.seed import conflict_lines, next_steps
+from catmem.cli.seed import conflict_lines, next_steps, plan_diff, say_refused
 from catmem.errors import CatmemError, ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
     from catmem.hermes.setup import Step
     from catmem.hermes.setup_homes import Home, Settings
     from catmem.hermes.setup_status import HomeStatus
     from catmem.policy.seed import FilePlan
-    from catmem.service.seeding.plan import Refusal, SeedPlan
+    from catmem.service.seeding.plan import SeedPlan, SeedResult
     from catmem.service.workspace import Workspace
 
 _FINDINGS = 1
@@ -143,7 +142,7 @@ def status(home: str | None, profile: str | None, *, everybody: bool) -> None:
     if in_json():
         emit_json({"homes": [each.to_dict() for each in found]})
     else:
-        show_statuses(found)
+        _show_statuses(found)
     if any(each.problems for each in found):
         raise SystemExit(_FINDINGS)
 
@@ -175,9 +174,9 @@ def sync(  # noqa: PLR0913 - one parameter an option
     changes, and it needs no provider.
     """
     from catmem import clock
-    from catmem.cli.seed import next_steps
     from catmem.hermes.setup_homes import all_homes, find_home
     from catmem.hermes.sync import apply_sync, plan_sync
+    from catmem.service.seeding.plan import SeedPlan
 
     if everybody == bool(names) or (source is None and not everybody):
         raise click.UsageError("Name the source and the profiles, or the source and --all, or --all alone.")
@@ -190,30 +189,22 @@ def sync(  # noqa: PLR0913 - one parameter an option
     unreadable: Sequence[CatmemError] = ()
     status = 0
     for each in sources:
-        made = plan_sync(workspace, homes, each, names or None, as_of=as_of or clock.today())
-        unreadable = made.plan.unreadable
-        if dry_run:
-            status = max(status, made.plan.exit_status)
-            shown.append(made.plan.to_dict())
-            if not in_json():
-                show_plan(made.plan)
+        plan = plan_sync(workspace, homes, each, names or None, as_of=as_of or clock.today())
+        unreadable = plan.unreadable
+        done = plan if dry_run else apply_sync(workspace, plan)
+        status = max(status, done.exit_status)
+        shown.append(done.to_dict())
+        if in_json():
             continue
-        result = apply_sync(workspace, made)
-        status = max(status, result.exit_status)
-        shown.append(result.to_dict())
-        if not in_json():
-            for file in result.files:
-                show_file(file.plan, file.revision, workspace, file.notes)
-            show_refused(result.refused, workspace)
-            say_all([*result.notes, *next_steps(file.plan for file in result.files)])
+        if isinstance(done, SeedPlan):
+            _show_plan(done)
+        else:
+            _show_result(workspace, done)
     if in_json():
         emit_json({"dry_run": dry_run, "syncs": shown})
     elif dry_run:
         say("Nothing was written.")
     raise SystemExit(max(status, print_unreadable(unreadable)))
-
-
-# --- what is asked ---------------------------------------------------------------------------------------------------
 
 
 def _refuse_mixed(profile: str | None, name: str | None, *, everybody: bool) -> None:
@@ -260,8 +251,8 @@ def _settings(workspace: Workspace, home: Home, name: str) -> Settings:
         workspace.profile(name)
     except CatmemError as error:
         if error.code == "unknown_name":
-            error.hint = f"{error.hint or ''} Say which profile of this root it is: --profile {home.name} --as NAME"
-            error.hint = error.hint.strip()
+            said = f"Say which profile of this root it is: --profile {home.name} --as NAME"
+            error.hint = f"{error.hint or ''} {said}".strip()
         raise
     new = Settings(workspace.root, name)
     try:
@@ -289,9 +280,6 @@ def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
     return sources
 
 
-# --- what is done ----------------------------------------------------------------------------------------------------
-
-
 def _carried_out(steps: Sequence[Step], *, yes: bool, dry_run: bool) -> bool:
     """Show what would be done, ask, and do it; whether anything was done."""
     from catmem.hermes.setup import apply_step
@@ -301,7 +289,7 @@ def _carried_out(steps: Sequence[Step], *, yes: bool, dry_run: bool) -> bool:
         raise click.UsageError("--format json asks nothing: give --yes or --dry-run.")
     if not in_json():
         for step in steps:
-            show_step(step)
+            _show_step(step)
         if dry_run:
             say("Nothing was written.")
         elif changing and not yes:
@@ -312,21 +300,18 @@ def _carried_out(steps: Sequence[Step], *, yes: bool, dry_run: bool) -> bool:
             if not in_json():
                 emit(printable(f"{step.done} in {shown_path(step.home.path)}\n"))
     if in_json():
-        emit_json({"dry_run": dry_run, "homes": [step_dict(step) for step in steps]})
+        emit_json({"dry_run": dry_run, "homes": [_step_dict(step) for step in steps]})
     return bool(changing) and not dry_run
 
 
 def _confirm() -> None:
-    if sys.stdin is None or not sys.stdin.isatty():
-        say("Nothing was written. Give --yes to do it.")
-        raise SystemExit(_NOT_CONFIRMED)
-    if not click.confirm("Do this?", err=True):
-        say("Nothing was written.")
+    on_terminal = sys.stdin is not None and sys.stdin.isatty()
+    if not (on_terminal and click.confirm("Do this?", err=True)):
+        say("Nothing was written." if on_terminal else "Nothing was written. Give --yes to do it.")
         raise SystemExit(_NOT_CONFIRMED)
 
 
-def show_step(step: Step) -> None:
-    """What would be done in one home: files by name, ``config.yaml`` as a diff."""
+def _show_step(step: Step) -> None:
     where = shown_path(step.home.path)
     if not step.changes:
         emit(printable(f"{where}: nothing to do\n"))
@@ -341,8 +326,7 @@ def show_step(step: Step) -> None:
         emit(printable(f"remove {shown_path(path)}\n"))
 
 
-def step_dict(step: Step) -> dict[str, Any]:
-    """The same as JSON-ready data."""
+def _step_dict(step: Step) -> dict[str, Any]:
     return {
         "name": step.home.name,
         "home": str(step.home.path),
@@ -354,8 +338,7 @@ def step_dict(step: Step) -> dict[str, Any]:
     }
 
 
-def show_statuses(found: Sequence[HomeStatus]) -> None:
-    """A row for each home, then what is wrong."""
+def _show_statuses(found: Sequence[HomeStatus]) -> None:
     rows: list[tuple[str, ...]] = [("profile", "catmem", "root", "as", "own tool")]
     for each in found:
         state = _ACTIVE[each.loads] if each.active else "installed, not on" if each.installed else "-"
@@ -374,43 +357,38 @@ def show_statuses(found: Sequence[HomeStatus]) -> None:
 _ACTIVE = {True: "on", False: "cannot be loaded", None: "installed"}
 
 
-def show_plan(plan: SeedPlan) -> None:
-    """What a sync would change."""
+def _show_plan(plan: SeedPlan) -> None:
     say_all(plan.notes)
     for each in plan.files:
-        if each.changes:
-            emit(text_diff(each.before, each.after, f"a/{each.target}", f"b/{each.target}"))
-        elif not each.conflicts:
-            emit(printable(f"{each.target}: in sync\n"))
-        emit(conflict_lines(each))
-    for refusal in plan.refused:
-        say(f"{refusal.target}: refused")
-        print_error(refusal.error)
+        in_sync = not each.changes and not each.conflicts
+        emit(printable(f"{each.target}: in sync\n") if in_sync else plan_diff(each) + conflict_lines(each))
+    say_refused(plan.refused)
     say_all(next_steps(plan.files))
 
 
-def show_file(plan: FilePlan, revision: str | None, workspace: Workspace, notes: Sequence[str]) -> None:
-    """What a sync did to one file, in a line."""
-    name, _, target = plan.target.partition("/")
-    where = shown_path(workspace.path(name, target))
+def _show_result(workspace: Workspace, result: SeedResult) -> None:
+    """What a sync did, a line for each file."""
+
+    def shown(entity: str) -> str:
+        name, _, target = entity.partition("/")
+        return shown_path(workspace.path(name, target))
+
+    for each in result.files:
+        where = shown(each.plan.target)
+        emit(printable(f"{where}: {_said(each.plan, each.revision)}\n") + conflict_lines(each.plan))
+        say_all(f"{where}: {note}" for note in each.notes)
+    say_refused(result.refused, shown)
+    say_all([*result.notes, *next_steps(each.plan for each in result.files)])
+
+
+def _said(plan: FilePlan, revision: str | None) -> str:
     if revision is None:
-        said = f"{len(plan.conflicts)} in conflict, left as it is" if plan.conflicts else "in sync"
-    else:
-        counts = {
-            "added": plan.count("new"),
-            "changed": plan.count("changed_in_source", "changed_in_both"),
-            "removed": plan.count("removed_from_source"),
-            "in conflict": len(plan.conflicts),
-        }
-        said = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "written"
-        said += f" (revision {revision})"
-    emit(printable(f"{where}: {said}\n") + conflict_lines(plan))
-    say_all(f"{where}: {note}" for note in notes)
-
-
-def show_refused(refused: Iterable[Refusal], workspace: Workspace) -> None:
-    """Which files were refused, and why."""
-    for each in refused:
-        name, _, target = each.target.partition("/")
-        say(f"{shown_path(workspace.path(name, target))}: refused")
-        print_error(each.error)
+        return f"{len(plan.conflicts)} in conflict, left as it is" if plan.conflicts else "in sync"
+    counts = {
+        "added": plan.count("new"),
+        "changed": plan.count("changed_in_source", "changed_in_both"),
+        "removed": plan.count("removed_from_source"),
+        "in conflict": len(plan.conflicts),
+    }
+    said = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "written"
+    return f"{said} (revision {revision})"

@@ -19,6 +19,7 @@ from catmem.cli.output import (
     print_unreadable,
     printable,
     say,
+    say_all,
     shown_path,
     text_diff,
 )
@@ -26,14 +27,13 @@ from catmem.errors import UnknownNameError
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
     from catmem.errors import CatmemError
-    from catmem.model.conflict import Conflict
     from catmem.model.version import Version
     from catmem.policy.seed import FilePlan, Resolve, State
-    from catmem.service.seeding.plan import Refusal, SeededFile, SeedPlan, SeedResult
+    from catmem.service.seeding.plan import Refusal, SeedPlan, SeedResult
     from catmem.service.workspace import Workspace
     from catmem.store.contract import OnDrift
 
@@ -145,7 +145,6 @@ def seed(  # noqa: PLR0913 - one parameter an option
 def _show_ephemeral(
     workspace: Workspace, source: str, name: str, target: str | None, filters: Mapping[str, Any]
 ) -> None:
-    """Print the slice of one profile."""
     texts = workspace.ephemeral_seed(source, name, **filters)
     texts = {each: text for each, text in texts.items() if target in {None, each}}
     about_user = workspace.path(source, "user")
@@ -159,11 +158,10 @@ def _show_ephemeral(
     emit_text(joined(workspace, texts.values()))
     if not any(texts.values()):
         say(f"{source} has nothing that {name} may read.")
-        _say_all(workspace.plan_seed(source, name, target=target, **filters).notes)
+        say_all(workspace.plan_seed(source, name, target=target, **filters).notes)
 
 
 def _refuse_mixed(source: str | None, targets: Sequence[str], *, everybody: bool, modes: Sequence[bool]) -> None:
-    """Refuse what cannot be meant together."""
     if sum(modes) > 1:
         raise click.UsageError("Use one of --dry-run, --check, --status and --ephemeral.")
     if everybody and targets:
@@ -210,10 +208,11 @@ def _show_plans(plans: Sequence[SeedPlan], unreadable: Sequence[CatmemError], *,
         emit_json({"in_sync": in_sync and not unreadable, **_as_dict(plans, unreadable)})
     else:
         for plan in plans:
-            _say_all(plan.notes)
+            say_all(plan.notes)
             for each in plan.files:
-                emit(_status(each) if status else _line(each) if check else _diff(each))
-            _say_refused(plan.refused)
+                emit(_status(each) if status else _line(each) if check else plan_diff(each))
+                emit(conflict_lines(each))
+            say_refused(plan.refused)
         _say_summary(plans, in_sync=in_sync, whole=not unreadable)
     if check:
         return 0 if in_sync else _OUT_OF_SYNC
@@ -237,27 +236,21 @@ def _say_summary(plans: Sequence[SeedPlan], *, in_sync: bool, whole: bool) -> No
     say(f"Nothing was written. {', '.join(parts)}.")
 
 
-def _diff(plan: FilePlan) -> str:
+def plan_diff(plan: FilePlan) -> str:
     """What would change in one file."""
-    text = ""
-    if plan.changes:
-        text = text_diff(plan.before, plan.after, f"a/{plan.target}", f"b/{plan.target}")
-    return text + conflict_lines(plan)
+    return text_diff(plan.before, plan.after, f"a/{plan.target}", f"b/{plan.target}") if plan.changes else ""
 
 
-def _line(plan: FilePlan) -> str:
-    """One file in a line, with its conflicts."""
-    return printable(f"{plan.target}: {_said(plan)}\n") + conflict_lines(plan)
+def _line(plan: FilePlan, more: str = "") -> str:
+    return printable(f"{plan.target}: {_said(plan)}{more}\n")
 
 
 def _status(plan: FilePlan) -> str:
     """Every entry of one file."""
+    head = printable(f"{plan.target} from {plan.source}: {_said(plan)}\n")
     found = [(row.state.replace("_", " "), row.version) for row in plan.rows]
     found += [(f"not seeded: {each.withheld}", each.version) for each in plan.withheld]
-    rows: list[tuple[str, ...]] = [
-        ("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found
-    ]
-    return printable(f"{plan.target} from {plan.source}: {_said(plan)}\n") + columns(rows) + conflict_lines(plan)
+    return head + columns([("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found])
 
 
 _WORDS: dict[State, str] = {
@@ -296,53 +289,40 @@ def _show_results(results: Sequence[SeedResult], unreadable: Sequence[CatmemErro
         return status
     for result in results:
         for each in result.files:
-            emit(_result(each))
-            _say_all(f"{each.plan.target}: {note}" for note in each.notes)
-        _say_all(result.notes)
-        _say_refused(result.refused)
+            revision = "" if each.revision is None else f" (revision {each.revision})"
+            emit(_line(each.plan, revision) + conflict_lines(each.plan))
+            say_all(f"{each.plan.target}: {note}" for note in each.notes)
+        say_all(result.notes)
+        say_refused(result.refused)
     done = [each for result in results for each in result.files]
     written = sum(each.revision is not None for each in done)
     refused = sum(len(result.refused) for result in results)
     conflicts = sum(len(each.plan.conflicts) for each in done)
     parts = [f"{counted(written, 'file')} written", f"{len(done) - written} unchanged"]
     parts += [f"{refused} refused"] if refused else []
-    parts += (
-        [f"{counted(conflicts, 'conflict')} left to you (--status shows them, --resolve settles them)"]
-        if conflicts
-        else []
-    )
+    if conflicts:
+        parts.append(f"{counted(conflicts, 'conflict')} left to you (--status shows them, --resolve settles them)")
     say(f"{', '.join(parts)}.")
     return status
 
 
-def _result(each: SeededFile) -> str:
-    revision = "" if each.revision is None else f" (revision {each.revision})"
-    return printable(f"{each.plan.target}: {_said(each.plan)}{revision}\n") + conflict_lines(each.plan)
-
-
-def _say_refused(refused: Iterable[Refusal]) -> None:
+def say_refused(refused: Iterable[Refusal], shown: Callable[[str], str] = str) -> None:
+    """Which files were refused, and why; ``shown`` says how a file is named."""
     for each in refused:
-        say(f"{each.target}: refused")
+        say(f"{shown(each.target)}: refused")
         print_error(each.error)
-
-
-def _say_all(notes: Iterable[str]) -> None:
-    for note in notes:
-        say(note)
 
 
 def conflict_lines(plan: FilePlan) -> str:
     """The conflicts of one file, with both sides; empty if none is open."""
-    return "".join(
-        printable(f"  {plan.target}: conflict in {_named(conflict)}: {_REASONS[conflict.reason]}\n")
-        + columns(
-            [
-                ("   ", side, "(not there)" if version is None else first_line(_text(version, conflict.reason), _WIDTH))
-                for side, version in (("target", conflict.ours), ("source", conflict.theirs))
-            ]
-        )
-        for conflict in plan.conflicts
-    )
+    said = ""
+    for conflict in plan.conflicts:
+        either = conflict.ours or conflict.theirs
+        category = "" if either is None else either.category
+        said += printable(f"  {plan.target}: conflict in {category}: {_REASONS[conflict.reason]}\n")
+        sides = (("target", conflict.ours), ("source", conflict.theirs))
+        said += columns([("   ", name, _text(side, conflict.reason)) for name, side in sides])
+    return said
 
 
 _REASONS = {
@@ -354,15 +334,11 @@ _REASONS = {
 }
 
 
-def _named(conflict: Conflict) -> str:
-    version = conflict.ours or conflict.theirs
-    return "" if version is None else version.category
-
-
-def _text(version: Version, reason: str) -> str:
-    if reason == "category":
-        return f"{version.category}: {version.body}"
-    return version.text if reason == "tags" else version.body
+def _text(side: Version | None, reason: str) -> str:
+    if side is None:
+        return "(not there)"
+    text = side.text if reason == "tags" else side.body
+    return first_line(f"{side.category}: {text}" if reason == "category" else text, _WIDTH)
 
 
 def next_steps(plans: Iterable[FilePlan]) -> list[str]:

@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.files import os_errors, read_bounded, replace_file
-from catmem.hermes.setup_config import Was, with_memory, without_memory
+from catmem.hermes.setup_config import with_memory, without_memory
 from catmem.hermes.setup_homes import (
     Settings,
     read_config,
-    read_settings,
     refuse_link,
     refuse_other_version,
     settings_path,
@@ -154,7 +153,7 @@ def plan_install(
         }
         writes[home.path / FOLDER / BACKUP] = config.text.encode()
     if now == record["backup"]:
-        record["memory"] = {key: old.text for key, old in was.items()}
+        record["memory"] = was
         record["had_section"] = "memory" in config.data
         record["digest"] = now
     elif now != record["digest"]:
@@ -198,7 +197,7 @@ def plan_uninstall(home: Home) -> Step:
             after = read_bounded(folder / BACKUP, _SIZE).decode()
         else:
             still = {key for key, said in record["set"].items() if _says(config.memory.get(key), said)}
-            was = {key: Was(old) for key, old in record["memory"].items() if key in still}
+            was = {key: old for key, old in record["memory"].items() if key in still}
             after = without_memory(before, was, home.config, had_section=record["had_section"])
             notes.append("config.yaml changed since: only what catmem had set there goes back to what it was")
     writes: dict[Path, bytes] = {}
@@ -239,11 +238,6 @@ def installed(home: Home) -> bool:
     return os.path.lexists(path) and MARK in read_bounded(path, _SIZE).decode(errors="replace")
 
 
-def read_installed(home: Home) -> Settings | None:
-    """The settings of a home in which the plugin is. Raises as ``read_settings`` does."""
-    return read_settings(home) if installed(home) else None
-
-
 def _notes_on_files(home: Home, folder: Path, *, keep_tool: bool) -> list[str]:
     """What to know where catmem reads other files than those of Hermes Agent."""
     if os.path.realpath(folder) == os.path.realpath(home.memories):
@@ -260,12 +254,12 @@ def _has_text(path: Path) -> bool:
     return path.is_file() and bool(read_bounded(path, DEFAULT_LIMITS.file_bytes).strip())
 
 
-def _changed_since(record: dict[str, Any], config: HermesConfig, was: dict[str, Was]) -> dict[str, Any]:
+def _changed_since(record: dict[str, Any], config: HermesConfig, was: dict[str, str | None]) -> dict[str, Any]:
     """The record where somebody edited ``config.yaml`` since it was made.
 
     The bytes of the backup are not to come back, and a key that somebody has set since goes back to that.
     """
-    since = {key: old.text for key, old in was.items() if not _says(config.memory.get(key), record["set"].get(key))}
+    since = {key: old for key, old in was.items() if not _says(config.memory.get(key), record["set"].get(key))}
     had_section = record["had_section"] and "memory" in config.data
     return {**record, "memory": {**record["memory"], **since}, "had_section": had_section, "digest": None}
 

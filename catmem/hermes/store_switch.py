@@ -50,11 +50,6 @@ def register(_: Any) -> None:  # noqa: ANN401 - whatever Hermes Agent passes
     use_catmem_store()
 
 
-def is_in_use() -> bool:
-    """Whether Hermes Agent makes catmem's store. Raises ``ConfigError`` (``no_hermes``)."""
-    return getattr(memory_tool(), "MemoryStore", None) is MemoryStore
-
-
 def _check(theirs: Any) -> None:  # noqa: ANN401 - whatever stands there
     """Raise ``ConfigError`` unless the installed store is one that this class can stand in for."""
     problem = None

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import common_options, open_workspace, target_option
-from catmem.cli.output import columns, emit, emit_json, in_json, print_error, printable, say, shown_path
+from catmem.cli.output import columns, emit, emit_json, end_with, in_json, printable, say, shown_path
 from catmem.names import FILE_NAMES
 from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from catmem.errors import CatmemError
     from catmem.policy.fleet import Fleet, Orphan
     from catmem.policy.reasons import Reason
     from catmem.service.fleet import Why
@@ -95,7 +94,7 @@ def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[st
             if access.problems:
                 emit("Not everything could be looked at (see the errors): what follows is about the rest.\n")
             emit(printable("".join(_summary(access.fleet))))
-    _finish(access.problems)
+    end_with(access.problems)
 
 
 # --- the matrix ----------------------------------------------------------------------------------------------------
@@ -192,7 +191,7 @@ def _orphans(title: str, orphans: list[Orphan]) -> Iterator[str]:
     if not orphans:
         return
     yield f"\n{title}:\n"
-    rows: list[tuple[str, ...]] = []
+    rows = []
     for orphan in orphans:
         where = f" in {FILE_NAMES[orphan.target]}" if orphan.target else ""
         declared = "" if orphan.declared else "not declared, " if orphan.category[0] != "_" else ""
@@ -213,7 +212,7 @@ def _explain(workspace: Workspace, name: str, category: str) -> None:
         emit_json(why.to_dict())
     else:
         emit(printable("".join(_answers(why))))
-    _finish(why.problems)
+    end_with(why.problems)
 
 
 def _answers(why: Why) -> Iterator[str]:
@@ -241,11 +240,3 @@ def _answer(why: Why, reason: Reason) -> str:
     count = why.entries.get(reason.asked, 0)
     held = f" ({counted(count, 'entry')} in its own file)" if reason.asked in FILE_NAMES and count else ""
     return f"{reason.answer}{held}"
-
-
-def _finish(problems: Sequence[CatmemError]) -> None:
-    """Say what could not be looked at, and end with status 2 if there was something."""
-    for problem in problems:
-        print_error(problem)
-    if problems:
-        sys.exit(2)

@@ -19,12 +19,12 @@ from catmem.cli.options import (
     open_workspace,
     root_option,
 )
-from catmem.cli.output import columns, emit, emit_json, in_json, printable, say
+from catmem.cli.output import columns, emit, emit_json, in_json, printable, say, say_all, shown_moment
 from catmem.store.audit import STATUSES
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from catmem.service.auditing.bypass import Bypass
@@ -41,9 +41,7 @@ _SECONDS = 19
 _FIRST_SHOWN = 10
 _LOOK_EVERY = 0.2
 """Seconds between two looks of ``--follow``."""
-_FINDINGS = 1
-_SECONDS = 19
-"""Characters of a time stamp up to its seconds."""
+_KINDS = {"status": "by_status", "code": "by_reason", "agent": "by_agent", "entity": "by_entity"}
 _MODES = {
     "shadow": "refusals that a rollout may let pass are noted in the audit log, and the writes pass",
     "canary": "refusals are enforced for {canary} % of all entities, by their names; elsewhere they are noted",
@@ -83,12 +81,14 @@ def audit(form: str, *, limit: int | None, follow: bool, summary: bool, **wanted
     Exit status 1 if a line of the log is damaged; all others are there.
     """
     from catmem.service.auditing.reading import Filter, read_audit
+    from catmem.service.counts import Counts
 
     if follow and (summary or form == "json"):
         raise click.UsageError("--follow goes with --format text or jsonl, and not with --summary.")
     if summary and form == "jsonl":
         raise click.UsageError("--summary goes with --format text or json.")
-    _refuse_reversed(wanted["since"], wanted["until"])
+    if wanted["since"] and wanted["until"] and wanted["since"] >= wanted["until"]:
+        raise click.UsageError("--since is not before --until, so nothing can lie between them.")
     workspace, chosen = open_workspace(), Filter(**wanted)
     if follow:
         with suppress(KeyboardInterrupt):
@@ -96,24 +96,16 @@ def audit(form: str, *, limit: int | None, follow: bool, summary: bool, **wanted
         return
     found = read_audit(workspace, chosen, limit)
     if summary:
-        _show_counts(found)
+        counts = Counts.of(found.lines)
+        if in_json():
+            emit_json({**counts.to_dict(), "damaged": [each.to_dict() for each in found.damaged]})
+        else:
+            emit(_table(counts))
     else:
         _show_lines(found, form, chosen)
     if not found.lines:
         _tell_unknown(workspace, chosen)
-    _tell_damaged(found.damaged)
-    if found.damaged:
-        sys.exit(_FINDINGS)
-
-
-def _show_counts(found: Audit) -> None:
-    from catmem.service.counts import Counts
-
-    counts = Counts.of(found.lines)
-    if in_json():
-        emit_json({**counts.to_dict(), "damaged": [each.to_dict() for each in found.damaged]})
-    else:
-        emit(_table(counts))
+    _end(found.damaged)
 
 
 def _show_lines(found: Audit, form: str, wanted: Filter) -> None:
@@ -133,13 +125,7 @@ def _tell_unknown(workspace: Workspace, wanted: Filter) -> None:
     """Say which names are none of this root: a slip, or names of the past."""
     from catmem.service.auditing.reading import unknown_names
 
-    for said in unknown_names(workspace, wanted):
-        say(said)
-
-
-def _refuse_reversed(since: datetime | None, until: datetime | None) -> None:
-    if since is not None and until is not None and since >= until:
-        raise click.UsageError("--since is not before --until, so nothing can lie between them.")
+    say_all(unknown_names(workspace, wanted))
 
 
 def _follow(workspace: Workspace, wanted: Filter, limit: int) -> None:
@@ -159,10 +145,9 @@ def _json(line: Line) -> str:
 
 
 def _row(line: Line) -> tuple[str, ...]:
-    when = f"{line.ts[:_SECONDS].replace('T', ' ')}Z"
     revisions = f"{_revision(line.prev_rev)} -> {_revision(line.mem_rev)}"
     said = " ".join(each for each in (line.reason, f"({line.note})" if line.note else None) if each)
-    row = when, line.status, line.entity_id, line.op, line.agent, revisions, said
+    row = shown_moment(line.ts), line.status, line.entity_id, line.op, line.agent, revisions, said
     return tuple(printable(cell).replace("\n", "\\n").replace("\t", "\\t") for cell in row)
 
 
@@ -174,24 +159,28 @@ def _revision(revision: str | None) -> str:
 
 def _table(counts: Counts) -> str:
     said = counts.to_dict()
-    rows: list[tuple[str, ...]] = [("operations", "", f"{said['operations']:,}")]
-    for title, key in (("status", "by_status"), ("code", "by_reason"), ("agent", "by_agent"), ("entity", "by_entity")):
-        rows += _audit_counted(title, said[key])
-    rows += _audit_counted("branches of", said["branches"])
+    kinds = {title: said[key] for title, key in _KINDS.items()}
+    rows = [("operations", "", f"{said['operations']:,}"), *_counted(kinds | {"branches of": said["branches"]})]
     if said["latency"]["operations"]:
         mean = 1000 * said["latency"]["seconds"] / said["latency"]["operations"]
         rows.append(("mean time", "", f"{mean:.1f} ms"))
     return printable(columns(rows))
 
 
-def _audit_counted(title: str, numbers: Mapping[str, int]) -> list[tuple[str, ...]]:
-    named = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [("" if place else title, name, f"{number:,}") for place, (name, number) in enumerate(named)]
+def _counted(kinds: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, ...]]:
+    """A row for each name, the most frequent first; the kind stands before its first."""
+    for kind, numbers in kinds.items():
+        named = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
+        yield from (("" if place else kind, name, f"{number:,}") for place, (name, number) in enumerate(named))
 
 
 def _tell_damaged(damaged: Iterable[Damage]) -> None:
-    for each in damaged:
-        say(f"warning: line {each.line} of {each.file} is damaged, so it was passed over")
+    say_all(f"warning: line {each.line} of {each.file} is damaged, so it was passed over" for each in damaged)
+
+
+def _end(damaged: Sequence[Damage]) -> None:
+    _tell_damaged(damaged)
+    sys.exit(_FINDINGS if damaged else 0)
 
 
 @click.group(
@@ -231,8 +220,8 @@ def _standing(state: State) -> str:
 
 
 def _bypass(bypass: Bypass) -> str:
-    until = bypass.to_dict()["until"][:_SECONDS].replace("T", " ")
-    return f"A bypass is on until {until}Z: {bypass.reason}"
+    until = shown_moment(bypass.to_dict()["until"])
+    return f"A bypass is on until {until}: {bypass.reason}"
 
 
 @rollout.command(epilog="Examples: catmem rollout report   catmem rollout report --since 7d --format json")
@@ -251,16 +240,13 @@ def report(since: datetime | None) -> None:
         emit_json(found.to_dict())
     else:
         emit(printable("".join((_standing(found.state), _looked_at(found), *_tallies(found)))))
-    for each in found.damaged:
-        say(f"warning: line {each.line} of {each.file} is damaged, so it was passed over")
-    if found.damaged:
-        sys.exit(_FINDINGS)
+    _end(found.damaged)
 
 
 def _looked_at(found: Report) -> str:
     if found.since is None:
         return "No operation is recorded.\n"
-    return f"{counted(found.writes, 'operation')} since {found.since[:_SECONDS].replace('T', ' ')}Z\n"
+    return f"{counted(found.writes, 'operation')} since {shown_moment(found.since)}\n"
 
 
 def _tallies(found: Report) -> list[str]:
@@ -275,17 +261,8 @@ def _tallies(found: Report) -> list[str]:
 
 def _tally(title: str, tally: Tally) -> str:
     said = tally.to_dict()
-    rows = [
-        *_counted("code", said["by_reason"]),
-        *_counted("agent", said["by_agent"]),
-        *_counted("entity", said["by_entity"]),
-    ]
+    rows = [("", *row) for row in _counted({kind: said[key] for kind, key in _KINDS.items() if key in said})]
     return f"\n{title}: {tally.operations:,}\n{columns(rows)}"
-
-
-def _counted(title: str, numbers: Mapping[str, int]) -> list[tuple[str, ...]]:
-    named = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [("", "" if place else title, name, f"{number:,}") for place, (name, number) in enumerate(named)]
 
 
 @rollout.command(

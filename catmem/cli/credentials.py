@@ -75,9 +75,7 @@ def key_list(agent: str | None) -> None:
     if not keys:
         say("No keys here." if agent is None else printable(f"{agent} has no key here."))
     say(f"The keys of this root are in {shown_path(keys_folder(config))}.")
-    rows: list[tuple[str, ...]] = [
-        (key.agent, key.key_id, "signs" if newest[key.agent] is key else "verifies", _where(key)) for key in keys
-    ]
+    rows = [(key.agent, key.key_id, "signs" if newest[key.agent] is key else "verifies", _where(key)) for key in keys]
     emit(printable(columns(rows)))
 
 
@@ -185,7 +183,7 @@ def token_list(agent: str | None, tokens_path: str | None) -> None:
         say(f"{agent} has no token here.")
     if wanted is not None:
         say(f"This root wants tokens: {wanted}. {_NOT_SERVED}")
-    rows: list[tuple[str, ...]] = [(t.label, t.token_id, t.scope, t.created, _as_whom(t)) for t in tokens]
+    rows = [(t.label, t.token_id, t.scope, t.created, _as_whom(t)) for t in tokens]
     emit(printable(columns(rows)))
 
 

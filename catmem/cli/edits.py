@@ -17,7 +17,7 @@ from catmem.cli.options import (
     text_argument,
     whose_options,
 )
-from catmem.cli.output import emit, emit_json, first_line, in_json, printable, say, show_written
+from catmem.cli.output import emit, emit_json, first_line, in_json, printable, say, say_all, show_written
 from catmem.text import counted
 
 if TYPE_CHECKING:
@@ -197,28 +197,24 @@ def _refuse_mixture(
 
 
 def _newly(workspace: Workspace, written: Written) -> list[Entry]:
-    """The entries that got another day: some may have had it."""
+    # Some may have had the day.
     before = {(entry.category, entry.id) for entry in workspace.parse(written.before).entries}
     return [entry for entry in written.entries if (entry.category, entry.id) not in before]
 
 
 def _show_all(done: Sequence[tuple[Written, Sequence[Entry]]], *, dry_run: bool) -> None:
-    """What was verified, file by file; all entries for a dry run."""
     count = sum(len(entries) for _, entries in done)
     if in_json():
         emit_json({"verified": count, "files": [written.to_dict() for written, _ in done], "dry_run": dry_run})
         return
     for written, entries in done:
-        for warning in (*written.warnings, *written.notes):
-            say(warning)
+        say_all((*written.warnings, *written.notes))
         if dry_run:
             lines = (f"{entry.category}: {first_line(entry.body, _WIDTH)}\n" for entry in entries)
-            emit("".join(printable(line) for line in lines))
+            emit(printable("".join(lines)))
         elif written.changed:
-            number = counted(len(entries), "entry")
-            emit(printable(f"verified {number} in {written.entity} (revision {written.revision})\n"))
+            emit(f"verified {counted(len(entries), 'entry')} in {written.entity} (revision {written.revision})\n")
         else:
-            number = counted(len(written.entries), "entry")
-            emit(printable(f"{number} in {written.entity} verified already; nothing written\n"))
+            emit(f"{counted(len(written.entries), 'entry')} in {written.entity} verified already; nothing written\n")
     if dry_run:
         say(f"Nothing was written. {counted(count, 'entry')} would be verified.")

@@ -148,7 +148,7 @@ def _remarks(plan: ImportPlan) -> Iterator[str]:
     yield from plan.notes
     if plan.left_out:
         yield f"{len(plan.left_out):,} left out, because they have no place here:"
-        yield from columns(list(_rows(plan.left_out))).rstrip("\n").split("\n")
+        yield from columns(_rows(plan.left_out)).rstrip("\n").split("\n")
 
 
 def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:

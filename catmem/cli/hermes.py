@@ -339,7 +339,7 @@ def _step_dict(step: Step) -> dict[str, Any]:
 
 
 def _show_statuses(found: Sequence[HomeStatus]) -> None:
-    rows: list[tuple[str, ...]] = [("profile", "catmem", "root", "as", "own tool")]
+    rows = [("profile", "catmem", "root", "as", "own tool")]
     for each in found:
         state = _ACTIVE[each.loads] if each.active else "installed, not on" if each.installed else "-"
         if each.provider not in {"", "catmem"}:

@@ -27,7 +27,9 @@ from catmem.cli.output import (
     print_unreadable,
     printable,
     say,
+    say_all,
     show_written,
+    shown_moment,
     shown_path,
     text_diff,
 )
@@ -42,8 +44,6 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision
 
-_SECONDS = 19
-"""Characters of a time stamp up to its seconds."""
 _NOTHING = "0"
 """The revision of a file that was never written."""
 _GIT_LIMIT = 1 << 29
@@ -82,11 +82,12 @@ def log(entity: str, limit: int | None, *, graph: bool) -> None:
         rows.insert(0, _outside_row(outside["size"], workspace.store.head(entity)))
     if not rows:
         say(f"No revision of {entity} is recorded yet.")
-    lines = _aligned(rows)
+    numbers = (0, 4, 5)
     if graph:
         drawn = ["", *_drawn(shown)] if outside is not None else _drawn(shown)
-        lines = [(picture, *line) for picture, line in zip(drawn, lines, strict=True)]
-    emit(columns(lines))
+        rows = [(picture, *row) for picture, row in zip(drawn, rows, strict=True)]
+        numbers = (1, 5, 6)
+    emit(columns(rows, right=numbers))
 
 
 def _unrecorded(workspace: Workspace, entity: str) -> dict[str, Any] | None:
@@ -109,7 +110,7 @@ def _row(revision: Revision, found: Sequence[Revision]) -> tuple[str, ...]:
     sizes = {each.revision: each.size for each in found}
     parent = revision.parents[0] if revision.parents else None
     before = 0 if parent is None else sizes.get(parent)
-    when = f"{revision.timestamp[:_SECONDS].replace('T', ' ')}Z"
+    when = shown_moment(revision.timestamp)
     change = "" if before is None else f"{revision.size - before:+,}"
     size = f"{revision.size:,} bytes"
     return revision.revision, when, printable(revision.agent), revision.op, size, change, _told(revision)
@@ -154,9 +155,7 @@ def _outside_row(size: int, head: Revision | None) -> tuple[str, ...]:
 
 def _told(revision: Revision) -> str:
     """What was done, and where from if that is not the revision before."""
-    origin = ""
-    if revision.is_branch:
-        origin = f"branch from {', '.join(revision.parents) or 'nothing'}"
+    origin = f"branch from {', '.join(revision.parents) or 'nothing'}" if revision.is_branch else ""
     return ", ".join(part for part in (origin, _said(revision.note)) if part)
 
 
@@ -173,14 +172,6 @@ def _said(note: Mapping[str, Any]) -> str:
         return printable(f"from {note['source']}")
     actions = Counter(f"{action['action']} {action['category']}" for action in note.get("actions", ()))
     return printable(", ".join(name if count == 1 else f"{name} ({count})" for name, count in actions.items()))
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Numbers to the right: the revision, the size and its change."""
-    widths = [max((len(row[index]) for row in rows), default=0) for index in (0, 4, 5)]
-    return [
-        (row[0].rjust(widths[0]), *row[1:4], row[4].rjust(widths[1]), row[5].rjust(widths[2]), row[6]) for row in rows
-    ]
 
 
 @click.command(
@@ -303,8 +294,7 @@ def replay(entity: str | None, folder: str, *, heads: bool) -> None:
 def _tell(done: Replay) -> None:
     for each in done.mismatches:
         say(f"mismatch: {each.entity}: {each.what}: rebuilt {each.rebuilt}, in the store {each.found}")
-    for line in fault_lines(done.faults):
-        say(line.rstrip("\n"))
+    say_all(line.rstrip("\n") for line in fault_lines(done.faults))
     if in_json():
         return
     for head in done.heads:

@@ -20,6 +20,7 @@ from catmem.cli.output import (
     printable,
     read_stdin,
     say,
+    say_all,
     shown_path,
     text_diff,
 )
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     from catmem.service.migrating import Migrated, PlannedMigration
     from catmem.service.workspace import Workspace
 
-_WIDTH = 60
-_WIDTH = 48
-_NAMED = 8
+_REPEATED_WIDTH = 60
+_ENTRY_WIDTH = 48
+_MOST_LABELS = 8
 """How many labels that nobody declared are named."""
 
 
@@ -114,11 +115,11 @@ def _format_stdin(workspace: Workspace, layout: Layout | None, *, check: bool, d
 
 
 def _warn(planned: PlannedFormat) -> None:
-    for warning in unmerged_warnings(shown_path(planned.path), planned.new):
-        say(f"warning: {warning}")
+    path = shown_path(planned.path)
+    say_all(f"warning: {warning}" for warning in unmerged_warnings(path, planned.new))
     for raw in planned.repeated:
-        path, beginning = printable(shown_path(planned.path)), first_line(raw, _WIDTH)
-        say(f"warning: {path}: stands more than once; stock Hermes Agent keeps only the first: {beginning}")
+        said = "stands more than once; stock Hermes Agent keeps only the first"
+        say(f"warning: {path}: {said}: {first_line(raw, _REPEATED_WIDTH)}")
 
 
 @click.command(
@@ -187,9 +188,8 @@ def _show(planned: PlannedMigration, done: Migrated, *, dry_run: bool) -> None:
     name, migration = shown_path(planned.path), planned.migration
     if dry_run:
         emit(text_diff(migration.old, migration.new, f"a/{name}", f"b/{name}"))
-        emit(columns(list(_rows(migration))))
-    for warning in planned.warnings:
-        say(f"warning: {warning}")
+        emit(columns(_rows(migration)))
+    say_all(f"warning: {warning}" for warning in planned.warnings)
     verb = "nothing to migrate" if not migration.changes else "would be migrated" if dry_run else "migrated"
     emit(printable(f"{name}: {verb}: {_counted(migration)}\n"))
     if migration.title is not None:
@@ -211,18 +211,22 @@ def _counted(migration: Migration) -> str:
 
 
 def _rows(migration: Migration) -> Iterator[tuple[str, ...]]:
-    """A row for each entry without a category: where it goes, and why."""
     if migration.entries:
         yield "line", "category", "entry", "why"
     for each in migration.entries:
         category = "-" if each.category == UNCATEGORIZED else each.category
-        yield f"{each.line:>4}", category, first_line(each.entry.body, _WIDTH), printable(each.why.replace("\n", " "))
+        yield (
+            f"{each.line:>4}",
+            category,
+            first_line(each.entry.body, _ENTRY_WIDTH),
+            printable(each.why.replace("\n", " ")),
+        )
 
 
 def _say_unknown(migration: Migration) -> None:
     if not migration.unknown:
         return
     named = [f"{label} ({number})" for label, number in migration.unknown.items()]
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    say(f"labels that name no category: {', '.join(named[:_NAMED])}{more}")
+    more = f" and {len(named) - _MOST_LABELS} more" if len(named) > _MOST_LABELS else ""
+    say(f"labels that name no category: {', '.join(named[:_MOST_LABELS])}{more}")
     say("  Give them as aliases under taxonomy.categories in catmem.yaml, then run this again.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -12,7 +12,7 @@ from catmem import text as texts
 from catmem.errors import AmbiguousError, MergeConflictError, OverBudgetError, RefusedError, UnreadableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from catmem.errors import CatmemError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.service.writing.written import How, Written
     from catmem.store.contract import Fault
+
+_SECONDS = 19
+"""Characters of a time stamp up to its seconds."""
 
 printable = texts.printable
 """What stands in a text of somebody else's, for a terminal."""
@@ -124,6 +127,12 @@ def print_unreadable(errors: Sequence[CatmemError]) -> int:
     return max((error.exit_status for error in errors), default=0)
 
 
+def end_with(problems: Sequence[CatmemError]) -> NoReturn:
+    """End the command, with status 2 if there is something that could not be looked at, which is said."""
+    print_unreadable(problems)
+    sys.exit(2 if problems else 0)
+
+
 def _particulars(error: CatmemError) -> Iterator[str]:
     """What one kind of error knows and a person can act on."""
     if isinstance(error, AmbiguousError):
@@ -145,11 +154,11 @@ def _particulars(error: CatmemError) -> Iterator[str]:
 
 
 def _could_go(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows: list[tuple[str, ...]] = [("", "state", "date", "characters", "category", "entry")]
+    rows = [("", "state", "date", "characters", "category", "entry")]
     for entry in entries:
-        size, text = f"{entry['size']:,}".rjust(len("characters")), printable(entry["text"])
+        size, text = f"{entry['size']:,}", printable(entry["text"])
         rows.append(("", entry["state"], entry["date"] or "-", size, entry["category"], text))
-    return columns(rows).rstrip("\n").split("\n")
+    return columns(rows, right=[3]).splitlines()
 
 
 def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
@@ -168,6 +177,11 @@ def shown_path(path: str | Path) -> str:
     return text if relative.startswith("..") else relative
 
 
+def shown_moment(timestamp: str) -> str:
+    """A time stamp in UTC, up to its seconds."""
+    return f"{timestamp[:_SECONDS].replace('T', ' ')}Z"
+
+
 def first_line(body: str, width: int) -> str:
     """The first line of a body, at most ``width`` characters, with ``…`` where something follows."""
     line, _, rest = body.partition("\n")
@@ -176,17 +190,19 @@ def first_line(body: str, width: int) -> str:
     return printable(line) + (" …" if rest else "")
 
 
-def columns(rows: list[tuple[str, ...]]) -> str:
-    """Rows as aligned columns, two spaces between; the last column is not padded. No cell can begin another row."""
-    if not rows:
-        return ""
-    rows = [tuple(cell.replace("\n", "\\n") for cell in row) for row in rows]
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]) - 1)]
-    lines = (
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in rows
+def columns(rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Rows as aligned columns, two spaces between; the last column is not padded. No cell can begin another row.
+
+    ``right`` are the columns of numbers, which stand at the right of theirs.
+    """
+    cells = [[cell.replace("\n", "\\n") for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
+    padded = (
+        [cell.rjust(width) if at in right else cell.ljust(width) for at, (cell, width) in enumerate(zip(row, widths))]  # noqa: B905
+        + row[-1:]
+        for row in cells
     )
-    return "".join(f"{line}\n" for line in lines)
+    return "".join("  ".join(row).rstrip() + "\n" for row in padded)
 
 
 def show_written(written: Written, done: str, how: How) -> None:

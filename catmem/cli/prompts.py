@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -12,9 +11,9 @@ from catmem.cli.output import (
     columns,
     emit,
     emit_json,
+    end_with,
     first_line,
     in_json,
-    print_error,
     printable,
     say,
     shown_path,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 _WIDTH = 60
 _HEAD = ("profile", "entries", "prompt", "unfiltered", "files", "% of files", "")
-_NUMBERS = range(1, 6)
 _LEFT_OUT = {
     "expired": "expired",
     "stale": "stale",
@@ -155,10 +153,7 @@ def stats(names: tuple[str, ...], source: str | None, as_of: date | None) -> Non
         emit(printable("".join(_table(stats))))
     elif not stats.problems:
         say(f"There are no profiles in {printable(shown_path(workspace.config.profiles_dir))}.")
-    for problem in stats.problems:
-        print_error(problem)
-    if stats.problems:
-        sys.exit(2)
+    end_with(stats.problems)
 
 
 def _table(stats: Stats) -> Iterator[str]:
@@ -166,14 +161,7 @@ def _table(stats: Stats) -> Iterator[str]:
     yield f"Characters of each prompt, {files}, as of {stats.as_of}\n\n"
     rows = [_row(each.profile, each.sizes, "; ".join(_notes(each))) for each in stats.profiles]
     rows.append(_row("total", stats.total, ""))
-    # Numbers stand at the right of their columns.
-    widths = [max(len(row[index]) for row in (_HEAD, *rows)) for index in _NUMBERS]
-    yield columns(
-        [
-            (row[0], *(row[index].rjust(width) for index, width in zip(_NUMBERS, widths, strict=True)), row[-1])
-            for row in (_HEAD, *rows)
-        ]
-    )
+    yield columns([_HEAD, *rows], right=range(1, 6))
 
 
 def _row(name: str, sizes: Sizes, notes: str) -> tuple[str, ...]:

@@ -127,14 +127,8 @@ def _list(review: Review) -> None:
         _print_json(review, ())
         return
     due = review.due()
-    emit(
-        columns(
-            [
-                (f"{each.entity}:{each.line}", each.entry.category, each.why, first_line(each.entry.body, _WIDTH))
-                for each in due
-            ]
-        )
-    )
+    rows = ((f"{each.entity}:{each.line}", each.entry.category, each.why, each.entry.body) for each in due)
+    emit(columns((*place, first_line(body, _WIDTH)) for *place, body in rows))
     if not due:
         say("Nothing is due.")
     _say_passed(review)

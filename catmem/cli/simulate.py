@@ -98,7 +98,7 @@ def simulate(  # noqa: PLR0913 - one parameter an option
         say(f"{raced}, in {shown_store(store)}")
         rows = zip(_column(unguarded).items(), _column(guarded).values(), strict=True)
         head = ("", "without guards", f"with guards ({on_stale})")
-        emit(columns([head, *((name, left.rjust(len(head[1])), right) for (name, left), right in rows)]))
+        emit(columns([head, *((name, left, right) for (name, left), right in rows)], right=[1]))
     raise SystemExit(1 if guarded.silent_overwrites or guarded.unrecorded or not guarded.rebuilt else 0)
 
 

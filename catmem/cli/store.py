@@ -44,7 +44,7 @@ def info() -> None:
         emit_json({"store": where, "entities": [each.to_dict() for each in found], "unreadable": told})
         raise SystemExit(print_unreadable(unreadable))
     say(f"store: {where}")
-    rows: list[tuple[str, ...]] = [("entity", "head", "revisions", "branches")]
+    rows = [("entity", "head", "revisions", "branches")]
     rows += [(each.entity, each.head, f"{each.revisions:,}", ", ".join(each.branches) or "-") for each in found]
     emit(printable(columns(rows)) if found else "")
     if not found:
@@ -103,7 +103,7 @@ def _say_what_is_next(copied: Sequence[CopiedEntity], shown: str, *, dry_run: bo
 
 
 def _table(copied: Sequence[CopiedEntity]) -> str:
-    rows: list[tuple[str, ...]] = [
+    rows = [
         (each.outcome, each.entity, f"{each.revisions:,} revision{'' if each.revisions == 1 else 's'}", _heads(each))
         for each in copied
     ]

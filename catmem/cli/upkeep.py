@@ -31,6 +31,7 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.errors import CatmemError
+from catmem.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from catmem.service.repairing import Remedy, RepairPlan
     from catmem.store.lasting import FolderReport
 
-_DAMAGED = 4
 _DAMAGED = 4
 _TO_DO = 1
 _WIDTH = 60
@@ -68,16 +68,11 @@ def fsck(*, repair: bool) -> None:
     else:
         emit("".join(printable(f"mended: {line}\n") for line in report.done))
         emit("".join(fault_lines(report.faults)))
-        where = " in what could be looked at" if report.unreadable else ""
-        emit(f"{_summary([fault.damage for fault in report.faults])}{where}\n")
+        damage = sum(fault.damage for fault in report.faults)
+        said = "1 thing is damaged" if damage == 1 else f"{damage} things are damaged" if damage else "no damage"
+        emit(f"{said}{' in what could be looked at' if report.unreadable else ''}\n")
     status = print_unreadable(report.unreadable)
     raise SystemExit(_DAMAGED if report.damaged else status)
-
-
-def _summary(damage: list[bool]) -> str:
-    if not any(damage):
-        return "no damage"
-    return "1 thing is damaged" if sum(damage) == 1 else f"{sum(damage)} things are damaged"
 
 
 @click.command(epilog="Examples: catmem doctor   catmem doctor --format json")
@@ -192,12 +187,9 @@ def repair(entity: str, how: Remedy | None, *, yes: bool) -> None:
 
     workspace = open_with_store()
     plan = plan_repair(workspace, entity, how)
-    if not plan.changes:
+    if not (plan.changes and yes):
         _show_plan(plan)
-        return
-    if not yes:
-        _show_plan(plan)
-        raise SystemExit(_TO_DO)
+        raise SystemExit(_TO_DO if plan.changes else 0)
     show_written(apply_repair(workspace, plan), "mended", {})
     if plan.moved and plan.moved_to:
         say(f"What did not fit was moved to {shown_path(plan.moved_to)}.")
@@ -246,9 +238,9 @@ def purge(entity: str, old: str, *, yes: bool, dry_run: bool) -> None:
 
 
 def _show(report: PurgeReport, root: Path) -> None:
-    revisions = f"{report.revisions} revision{'' if report.revisions == 1 else 's'}"
-    entities = ", ".join(report.entities)
-    emit(printable(f"{'would be erased' if report.dry_run else 'erased'} from {entities} and {revisions}:\n"))
+    revisions = f"{report.revisions} {plural(report.revisions, 'revision')}"
+    done = "would be erased" if report.dry_run else "erased"
+    emit(printable(f"{done} from {', '.join(report.entities)} and {revisions}:\n"))
     _show_entries(report.entries, dry_run=report.dry_run)
     for entity in dict.fromkeys(entity for entity, _ in report.elsewhere):
         emit(printable(f"in {entity}:\n"))
@@ -269,8 +261,5 @@ def _show_files(what: str, lines: list[str], *, most: int | None = _MOST) -> Non
 
 def _show_entries(entries: Iterable[Entry], *, dry_run: bool) -> None:
     # What was to be forgotten is not written once more, to a terminal or a log.
-    emit(
-        columns(
-            [("", entry.category, entry.id, first_line(entry.body, _WIDTH) if dry_run else "") for entry in entries]
-        )
-    )
+    rows = [("", each.category, each.id, first_line(each.body, _WIDTH) if dry_run else "") for each in entries]
+    emit(columns(rows))

@@ -11,16 +11,13 @@ import click
 
 from catmem import clock
 from catmem.cli.options import format_choice, open_with_store, root_option
-from catmem.cli.output import emit, in_json, printable, printable_json, say, shown_path
+from catmem.cli.output import emit, in_json, printable, printable_json, say, shown_moment, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.service.watching.news import News
     from catmem.service.watching.watch import Watch
-
-_SECONDS = 19
-"""Characters of a time stamp up to its seconds."""
 
 
 @click.command(
@@ -75,7 +72,7 @@ def _heard(
 def _line(news: News, said: dict[str, Any]) -> str:
     when = said.get("timestamp") or clock.timestamp_in_seconds(clock.now())
     parts = (
-        f"{when[:_SECONDS].replace('T', ' ')}Z",
+        shown_moment(when),
         news.entity or news.profile or "all files",
         _words(news, said),
     )

@@ -197,12 +197,12 @@ def columns(rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
     """
     cells = [[cell.replace("\n", "\\n") for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
-    padded = (
-        [cell.rjust(width) if at in right else cell.ljust(width) for at, (cell, width) in enumerate(zip(row, widths))]  # noqa: B905
-        + row[-1:]
-        for row in cells
-    )
-    return "".join("  ".join(row).rstrip() + "\n" for row in padded)
+    lines = []
+    for row in cells:
+        padded = zip(row, widths, strict=False)
+        aligned = [cell.rjust(width) if at in right else cell.ljust(width) for at, (cell, width) in enumerate(padded)]
+        lines.append("  ".join([*aligned, row[-1]]).rstrip() + "\n")
+    return "".join(lines)
 
 
 def show_written(written: Written, done: str, how: How) -> None:

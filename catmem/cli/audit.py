@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from catmem.service.auditing.bypass import Bypass
     from catmem.service.auditing.reading import Audit, Filter
-    from catmem.service.auditing.report import Report, State, Tally
+    from catmem.service.auditing.report import Report, State
     from catmem.service.counts import Counts
     from catmem.service.workspace import Workspace
     from catmem.store.audit import Line
@@ -49,15 +49,11 @@ _MODES = {
 }
 
 
-def _entity(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    return value and value.rstrip("/")
-
-
 @click.command(
     epilog="Examples: catmem audit --since 1d   catmem audit --entity trinity/user --status refused   "
     "catmem audit --follow   catmem audit --summary"
 )
-@click.option("--entity", metavar="ENTITY", callback=_entity, help="Only this one; PROFILE alone means both its files.")
+@click.option("--entity", metavar="ENTITY", help="Only this one; PROFILE alone means both its files.")
 @click.option("--agent", metavar="NAME", help="Only what this agent did; you are 'person'.")
 @click.option("--op", metavar="OP", help="Only operations of this kind: add, replace, seed, merge …")
 @click.option("--status", type=click.Choice(STATUSES), help="Only operations that ended so.")
@@ -89,6 +85,7 @@ def audit(form: str, *, limit: int | None, follow: bool, summary: bool, **wanted
         raise click.UsageError("--summary goes with --format text or json.")
     if wanted["since"] and wanted["until"] and wanted["since"] >= wanted["until"]:
         raise click.UsageError("--since is not before --until, so nothing can lie between them.")
+    wanted["entity"] = wanted["entity"] and wanted["entity"].rstrip("/")
     workspace, chosen = open_workspace(), Filter(**wanted)
     if follow:
         with suppress(KeyboardInterrupt):
@@ -239,30 +236,25 @@ def report(since: datetime | None) -> None:
     if in_json():
         emit_json(found.to_dict())
     else:
-        emit(printable("".join((_standing(found.state), _looked_at(found), *_tallies(found)))))
+        emit(printable(_standing(found.state) + "".join(_tallies(found))))
     _end(found.damaged)
 
 
-def _looked_at(found: Report) -> str:
+def _tallies(found: Report) -> Iterator[str]:
     if found.since is None:
-        return "No operation is recorded.\n"
-    return f"{counted(found.writes, 'operation')} since {shown_moment(found.since)}\n"
-
-
-def _tallies(found: Report) -> list[str]:
-    parts = (
-        ("let pass, and refused if everything were enforced", found.shadowed),
-        ("let pass by a bypass", found.bypassed),
-        ("refused, with a code that a rollout may let pass", found.refused),
-        ("refused in any mode", found.always),
-    )
-    return [_tally(title, tally) for title, tally in parts]
-
-
-def _tally(title: str, tally: Tally) -> str:
-    said = tally.to_dict()
-    rows = [("", *row) for row in _counted({kind: said[key] for kind, key in _KINDS.items() if key in said})]
-    return f"\n{title}: {tally.operations:,}\n{columns(rows)}"
+        yield "No operation is recorded.\n"
+    else:
+        yield f"{counted(found.writes, 'operation')} since {shown_moment(found.since)}\n"
+    parts = {
+        "let pass, and refused if everything were enforced": found.shadowed,
+        "let pass by a bypass": found.bypassed,
+        "refused, with a code that a rollout may let pass": found.refused,
+        "refused in any mode": found.always,
+    }
+    for title, tally in parts.items():
+        said = tally.to_dict()
+        rows = _counted({kind: said[key] for kind, key in _KINDS.items() if key in said})
+        yield f"\n{title}: {tally.operations:,}\n{columns(('', *row) for row in rows)}"
 
 
 @rollout.command(

@@ -85,17 +85,14 @@ def _show_branches(found: Sequence[Branch]) -> None:
 def _row(branch: Branch, now: datetime) -> tuple[str, ...]:
     origin = f"from {', '.join(branch.parents)}" if branch.parents else "from nothing"
     entries = "" if branch.entries is None else counted(branch.entries, "entry")
-    age = _age(branch.timestamp, now)
-    return branch.entity, branch.revision, origin, printable(branch.agent), age, branch.op, entries, _outlook(branch)
-
-
-def _outlook(branch: Branch) -> str:
-    return {
+    outlook = {
         "merges": "merges by itself",
         "conflicts": counted(branch.conflicts or 0, "conflict"),
         "nothing new": "nothing new: the file says it too",
         "unreadable": "cannot be merged: it, or the file, holds what no tool wrote",
     }[branch.state]
+    age, agent = _age(branch.timestamp, now), printable(branch.agent)
+    return branch.entity, branch.revision, origin, agent, age, branch.op, entries, outlook
 
 
 def _age(timestamp: str, now: datetime) -> str:

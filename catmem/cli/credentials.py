@@ -157,7 +157,8 @@ def token_new(agent: str, profile: str | None, scope: str, tokens_path: str | No
         emit_json({**token.to_dict(), "token": text, "path": str(path)})
         return
     emit(f"{text}\n")
-    say(f"This is the token of {_who(token)}. It is shown this once: keep it where only its user reads it.")
+    who = f"{token.label}, {_as_whom(token)}"
+    say(f"This is the token of {who}. It is shown this once: keep it where only its user reads it.")
     say("Send it as: Authorization: Bearer TOKEN. A server that runs without tokens has to be started again.")
 
 
@@ -227,10 +228,6 @@ def _wanted(config: Config, path: Path) -> str | None:
     from catmem.server.wanted import why_wanted
 
     return why_wanted(config, path)
-
-
-def _who(token: Token) -> str:
-    return f"{token.label}, {_as_whom(token)}"
 
 
 def _as_whom(token: Token) -> str:

@@ -11,8 +11,6 @@ from catmem.cli.output import emit, emit_json, in_json, printable_json, read_std
 from catmem.errors import EnvelopeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from catmem.service.workspace import Workspace
     from catmem.service.writing.written import Written
 
@@ -111,11 +109,7 @@ def envelope(  # noqa: PLR0913 - one parameter an option
     if in_json():
         emit_json(envelope.to_dict())
     else:
-        emit(_line(envelope.to_dict()))
-
-
-def _line(fields: Mapping[str, Any]) -> str:
-    return printable_json(fields) + "\n"
+        emit(printable_json(envelope.to_dict()) + "\n")
 
 
 def _content(added: str | None, category: str | None, form: str | None, text: str | None) -> Any:  # noqa: ANN401 - JSON

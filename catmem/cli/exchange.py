@@ -234,8 +234,5 @@ def _print(made: Sequence[Exported], form: Form) -> None:
             raise click.UsageError(f"These are {len(made)} files. Name one (-p and -t), or a folder (-o).")
         emit_text("".join(each.text for each in made))
     else:
-        emit_text("\n".join(_named(each, len(made)) for each in made))
-
-
-def _named(each: Exported, count: int) -> str:
-    return each.text if count == 1 else f"# {each.profile}: {each.target}\n\n{each.text}"
+        names = [f"# {each.profile}: {each.target}\n\n" if len(made) > 1 else "" for each in made]
+        emit_text("\n".join(f"{name}{each.text}" for name, each in zip(names, made, strict=True)))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from catmem.model.conflict import Conflict, Side
-    from catmem.model.document import Document, Entry, TagValue
+    from catmem.model.document import Document, Entry
     from catmem.model.version import Version
 
 _WIDTH = 100
@@ -227,8 +227,5 @@ def _entry(entry: Entry) -> Iterator[str]:
     lines = entry.body.split("\n")
     yield f"- {lines[0]}".rstrip()
     yield from (f"  {line}".rstrip() for line in lines[1:])
-    yield from (f"  [{key}: {_value(value)}]" for key, value in sorted(entry.tags.items()))
-
-
-def _value(value: TagValue) -> str:
-    return value if isinstance(value, str) else ", ".join(value)
+    for key, value in sorted(entry.tags.items()):
+        yield f"  [{key}: {value if isinstance(value, str) else ', '.join(value)}]"

@@ -79,7 +79,10 @@ def log(entity: str, limit: int | None, *, graph: bool) -> None:
         return
     rows = [_row(revision, found) for revision in shown]
     if outside is not None:
-        rows.insert(0, _outside_row(outside["size"], workspace.store.head(entity)))
+        size, head = outside["size"], workspace.store.head(entity)
+        change = f"{size - (head.size if head else 0):+,}"
+        why = "changed by other means" if head else "no history yet: the first write begins it"
+        rows.insert(0, ("-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why))
     if not rows:
         say(f"No revision of {entity} is recorded yet.")
     numbers = (0, 4, 5)
@@ -139,18 +142,11 @@ def _drawn(revisions: Sequence[Revision]) -> list[str]:
 
 
 def _put(lines: list[str | None], revision: str) -> None:
-    """Give a revision of a branch a column that is free."""
     free = next((at for at, each in enumerate(lines) if at and each is None), None)
     if free is None:
         lines.append(revision)
     else:
         lines[free] = revision
-
-
-def _outside_row(size: int, head: Revision | None) -> tuple[str, ...]:
-    change = f"{size - (head.size if head else 0):+,}"
-    why = "changed by other means" if head else "no history yet: the first write begins it"
-    return "-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why
 
 
 def _told(revision: Revision) -> str:
@@ -160,7 +156,6 @@ def _told(revision: Revision) -> str:
 
 
 def _said(note: Mapping[str, Any]) -> str:
-    """What a note tells of the operations, in few words."""
     for name in ("merged", "dropped"):
         if name in note:
             return printable(f"{name} {', '.join(map(str, note[name]))}")
@@ -199,9 +194,12 @@ def diff(entity: str, old: str | None, new: str | None, *, for_git: bool) -> Non
     if for_git:
         if old is not None or in_json() or given_root() is not None:
             raise click.UsageError("--git goes with the path of one file, and with nothing else.")
-        _show_for_git(entity)
-        return
+        from catmem.cli.git import git_text
+        from catmem.files import read_bounded
 
+        # git compares larger files than catmem reads; how far is for git to say.
+        emit(git_text(read_bounded(entity, _GIT_LIMIT)))
+        return
     workspace = open_with_store()
     entity = history.entity_of(workspace, entity)
     if old is None:
@@ -218,14 +216,6 @@ def diff(entity: str, old: str | None, new: str | None, *, for_git: bool) -> Non
     emit(difference)
     if not difference:
         say(f"No difference in {entity} between {ends[0]} and {ends[1]}.")
-
-
-def _show_for_git(path: str) -> None:
-    from catmem.cli.git import git_text
-    from catmem.files import read_bounded
-
-    # git compares larger files than catmem reads; how far is for git to say.
-    emit(git_text(read_bounded(path, _GIT_LIMIT)))
 
 
 def _latest(workspace: Workspace, entity: str) -> tuple[str, str | None]:

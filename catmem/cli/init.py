@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option
-from catmem.cli.output import emit, emit_json, in_json, print_error, printable, say, shown_path
+from catmem.cli.output import emit, emit_json, in_json, print_error, printable, say, say_all, shown_path
 
 if TYPE_CHECKING:
-    from catmem.service.setup.git import GitSetup
     from catmem.service.setup.root import Made
 
 _SKIPPED = 2
@@ -58,15 +57,20 @@ def init(named: str | None, *, example: bool, with_git: bool, from_hermes: bool)
     made = Made(Path(folder), (), ()) if with_git and is_root and not example else make_root(folder, example=example)
     git = set_up_git(folder) if with_git else None
     if in_json():
-        said = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
-        emit_json(said if git is None else {**said, "git": _told(git)})
+        said: dict[str, object] = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
+        if git is not None:
+            lists = {"attributes": git.attributes, "config": git.config, "warnings": git.warnings}
+            said["git"] = {"repository": str(git.repository), **{name: list(each) for name, each in lists.items()}}
+        emit_json(said)
         return
     where = printable(shown_path(made.root.absolute()))
-    lines = [f"wrote {where}/{name}\n" for name in made.written] + ([] if git is None else _git_lines(git, where))
+    lines = [f"wrote {where}/{name}\n" for name in made.written]
+    if git is not None:
+        lines += [f"wrote {where}/.gitattributes: {printable(line)}\n" for line in git.attributes]
+        lines += [f"set {printable(line)}\n" for line in git.config]
     emit("".join(lines) if lines else "nothing to do\n")
     if git is not None:
-        for warning in git.warnings:
-            say(f"warning: {warning}")
+        say_all(f"warning: {warning}" for warning in git.warnings)
     _say_next(made, where, example=example)
 
 
@@ -96,19 +100,3 @@ def _say_next(made: Made, where: str, *, example: bool) -> None:
     elif made.written:
         emit(f"\nNext: write what you know into {where}/homes/orchestrator/USER.md, a § line between entries, then\n")
         emit(f"      {place}catmem prompt orchestrator\n")
-
-
-def _told(git: GitSetup) -> dict[str, object]:
-    return {
-        "repository": str(git.repository),
-        "attributes": list(git.attributes),
-        "config": list(git.config),
-        "warnings": list(git.warnings),
-    }
-
-
-def _git_lines(git: GitSetup, where: str) -> list[str]:
-    return [
-        *(f"wrote {where}/.gitattributes: {printable(line)}\n" for line in git.attributes),
-        *(f"set {printable(line)}\n" for line in git.config),
-    ]

@@ -251,7 +251,7 @@ def rule(code: str | None, *, every: bool) -> None:
         raise click.UsageError("Give the code of a rule, or --all.")
     if code is None:
         if in_json():
-            emit_json({"rules": [_data(rule) for rule in rules.values()]})
+            emit_json({"rules": [_rule_dict(rule) for rule in rules.values()]})
         else:
             emit(columns([(rule.code, rule.name, rule.severity, rule.summary) for rule in rules.values()]))
         return
@@ -260,26 +260,13 @@ def rule(code: str | None, *, every: bool) -> None:
     if found is None:
         raise unknown_rule(code)
     if in_json():
-        emit_json(_data(found))
+        emit_json(_rule_dict(found))
     else:
-        emit(f"{_heading(found)}\n\n{found.page}\n")
+        fix = f", {found.fixes} fix" if found.fixes else ""
+        emit(f"# {found.code} {found.name}\n\nSeverity: {found.severity}{fix}.\n\n{found.page}\n")
 
 
-def _heading(rule: Rule) -> str:
-    fix = f", {rule.fixes} fix" if rule.fixes else ""
-    return f"# {rule.code} {rule.name}\n\nSeverity: {rule.severity}{fix}."
-
-
-def _data(rule: Rule) -> dict[str, Any]:
+def _rule_dict(rule: Rule) -> dict[str, Any]:
+    fields = ("code", "name", "severity", "scope", "fixes", "suppressible", "summary", "options", "page")
     options = {name: list(value) if isinstance(value, tuple) else value for name, value in rule.options.items()}
-    return {
-        "code": rule.code,
-        "name": rule.name,
-        "severity": rule.severity,
-        "scope": rule.scope,
-        "fixes": rule.fixes,
-        "suppressible": rule.suppressible,
-        "summary": rule.summary,
-        "options": options,
-        "page": rule.page,
-    }
+    return {field: options if field == "options" else getattr(rule, field) for field in fields}

@@ -80,7 +80,7 @@ def copy(source: str, target: str, *, dry_run: bool) -> None:
         entities = [each.to_dict() for each in copied]
         emit_json({**said, "entities": entities, "left_out": [each.to_dict() for each in missed]})
     else:
-        emit(printable(_table(copied)))
+        emit(printable(columns(_row(each) for each in copied)))
         _say_what_is_next(copied, shown, dry_run=dry_run)
     for each in missed:
         say(f"warning: {each.entity}: {counted(each.rows, 'row')} left out: {each.why}")
@@ -102,14 +102,7 @@ def _say_what_is_next(copied: Sequence[CopiedEntity], shown: str, *, dry_run: bo
     say("catmem.seed.lock, what searches count and reviews remember is in no store: it stays where it is.")
 
 
-def _table(copied: Sequence[CopiedEntity]) -> str:
-    rows = [
-        (each.outcome, each.entity, f"{each.revisions:,} revision{'' if each.revisions == 1 else 's'}", _heads(each))
-        for each in copied
-    ]
-    return columns(rows)
-
-
-def _heads(each: CopiedEntity) -> str:
+def _row(each: CopiedEntity) -> tuple[str, ...]:
     branches = f", branches {', '.join(each.branches)}" if each.branches else ""
-    return f"head {each.head}{', adopted' if each.adopted else ''}{branches}"
+    head = f"head {each.head}{', adopted' if each.adopted else ''}{branches}"
+    return each.outcome, each.entity, counted(each.revisions, "revision"), head

@@ -39,7 +39,7 @@ from catmem.cli.output import (
 from catmem.errors import CatmemError, UnreadableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from datetime import date
 
     from catmem.model.document import Document, Problem
@@ -82,7 +82,9 @@ def show(file: str | None, profile: str | None, target: str | None) -> None:
         emit_json(said)
     else:
         emit("".join(_shown_lines(said)))
-        emit("".join(_problem_lines(document, problems)))
+        emit("\nproblems\n" if problems else "")
+        for each in problems:
+            emit(printable(f"  line {document.line(each.start)}: {each.rule}: {each.message}\n"))
 
 
 def _seen(workspace: Workspace, profile: str, target: str) -> tuple[dict[str, Any], Document, tuple[Problem, ...]]:
@@ -119,13 +121,6 @@ def _read(file: str) -> tuple[Workspace, Document]:
         raise
 
 
-def _problem_lines(document: Document, problems: tuple[Problem, ...]) -> Iterator[str]:
-    if problems:
-        yield "\nproblems\n"
-    for problem in problems:
-        yield printable(f"  line {document.line(problem.start)}: {problem.rule}: {problem.message}\n")
-
-
 def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
     if said["title"]:
         yield f"{printable(said['title'])}\n\n"
@@ -139,11 +134,11 @@ def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
             yield f"  {entry['line']:>{width}}  {first}\n".rstrip() + "\n"
             yield from (f"  {'':{width}}  {line}".rstrip() + "\n" for line in others)
             if entry["tags"]:
-                yield f"  {'':{width}}  [{', '.join(_tag(key, value) for key, value in entry['tags'].items())}]\n"
-
-
-def _tag(key: str, value: str | list[str]) -> str:
-    return printable(f"{key}: {value}" if isinstance(value, str) else f"{key}: {', '.join(value)}")
+                tags = (
+                    f"{key}: {value if isinstance(value, str) else ', '.join(value)}"
+                    for key, value in entry["tags"].items()
+                )
+                yield f"  {'':{width}}  [{printable(', '.join(tags))}]\n"
 
 
 @click.command(epilog="Examples: catmem list -p trinity   catmem list -p trinity -t user -c communication-style")
@@ -232,14 +227,9 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter an option
     if not found.total:
         given = {name: value for name, value in filters.items() if value}
         _say_nothing_found(workspace, profile, query, given, as_of)
-    emit("\n".join(_found_lines(found.found)))
+    emit("\n".join(f"{_place(each)}\n    {_styled(each.snippet)}\n" for each in found.found))
     if found.total > len(found.found):
         say(f"{len(found.found)} of {found.total:,} entries; --limit {found.total} shows all.")
-
-
-def _found_lines(found: Sequence[Found]) -> list[str]:
-    """Two lines for each entry: where it stands and how old it is, and the piece that shows why it was found."""
-    return [f"{_place(each)}\n    {_styled(each.snippet)}\n" for each in found]
 
 
 def _place(found: Found) -> str:
@@ -252,7 +242,8 @@ def _place(found: Found) -> str:
 
 def _styled(snippet: Snippet) -> str:
     """The snippet, with what was looked for in bold on a terminal."""
-    text, bold = snippet.text, _is_terminal()
+    text = snippet.text
+    bold = sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     parts: list[str] = []
     done = 0
     for start, end in snippet.hits:
@@ -260,10 +251,6 @@ def _styled(snippet: Snippet) -> str:
         parts += [printable(text[done:start]), click.style(hit, bold=True) if bold else hit]
         done = end
     return "".join([*parts, printable(text[done:])])
-
-
-def _is_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _say_nothing_found(

@@ -270,7 +270,9 @@ def shown_by_hermes(home: Home, config: HermesConfig | None, workspace: Workspac
     config = config or HermesConfig("", {}, {})
     ours = {target: workspace.path(profile, target) for target in TARGETS}
     return tuple(
-        target for target, path in ours.items() if config.shows(target) and _same(home.memories / path.name, path)
+        target
+        for target, path in ours.items()
+        if config.shows(target) and os.path.realpath(home.memories / path.name) == os.path.realpath(path)
     )
 
 
@@ -292,10 +294,6 @@ def _told(prompt: Prompt) -> str:
     for warning in prompt.warnings:
         log.warning(warning)
     return prompt.text
-
-
-def _same(one: os.PathLike[str], other: os.PathLike[str]) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _opened(home: Home) -> tuple[Settings, Workspace]:

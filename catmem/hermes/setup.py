@@ -20,13 +20,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.hermes.setup_config import with_memory, without_memory
-from catmem.hermes.setup_homes import (
-    Settings,
-    read_config,
-    refuse_link,
-    refuse_other_version,
-    settings_path,
-)
+from catmem.hermes.setup_homes import Settings, read_config, refuse_link, refuse_other_version, settings_path
 from catmem.names import FILE_NAMES
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.text import DEFAULT_LIMITS
@@ -244,14 +238,11 @@ def _notes_on_files(home: Home, folder: Path, *, keep_tool: bool) -> list[str]:
         return []
     if keep_tool:
         return [f"Hermes Agent's own tool goes on writing to {home.memories}, and catmem reads {folder}"]
-    left = [name for name in FILE_NAMES.values() if _has_text(home.memories / name)]
+    files = [path for name in FILE_NAMES.values() if (path := home.memories / name).is_file()]
+    left = [path.name for path in files if read_bounded(path, DEFAULT_LIMITS.file_bytes).strip()]
     if not left:
         return []
     return [f"{' and '.join(left)} in {home.memories} will not be shown any more: catmem reads {folder}"]
-
-
-def _has_text(path: Path) -> bool:
-    return path.is_file() and bool(read_bounded(path, DEFAULT_LIMITS.file_bytes).strip())
 
 
 def _changed_since(record: dict[str, Any], config: HermesConfig, was: dict[str, str | None]) -> dict[str, Any]:

@@ -26,12 +26,7 @@ _WIDTH = 80
 
 _MOST_COLUMNS = 16
 _WIDEST = 5
-_LEGEND = {
-    "r": "reads",
-    "rw": "reads and may write",
-    "d": "may write and not read (a drop)",
-    ".": "neither",
-}
+_LEGEND = {"r": "reads", "rw": "reads and may write", "d": "may write and not read (a drop)", ".": "neither"}
 
 
 @click.command(
@@ -147,7 +142,6 @@ def _lines(
 
 
 def _shortened(names: list[str], room: int | None) -> str:
-    """As many names as there is room for, and how many more there are; one at least."""
     text = ", ".join(names)
     if room is None:
         return text

@@ -167,7 +167,6 @@ def merge(  # noqa: PLR0913 - one parameter an option
 def _how(
     precedence: str | None, how: Sequence[Literal["ours", "theirs", "both"]], *, interactive: bool, drop: bool
 ) -> How:
-    """What the options say of conflicts; they exclude each other."""
     if (precedence is not None) + len(how) + interactive + drop > 1:
         raise click.UsageError(
             "--precedence, --ours, --theirs, --keep-both, --interactive and --drop exclude each other."
@@ -209,7 +208,6 @@ def _show_merged(joined: Joined, *, dry_run: bool) -> None:
 
 
 def _show_tried_out(joined: Joined) -> None:
-    """The text that a merge would make, and its conflicts, the decided ones too."""
     plan, said = joined.plan, joined.to_dict()
     left = counted(len(plan.conflicts), "conflict")
     emit(text_diff(plan.before, plan.after, f"a/{joined.entity}", f"b/{joined.entity}"))
@@ -252,7 +250,6 @@ def conflict_lines(conflicts: Sequence[Mapping[str, Any]], first: int = 1) -> It
 
 
 def _sides(found: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
-    """What stands below a conflict, each part with its name."""
     yield "base:", found["base"]
     for side in ("ours", "theirs"):
         yield f"{side} ({found[f'{side}_by']}):", found[side]

@@ -216,7 +216,6 @@ def token_remove(agent: str, token_id: str | None, tokens_path: str | None, *, e
 
 
 def _config_of() -> Config:
-    """The configuration of the root. Raises ``ConfigError`` (``no_root``) where none is."""
     from catmem.policy.profile import refuse_no_root
 
     config = open_workspace().config

@@ -152,7 +152,6 @@ def _remarks(plan: ImportPlan) -> Iterator[str]:
 
 
 def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
-    """What was left out, the first few of each sort."""
     counts = Counter((each.what, each.why) for each in left_out)
     shown: Counter[tuple[str, str]] = Counter()
     for each in sorted(left_out, key=lambda one: (one.what, one.why)):

@@ -166,7 +166,6 @@ def _write(path: Path, text: str) -> None:
 
 
 def _lines(name: str, conflicts: tuple[Conflict, ...]) -> Iterator[str]:
-    """What a person is told, with the words that the file may not hold."""
     if not conflicts:
         return
     count = "1 conflict" if len(conflicts) == 1 else f"{len(conflicts)} conflicts"

@@ -39,9 +39,7 @@ _FINDINGS = 1
 _NOT_CONFIRMED = 2
 
 _home_option = click.option(
-    "--home",
-    metavar="DIR",
-    help="A home of Hermes Agent. By default what HERMES_HOME says, else ~/.hermes.",
+    "--home", metavar="DIR", help="A home of Hermes Agent. By default what HERMES_HOME says, else ~/.hermes."
 )
 _profile_option = click.option(
     "-p", "--profile", metavar="NAME", help="The profile of Hermes Agent. By default the one whose home this is."

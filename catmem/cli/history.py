@@ -150,7 +150,6 @@ def _put(lines: list[str | None], revision: str) -> None:
 
 
 def _told(revision: Revision) -> str:
-    """What was done, and where from if that is not the revision before."""
     origin = f"branch from {', '.join(revision.parents) or 'nothing'}" if revision.is_branch else ""
     return ", ".join(part for part in (origin, _said(revision.note)) if part)
 

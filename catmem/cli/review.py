@@ -166,7 +166,6 @@ def _revision(answered: Answered | Undone) -> str:
 
 
 def _print_json(review: Review, answers: Sequence[Answered]) -> None:
-    """What is left, and what was answered, as one JSON object."""
     emit_json(
         {
             "as_of": review.as_of.isoformat(),
@@ -181,8 +180,6 @@ def _print_json(review: Review, answers: Sequence[Answered]) -> None:
 
 
 class _ReviewDialogue(Dialogue):
-    """Shows one fact after the other, and does what the answers say."""
-
     letters = "k, e WORDS, x, r, s, u, q or ?"
     explained = _HELP
     stays = "what was answered before it is written, and running it again goes on."

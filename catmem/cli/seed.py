@@ -246,7 +246,6 @@ def _line(plan: FilePlan, more: str = "") -> str:
 
 
 def _status(plan: FilePlan) -> str:
-    """Every entry of one file."""
     head = printable(f"{plan.target} from {plan.source}: {_said(plan)}\n")
     found = [(row.state.replace("_", " "), row.version) for row in plan.rows]
     found += [(f"not seeded: {each.withheld}", each.version) for each in plan.withheld]
@@ -260,10 +259,7 @@ _WORDS: dict[State, str] = {
     "removed_from_source": "removed",
     "conflict": "in conflict",
 }
-_KEPT: dict[State, str] = {
-    "changed_in_target": "kept as changed here",
-    "removed_in_target": "kept removed here",
-}
+_KEPT: dict[State, str] = {"changed_in_target": "kept as changed here", "removed_in_target": "kept removed here"}
 
 
 def _said(plan: FilePlan) -> str:

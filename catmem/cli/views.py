@@ -256,7 +256,6 @@ def _styled(snippet: Snippet) -> str:
 def _say_nothing_found(
     workspace: Workspace, profile: str, query: str, filters: Mapping[str, Any], as_of: date | None
 ) -> None:
-    """What was searched in vain, and what would find something."""
     from catmem.policy.schema import shown
     from catmem.service.searching.search import search
 

@@ -71,16 +71,11 @@ def _heard(
 
 def _line(news: News, said: dict[str, Any]) -> str:
     when = said.get("timestamp") or clock.timestamp_in_seconds(clock.now())
-    parts = (
-        shown_moment(when),
-        news.entity or news.profile or "all files",
-        _words(news, said),
-    )
+    parts = (shown_moment(when), news.entity or news.profile or "all files", _words(news, said))
     return printable("  ".join(parts)).replace("\n", "\\n") + "\n"
 
 
 def _where(said: Mapping[str, Any]) -> str:
-    """What is wrong, and at which place of a file, as far as that is told."""
     if "message" not in said:
         return ""
     parts = [shown_path(said["path"])] if "path" in said else []

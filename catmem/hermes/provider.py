@@ -297,7 +297,6 @@ def _told(prompt: Prompt) -> str:
 
 
 def _opened(home: Home) -> tuple[Settings, Workspace]:
-    """The settings of a home and its root. Raises ``ConfigError`` (``hermes_no_root``, …) and ``UnreadableError``."""
     from catmem.service.workspace import Workspace
 
     settings = read_settings(home)
@@ -316,7 +315,6 @@ def _opened(home: Home) -> tuple[Settings, Workspace]:
 
 
 def _current_home() -> Home:
-    """The home that Hermes Agent works in now."""
     with suppress(ImportError):
         from hermes_constants import get_hermes_home  # type: ignore[import-not-found]
 

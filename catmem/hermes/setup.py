@@ -107,12 +107,7 @@ class Step:
 
 
 def plan_install(
-    home: Home,
-    settings: Settings,
-    folder: Path | None = None,
-    *,
-    keep_tool: bool = False,
-    any_version: bool = False,
+    home: Home, settings: Settings, folder: Path | None = None, *, keep_tool: bool = False, any_version: bool = False
 ) -> Step:
     """What would put the provider into a home. Nothing is written.
 

@@ -205,7 +205,6 @@ def _is_plain(value: str) -> bool:
 
 
 def _line_end(text: str, place: int) -> int:
-    """The place behind the line in which ``place`` lies."""
     found = text.find("\n", place)
     return len(text) if found < 0 else found + 1
 
@@ -217,7 +216,6 @@ def _applied(text: str, edits: list[_Edit]) -> str:
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever the text holds
-    """What a text holds; ``None`` for one that is no YAML."""
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError):

@@ -309,7 +309,6 @@ class MemoryStore:
         return self.user_char_limit if target == "user" else self.memory_char_limit
 
     def _render_block(self, target: str, entries: Sequence[str]) -> str:
-        """A block of the system prompt: how full the file is, and the entries."""
         if not entries:
             return ""
         limit = self._char_limit(target)

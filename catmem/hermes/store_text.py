@@ -261,7 +261,6 @@ def _untaken(action: object, fields: Mapping[str, Any]) -> str | None:
 
 
 def _lacking(action: object, content: str, old_text: str) -> str | None:
-    """What an operation needs and has not got."""
     if action not in {"add", "replace", "remove"}:
         return "unknown action. Use add, replace, or remove."
     if action != "add" and not old_text:

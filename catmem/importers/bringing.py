@@ -201,8 +201,6 @@ def _addition(placed: Placed) -> Operation:
 
 @dataclass(slots=True)
 class _Placing:
-    """Which category and which tags an entry gets in this root."""
-
     config: Config
     categories: Mapping[str, str]
     today: date
@@ -301,7 +299,6 @@ def _refuse_unknown_kinds(categories: Mapping[str, str], imported: Imported) -> 
 
 
 def _unfit(entry: ImportedEntry) -> str | None:
-    """Why an entry cannot be stored at all."""
     body = _body(entry)
     if not body:
         return "it has no text"
@@ -325,7 +322,6 @@ def _texts(tags: Mapping[str, str | list[str]]) -> Iterator[str]:
 
 
 def _notes(placed: Sequence[Placed], placing: _Placing) -> Iterator[str]:
-    """What a person should know of the new entries."""
     new = [each for each in placed if each.outcome == "new"]
     lost = Counter(each.entry.kind for each in new if each.entry.kind and placing.is_lost(each.entry.kind))
     for kind, count in lost.items():

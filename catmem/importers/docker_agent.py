@@ -68,7 +68,6 @@ def read(path: Path) -> Imported:
 
 
 def _without_place(values: Mapping[str, object], place: str) -> Iterator[LeftOut]:
-    """What of a row is no text, and what other columns say."""
     for column, value in values.items():
         text = _text(value)
         if text is None and (value is not None or column == "memory"):
@@ -79,7 +78,6 @@ def _without_place(values: Mapping[str, object], place: str) -> Iterator[LeftOut
 
 
 def _rows(path: Path) -> tuple[Sequence[str], list[tuple[object, ...]]]:
-    """The names of the columns, and the rows."""
     try:
         with _opened(path) as address, closing(sqlite3.connect(address, uri=True, timeout=_WAIT)) as database:
             database.text_factory = bytes  # what is no UTF-8 is left out, row by row

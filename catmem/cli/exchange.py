@@ -47,15 +47,15 @@ _SHOWN = 5
 _WIDTH = 60
 
 
-def _map(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+def _map(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
     """``OLD=CATEGORY`` each; the kind may hold ``=``, a category cannot."""
     found: dict[str, str] = {}
     for given in values:
         kind, equals, category = given.rpartition("=")
         if not (equals and kind and category):
-            raise click.BadParameter(f"{given!r} is not of the form OLD=CATEGORY.", ctx=ctx, param=param)
+            raise click.BadParameter(f"{given!r} is not of the form OLD=CATEGORY.")
         if found.setdefault(kind, category) != category:
-            raise click.BadParameter(f"{kind!r} is given two categories.", ctx=ctx, param=param)
+            raise click.BadParameter(f"{kind!r} is given two categories.")
     return found
 
 

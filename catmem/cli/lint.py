@@ -35,11 +35,11 @@ _APART = {
 """Options that leave others nothing to do."""
 
 
-def _codes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def _codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     codes = tuple(code.strip() for value in values for code in value.split(",") if code.strip())
     if values and not codes:
         # A variable that a script forgot to set would stand for all rules.
-        raise click.BadParameter("names no rule", ctx=ctx, param=param)
+        raise click.BadParameter("names no rule")
     return codes
 
 

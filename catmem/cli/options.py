@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
 
 
-def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date | None:
+def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> date | None:
     if value is None:
         return None
     day = read_date(value)
     if day is None:
         message = f"{value!r} is not a day. Write it as YYYY-MM-DD, for example 2026-11-21."
-        raise click.BadParameter(message, ctx=ctx, param=param)
+        raise click.BadParameter(message)
     return day
 
 
@@ -73,28 +73,28 @@ def _decoded(data: bytes, place: str) -> str:
 
 
 def _tags(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+    _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, str | list[str] | None] | None:
     """``KEY=VALUE`` each, ``KEY=[a, b]`` for a list, and ``None`` for ``KEY=``."""
     tags: dict[str, str | list[str] | None] = {}
     for given in values:
         key, equals, value = given.partition("=")
         if not (key and equals):
-            raise click.BadParameter(f"{given!r} is not of the form KEY=VALUE.", ctx=ctx, param=param)
+            raise click.BadParameter(f"{given!r} is not of the form KEY=VALUE.")
         if key in tags:
-            raise click.BadParameter(f"{key!r} is given twice. A list is written {key}=[a, b].", ctx=ctx, param=param)
-        tags[key] = _tag_list(ctx, param, value) if value.startswith("[") else value or None
+            raise click.BadParameter(f"{key!r} is given twice. A list is written {key}=[a, b].")
+        tags[key] = _tag_list(value) if value.startswith("[") else value or None
     return tags or None
 
 
-def _tag_list(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
+def _tag_list(value: str) -> list[str]:
     # A list is written as it stands in a file, with quotes where a value holds a comma.
     from catmem.syntax.tags import read_pairs
 
     pairs = read_pairs(f"[list: {value}]", len(value) + len("[list: ]"))
     if len(pairs) != 1 or isinstance(pairs[0][1], str):
         message = f'{value!r} is not a list. Write [a, b], and values with commas or brackets in quotes: ["a, b", c].'
-        raise click.BadParameter(message, ctx=ctx, param=param)
+        raise click.BadParameter(message)
     return list(pairs[0][1])
 
 
@@ -205,13 +205,13 @@ def moment_option(name: str, said: str) -> Callable[[Any], Any]:
     return click.option(name, metavar="TIME", callback=_moment, help=said)
 
 
-def _length(ctx: click.Context, param: click.Parameter, value: str | None) -> timedelta | None:
+def _length(_ctx: click.Context, _param: click.Parameter, value: str | None) -> timedelta | None:
     if value is None:
         return None
     found = _read_length(value)
     if found is None:
         message = f"{value!r} is not a length of time. Write it as 30m, 2h, 1h30m or 1d."
-        raise click.BadParameter(message, ctx=ctx, param=param)
+        raise click.BadParameter(message)
     return found
 
 
@@ -223,7 +223,7 @@ def _read_length(value: str) -> timedelta | None:
     return timedelta(days=numbers[0], hours=numbers[1], minutes=numbers[2], seconds=numbers[3])
 
 
-def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> datetime | None:
     if value is None:
         return None
     ago = _read_length(value)
@@ -238,7 +238,7 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> da
             f"{value!r} is no moment. Write a day (2026-11-21), a time in UTC (2026-11-21T12:00:00Z), or how long ago "
             "it was (30m, 2h, 1d)."
         )
-        raise click.BadParameter(message, ctx=ctx, param=param) from None
+        raise click.BadParameter(message) from None
 
 
 def text_option(name: str, *, metavar: str, said: str) -> Callable[[Any], Any]:

@@ -144,7 +144,14 @@ def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
     from catmem.server.wanted import remember_tokens, why_wanted
 
     if without:
-        _refuse_required(config)
+        if config.server.get("require_tokens"):
+            raise ConfigError(
+                "catmem.yaml says server.require_tokens, so --no-tokens is refused",
+                code="no_tokens",
+                path=config.path,
+                key="server.require_tokens",
+                hint="Make tokens: catmem token new AGENT. Or change it there.",
+            )
         return None
     path = tokens_place(config, given)
     if read_tokens(path):
@@ -170,18 +177,6 @@ def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
             f"this root wants tokens, and none is in {path}: {why}", code="no_tokens", path=config.root, hint=way_out
         )
     return None
-
-
-def _refuse_required(config: Config) -> None:
-    """Raise ``ConfigError`` (``no_tokens``) where ``catmem.yaml`` forbids to serve without tokens."""
-    if config.server.get("require_tokens"):
-        raise ConfigError(
-            "catmem.yaml says server.require_tokens, so --no-tokens is refused",
-            code="no_tokens",
-            path=config.path,
-            key="server.require_tokens",
-            hint="Make tokens: catmem token new AGENT. Or change it there.",
-        )
 
 
 def _log_to_stderr(*, everything: bool) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from catmem import clock
 from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
-from catmem.importers.imported import LeftOut, leading_day
+from catmem.importers.reading import LeftOut, leading_day
 from catmem.policy.schema import shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
 from catmem.service.showing import findings_in
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
-    from catmem.importers.imported import Imported, ImportedEntry
+    from catmem.importers.reading import Imported, ImportedEntry
     from catmem.policy.config import Config
     from catmem.service.workspace import Workspace
     from catmem.service.writing.written import Written
@@ -201,8 +201,6 @@ def _addition(placed: Placed) -> Operation:
 
 @dataclass(slots=True)
 class _Placing:
-    """Which category and which tags an entry gets in this root."""
-
     config: Config
     categories: Mapping[str, str]
     today: date
@@ -295,7 +293,6 @@ def _refuse_unknown_kinds(categories: Mapping[str, str], imported: Imported) -> 
 
 
 def _unfit(entry: ImportedEntry) -> str | None:
-    """Why an entry cannot be stored at all."""
     body = _body(entry)
     if not body:
         return "it has no text"
@@ -319,7 +316,6 @@ def _texts(tags: Mapping[str, str | list[str]]) -> Iterator[str]:
 
 
 def _notes(placed: Sequence[Placed], placing: _Placing) -> Iterator[str]:
-    """What a person should know of the new entries."""
     new = [each for each in placed if each.outcome == "new"]
     lost = Counter(each.entry.kind for each in new if each.entry.kind and placing.is_lost(each.entry.kind))
     for kind, count in lost.items():

@@ -134,7 +134,7 @@ def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch
         raise ImportError(name="catmem.nowhere")
 
     monkeypatch.setattr(catmem.cli.serve, "_settings", fails)
-    result = CliRunner().invoke(catmem.cli.serve.command, ["--root", str(root)])
+    result = CliRunner().invoke(catmem.cli.serve.serve, ["--root", str(root)])
     assert isinstance(result.exception, ImportError)
 
 

@@ -1,9 +1,4 @@
-"""``catmem merge-driver``: what git runs to merge a memory file (``catmem init --git`` tells git of it).
-
-git gives three temporary files. The merged text goes into that of our side; status 0 tells git that it is whole, and 1
-that a person has to look at it. What catmem cannot merge gets the conflict that git itself would leave, since git would
-otherwise show our side alone, as if theirs had never been.
-"""
+"""What git runs: ``catmem merge-driver``, and the text of ``catmem diff --git``."""
 
 from __future__ import annotations
 
@@ -12,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from catmem.cli.options import format_option, root_option
-from catmem.cli.output import emit_json, first_line, printable, say
+from catmem.cli.options import common_options, given_root
+from catmem.cli.output import emit_json, first_line, in_json, printable, say
 from catmem.errors import CatmemError, EditError, UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from catmem.model.conflict import Conflict, Side
-    from catmem.model.document import Document
+    from catmem.model.document import Document, Entry
     from catmem.model.version import Version
 
 _WIDTH = 100
@@ -49,15 +44,12 @@ class _Merged(NamedTuple):
     context_settings={"allow_interspersed_args": False},
     epilog="Examples: catmem merge-driver %O %A %B %P   catmem merge-driver old.md ours.md theirs.md homes/neo/USER.md",
 )
-@root_option
-@format_option
+@common_options
 @click.argument("base")
 @click.argument("ours")
 @click.argument("theirs")
 @click.argument("name", metavar="[PATH]", required=False)
-def command(  # noqa: PLR0913 - one parameter an argument or option
-    base: str, ours: str, theirs: str, name: str | None, root_folder: str | None, *, as_json: bool
-) -> None:
+def merge_driver(base: str, ours: str, theirs: str, name: str | None) -> None:
     """Merge the files OURS and THEIRS, which come from BASE, by entry, and write the result to OURS.
 
     git runs this: the config line that 'catmem init --git' writes gives it %O %A %B %P. PATH is where the file stands
@@ -68,7 +60,7 @@ def command(  # noqa: PLR0913 - one parameter an argument or option
     """
     name = name or ours
     try:
-        merged = _merged(Path(base), Path(ours), Path(theirs), name, root_folder)
+        merged = _merged(Path(base), Path(ours), Path(theirs), name)
     except CatmemError as error:
         _leave_to_git(base, ours, theirs)
         error.path, error.exit_status = name, _CONFLICT
@@ -78,15 +70,15 @@ def command(  # noqa: PLR0913 - one parameter an argument or option
         _leave_to_git(base, ours, theirs)  # whatever it was, our side alone must not pass for the merge
         raise
     _write(Path(ours), merged.text)
-    if as_json:
+    if in_json():
         emit_json({"path": name, "merged": True, "conflicts": [_told(conflict) for conflict in merged.conflicts]})
     for line in _lines(name, merged.conflicts):
-        say(printable(line))
+        say(line)
     if merged.conflicts:
         click.get_current_context().exit(_CONFLICT)
 
 
-def _merged(base: Path, ours: Path, theirs: Path, name: str, root_folder: str | None) -> _Merged:
+def _merged(base: Path, ours: Path, theirs: Path, name: str) -> _Merged:
     from catmem.policy.seedlock import LOCK_NAME
     from catmem.service.seeding.lockfile import LOCK_LIMIT
     from catmem.text import DEFAULT_LIMITS
@@ -96,7 +88,7 @@ def _merged(base: Path, ours: Path, theirs: Path, name: str, root_folder: str | 
     sides = [_bytes(path, DEFAULT_LIMITS.file_bytes) for path in (base, ours, theirs)]
     from catmem.model.merge import merge
 
-    parse = _reader(name, root_folder)
+    parse = _reader(name)
     documents = [parse(side) for side in sides]
     conflicts = merge(*documents).conflicts
     return _Merged(merge(*documents, precedence=_marked).text, conflicts)
@@ -135,13 +127,13 @@ def _bytes(path: Path, limit: int) -> bytes:
     return read_bounded(path, limit)
 
 
-def _reader(name: str, root_folder: str | None) -> Callable[[bytes], Document]:
+def _reader(name: str) -> Callable[[bytes], Document]:
     """How the root of the file reads memory files; without a root, every level-2 heading opens a section."""
     from catmem.model.document import parse
     from catmem.policy.config import find_root
     from catmem.service.workspace import Workspace
 
-    root = root_folder or find_root(Path(name).parent)
+    root = given_root() or find_root(Path(name).parent)
     return parse if root is None else Workspace.open(root, search=False).parse
 
 
@@ -153,10 +145,10 @@ def _leave_to_git(base: str, ours: str, theirs: str) -> None:
     try:
         done = run_git("merge-file", *labels, "--", ours, base, theirs)
     except OSError as error:
-        say(printable(f"git merge-file cannot be run: {error.strerror or error}"))
+        say(f"git merge-file cannot be run: {error.strerror or error}")
         return
     if done.stderr:
-        say(printable(done.stderr.rstrip("\n")))
+        say(done.stderr.rstrip("\n"))
 
 
 def _write(path: Path, text: str) -> None:
@@ -174,7 +166,6 @@ def _write(path: Path, text: str) -> None:
 
 
 def _lines(name: str, conflicts: tuple[Conflict, ...]) -> Iterator[str]:
-    """What a person is told, with the words that the file may not hold."""
     if not conflicts:
         return
     count = "1 conflict" if len(conflicts) == 1 else f"{len(conflicts)} conflicts"
@@ -203,3 +194,37 @@ def _told(conflict: Conflict) -> dict[str, object]:
             for side, version in sides.items()
         },
     }
+
+
+def git_text(data: bytes) -> str:
+    """The text for ``data``. What is no memory file is shown as it is, since git gives up on a diff that fails."""
+    from catmem.model.document import parse
+
+    try:
+        document = parse(data)
+    except CatmemError as error:
+        return printable(f"({error.message})\n{data.decode(errors='backslashreplace')}")
+    # Titles and not categories: git calls this for copies of the file that lie in no root.
+    return printable("".join(f"{line}\n" for line in _text_lines(document)))
+
+
+def _text_lines(document: Document) -> Iterator[str]:
+    if document.title is not None:
+        yield f"# {document.title}"
+    sections = document.sections
+    first = sections[0].start if sections else len(document.text)
+    yield from (line for entry in document.entries_between(0, first) if entry.start < first for line in _entry(entry))
+    for section in sections:
+        yield ""
+        yield f"## {section.title}"
+        for entry in document.entries_between(section.header_end, section.end):
+            if section.header_end <= entry.start < section.end:
+                yield from _entry(entry)
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    lines = entry.body.split("\n")
+    yield f"- {lines[0]}".rstrip()
+    yield from (f"  {line}".rstrip() for line in lines[1:])
+    for key, value in sorted(entry.tags.items()):
+        yield f"  [{key}: {value if isinstance(value, str) else ', '.join(value)}]"

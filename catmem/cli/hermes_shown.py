@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from catmem.hermes.setup import Step
     from catmem.hermes.setup_status import HomeStatus
     from catmem.policy.seed import FilePlan
-    from catmem.service.seeding.plan import Refusal, SeedPlan
+    from catmem.service.seeding.plan import SeedPlan, SeedRefusal
     from catmem.service.workspace import Workspace
 
 
@@ -100,7 +100,7 @@ def show_file(plan: FilePlan, revision: str | None, workspace: Workspace, notes:
     say_all(f"{where}: {note}" for note in notes)
 
 
-def show_refused(refused: Iterable[Refusal], workspace: Workspace) -> None:
+def show_refused(refused: Iterable[SeedRefusal], workspace: Workspace) -> None:
     """Which files were refused, and why."""
     for each in refused:
         name, _, target = each.target.partition("/")

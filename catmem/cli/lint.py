@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from catmem.policy.lint.diagnostic import Diagnostic
     from catmem.policy.lint.fixing import Fixed
     from catmem.policy.lint.renderers.report import Format
-    from catmem.service.linting import Found, Linter
+    from catmem.service.linting import Linter, LintResult
 
 _BASELINE = "catmem.lint.json"
 _LARGEST = 64 << 20
@@ -151,7 +151,7 @@ def _refuse_idle(*, unsafe: bool, statistics: bool) -> None:
         refuse_beside(option, *others, why=why)
 
 
-def _report(linter: Linter, found: Found, form: Format, *, statistics: bool, output: str | None) -> None:
+def _report(linter: Linter, found: LintResult, form: Format, *, statistics: bool, output: str | None) -> None:
     from catmem.policy.lint.renderers.report import Report, render
 
     names: dict[str, str] = {}
@@ -225,7 +225,7 @@ def _baseline_path(linter: Linter, given: str | None, *, must_be_there: bool) ->
     return path
 
 
-def _write_baseline(found: Found, path: Path) -> None:
+def _write_baseline(found: LintResult, path: Path) -> None:
     from catmem.policy.lint.baseline import write_baseline
 
     _refuse_to_replace(path, _is_baseline)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta
 
-    from catmem.service.auditing.rollout import Bypass, Report, State, Tally
+    from catmem.service.auditing.rollout import Bypass, RolloutReport, RolloutState, Tally
 
 _FINDINGS = 1
 _SECONDS = 19
@@ -59,7 +59,7 @@ def command(ctx: click.Context, root_folder: str | None, *, as_json: bool) -> No
     emit(columns([(printable(name), "enforced" if on else "noted") for name, on in state.entities.items()]))
 
 
-def _standing(state: State) -> str:
+def _standing(state: RolloutState) -> str:
     """How the rollout stands; a bypass first, since until it ends nothing of the rest holds."""
     mode = f"rollout is {state.mode}: {_MODES[state.mode].format(canary=state.canary)}\n"
     if state.bypass is None:
@@ -96,13 +96,13 @@ def report(since: datetime | None, root_folder: str | None, *, as_json: bool) ->
         sys.exit(_FINDINGS)
 
 
-def _looked_at(found: Report) -> str:
+def _looked_at(found: RolloutReport) -> str:
     if found.since is None:
         return "No operation is recorded.\n"
     return f"{counted(found.writes, 'operation')} since {found.since[:_SECONDS].replace('T', ' ')}Z\n"
 
 
-def _tallies(found: Report) -> list[str]:
+def _tallies(found: RolloutReport) -> list[str]:
     parts = (
         ("let pass, and refused if everything were enforced", found.shadowed),
         ("let pass by a bypass", found.bypassed),

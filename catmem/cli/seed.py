@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from catmem.errors import CatmemError
     from catmem.policy.seed import FilePlan, Resolve, State
-    from catmem.service.seeding.plan import Refusal, SeededFile, SeedPlan, SeedResult
+    from catmem.service.seeding.plan import SeededFile, SeedPlan, SeedRefusal, SeedResult
     from catmem.service.workspace import Workspace
     from catmem.store.contract import OnDrift
 
@@ -322,7 +322,7 @@ def _result(each: SeededFile) -> str:
     return printable(f"{each.plan.target}: {_said(each.plan)}{revision}\n") + conflict_lines(each.plan)
 
 
-def _say_refused(refused: Iterable[Refusal]) -> None:
+def _say_refused(refused: Iterable[SeedRefusal]) -> None:
     for each in refused:
         say(printable(f"{each.target}: refused"))
         print_error(each.error, as_json=False)

@@ -115,7 +115,7 @@ _COMPARED_CHARACTERS = 400
 _ALIKE = 0.4
 
 
-class Found(NamedTuple):
+class MatchedEntry(NamedTuple):
     """The entry that is meant, and how many say the same (category, body and tags), itself counted."""
 
     entry: Entry
@@ -124,7 +124,7 @@ class Found(NamedTuple):
 
 def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks of them
     document: Document, old_text: str, among: Sequence[Entry], in_sight: Sequence[Entry], *, entity: str, to_agent: bool
-) -> Found:
+) -> MatchedEntry:
     """The one entry of ``among`` whose body holds ``old_text``, or whose id it is.
 
     Where several hold it, the one whose whole body it is, if there is one such; of several that say the same the first.
@@ -137,7 +137,7 @@ def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks 
     exact = [entry for entry in found if entry.body == whole]
     for meant in (found, exact):
         if meant and all(says(entry) == says(meant[0]) for entry in meant[1:]):
-            return Found(meant[0], len(meant))
+            return MatchedEntry(meant[0], len(meant))
     if found:
         raise ambiguous(document, old_text, found, entity, to_agent=to_agent)
     raise no_match(old_text, in_sight, entity, to_agent=to_agent)

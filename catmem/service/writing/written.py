@@ -118,7 +118,7 @@ class Written:
     before: str
     after: str
     entries: tuple[Entry, ...]
-    usage: Usage
+    usage: FileUsage
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     adopted: str | None = None
@@ -288,7 +288,7 @@ _NAMED = 20
 _FIRST_TO_GO = ("expired", "stale", "unverified", "fresh")
 
 
-class Usage(NamedTuple):
+class FileUsage(NamedTuple):
     """Characters (code points) of a file, and how many it may have; ``None`` is no limit."""
 
     size: int

@@ -15,7 +15,7 @@ from catmem.service.seeding.order import seed_order
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from catmem.policy.seed import FilePlan, Row
+    from catmem.policy.seed import FilePlan, SeedRow
     from catmem.server.page.refused import Refusal
     from catmem.server.page.shown import Diff
     from catmem.service.seeding.plan import SeedPlan, SeedResult
@@ -74,7 +74,7 @@ class SeedFile(NamedTuple):
     plan: FilePlan
     diff: Diff
     counts: Mapping[str, int]
-    rows: Sequence[Row]
+    rows: Sequence[SeedRow]
     digest: str | None
 
 

@@ -1,4 +1,4 @@
-"""Lint of a root on disk: read the files, run the rules, write fixes.
+"""Lint of a root on disk: read the files, ask the stores, run the rules, write fixes.
 
 A file that cannot be read is a finding, and all others are looked at all the same. What is wrong in the configuration
 is among ``errors``; lint then works on what is left of it.
@@ -259,6 +259,9 @@ class Linter:
             commit_file(workspace, source.path, entity, (before, after), Change(op="lint"))
         else:
             rewrite_file(source.path, before, after)
+
+
+# --- stores --------------------------------------------------------------------------------------------------------
 
 
 def faults(root: Root, as_of: date) -> tuple[StoreFault, ...]:

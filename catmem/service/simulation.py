@@ -1,4 +1,7 @@
-"""A race: agents in real processes work off a plan on shared entities, in a place that is made for it and removed."""
+"""A race of agents on facts, each an entry such as ``vendor is 3-17.``, and what became of them.
+
+The agents work off a plan in real processes, on shared entities, in a place that is made for it and removed.
+"""
 
 from __future__ import annotations
 
@@ -136,6 +139,8 @@ def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> float:
 
 Guard: TypeAlias = Literal["none", "refuse", "branch"]
 """``none``: the last writer wins. ``refuse``: compare-and-swap, and again. ``branch``: kept beside, merged later."""
+
+# --- the race ------------------------------------------------------------------------------------------------------
 
 _ADDED = 0.3
 """The share of writes that add a fact of the agent's own; the others change a shared one."""

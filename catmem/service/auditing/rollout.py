@@ -55,13 +55,8 @@ class Bypass:
         return {"reason": self.reason, "since": clock.timestamp(self.since), "until": clock.timestamp(self.until)}
 
 
-def is_bypassed(workspace: Workspace) -> bool:
-    """Whether a bypass is on. One that has run out is taken away, and the log told of its end."""
-    return current_bypass(workspace) is not None
-
-
 def current_bypass(workspace: Workspace) -> Bypass | None:
-    """The bypass that is on, if there is one."""
+    """The bypass that is on, if there is one. One that has run out is taken away, and the log told of its end."""
     found = _read(_path(workspace))
     if found is None:
         return None

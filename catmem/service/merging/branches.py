@@ -1,4 +1,7 @@
-"""The branches of an entity: who made them, from where, and what a merge of each would do."""
+"""The branches of an entity: who made them, from where, and what a merge of each would do.
+
+For a person who is to bring a branch together with the head, the two stand beside what both come from, entry by entry.
+"""
 
 from __future__ import annotations
 
@@ -142,6 +145,8 @@ def differing(one: Document, other: Document) -> int:
     changed = sum(not before[here].says(after[there]) for here, there in pairs.items())
     return changed + len(before) + len(after) - 2 * len(pairs)
 
+
+# --- a branch beside the head --------------------------------------------------------------------------------------
 
 Outcome: TypeAlias = Literal["conflict", "head", "branch", "both", "same"]
 """What a merge does with an entry: a person decides; it takes what the head, or the branch, alone changed; what both

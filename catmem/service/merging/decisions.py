@@ -1,7 +1,8 @@
-"""Decisions on conflicts that were made beforehand, by somebody who saw them all: which may be made, and of what.
+"""Who wins a conflict: a side, both, a ranking of agents, or whoever is asked.
 
-A conflict is named by what it says (``key_of``). So a decision is for the very conflict that was seen: where the head
-has moved on, another conflict in the same place has another name, and nobody has decided it yet.
+Decisions can be made beforehand, by somebody who saw all conflicts. A conflict is named by what it says (``key_of``). So
+a decision is for the very conflict that was seen: where the head has moved on, another conflict in the same place has
+another name, and nobody has decided it yet.
 """
 
 from __future__ import annotations
@@ -145,6 +146,8 @@ class Settling:
             return None if conflict.reason in _BOTH_FIT else "ours"
         return answer
 
+
+# --- decisions that are made beforehand ----------------------------------------------------------------------------
 
 OWN = "own"
 """The choice of words of one's own."""

@@ -1,4 +1,7 @@
-"""What a write did, or would do: the one answer that every adapter shows in its way."""
+"""What a write did, or would do: the one answer that every adapter shows in its way.
+
+With it goes how long the file is, what could leave when it is too long, and what the write crowds out of a prompt.
+"""
 
 from __future__ import annotations
 
@@ -146,6 +149,8 @@ class Written:
         }
 
 
+# --- notes ---------------------------------------------------------------------------------------------------------
+
 _SHOWN = 60
 """Characters of an entry that a remark on a merge shows."""
 _NAME_SHOWN = 80
@@ -283,6 +288,8 @@ def on_adoption(revision: str) -> str:
         return "what the file held before is kept as revision 1 of its history"
     return f"the file had been changed by other means; that is revision {revision} of its history"
 
+
+# --- room ----------------------------------------------------------------------------------------------------------
 
 _NAMED = 20
 _FIRST_TO_GO = ("expired", "stale", "unverified", "fresh")

@@ -123,15 +123,12 @@ class Linter:
             root.blame(error)
         linter = cls(root, said.narrowed(select, ignore), as_of or clock.today(), tuple(paths), errors)
         linter.errors += [file.error for file in root.yaml.values() if file.error and file.error not in errors]
-        linter._find()
-        return linter
-
-    def _find(self) -> None:
-        named = self.root.named(self.paths) if self.paths else None
+        named = root.named(paths) if paths else None
         # A folder that is no root has no files but those that are named.
-        every = self.root.sources() if named is None or self.root.config.path is not None else {}
-        self._sources = dict(sorted({**every, **(named or {})}.items()))
-        self._wanted = frozenset(self._sources if named is None else named)
+        every = root.sources() if named is None or config.path is not None else {}
+        linter._sources = dict(sorted({**every, **(named or {})}.items()))
+        linter._wanted = frozenset(linter._sources if named is None else named)
+        return linter
 
     # --- looking -------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 """Who wins a conflict: a side, both, a ranking of agents, or whoever is asked.
 
-Decisions can be made beforehand, by somebody who saw all conflicts. A conflict is named by what it says (``key_of``). So a
-decision is for the very conflict that was seen: where the head has moved on, another conflict in the same place has
-another name, and nobody has decided it yet.
+Decisions can be made beforehand, by somebody who saw all conflicts. A conflict is named by what it says (``key_of``).
+So a decision is for the very conflict that was seen: where the head has moved on, another conflict in the same place
+has another name, and nobody has decided it yet.
 """
 
 from __future__ import annotations

@@ -53,7 +53,9 @@ def apply_seed(workspace: Workspace, plan: SeedPlan, *, on_drift: OnDrift | None
     if not any(file_is_due(each, plan) for each in plan.files):
         return _Applying(workspace, plan, file, drift).run()
     with file.held():
-        if file.data() != plan.lock_data or _source_changed(workspace, plan):
+        now = {entity: bytes_digest(workspace.store.peek(entity)) for entity in plan.read}
+        # Something may have been taken out of a source for good.
+        if file.data() != plan.lock_data or any(now[entity] != read.digest for entity, read in plan.read.items()):
             plan = replanned(workspace, plan)
         return _Applying(workspace, plan, file, drift).run()
 
@@ -101,11 +103,6 @@ def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
     return old.entries is not plan.entries and Counter(each.key for each in old.entries) != Counter(
         each.key for each in plan.entries
     )
-
-
-def _source_changed(workspace: Workspace, plan: SeedPlan) -> bool:
-    """Whether a source is no longer what the plan was made of: something may have been taken out of it for good."""
-    return any(bytes_digest(workspace.store.peek(entity)) != read.digest for entity, read in plan.read.items())
 
 
 def _otherwise(target: str) -> StaleError:

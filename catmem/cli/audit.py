@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from catmem.service.auditing.reading import Audit, Filter
-    from catmem.service.auditing.rollout import Bypass, Report, State
+    from catmem.service.auditing.rollout import Bypass, RolloutReport, RolloutState
     from catmem.service.counts import Counts
     from catmem.service.workspace import Workspace
     from catmem.store.audit import Damage, Line
@@ -205,7 +205,7 @@ def rollout(ctx: click.Context) -> None:
     emit(columns([(printable(name), "enforced" if on else "noted") for name, on in state.entities.items()]))
 
 
-def _standing(state: State) -> str:
+def _standing(state: RolloutState) -> str:
     """How the rollout stands; a bypass first, since until it ends nothing of the rest holds."""
     mode = f"rollout is {state.mode}: {_MODES[state.mode].format(canary=state.canary)}\n"
     if state.bypass is None:
@@ -238,7 +238,7 @@ def report(since: datetime | None) -> None:
     _end(found.damaged)
 
 
-def _tallies(found: Report) -> Iterator[str]:
+def _tallies(found: RolloutReport) -> Iterator[str]:
     if found.since is None:
         yield "No operation is recorded.\n"
     else:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from catmem.policy.lint.diagnostic import Diagnostic
     from catmem.policy.lint.renderers import Format
     from catmem.policy.lint.rule import Rule
-    from catmem.service.linting import Found, Linter
+    from catmem.service.linting import Linter, LintResult
 
 
 _BASELINE = "catmem.lint.json"
@@ -145,7 +145,7 @@ def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
     return status
 
 
-def _report(linter: Linter, found: Found, form: Format, *, statistics: bool, output: str | None) -> None:
+def _report(linter: Linter, found: LintResult, form: Format, *, statistics: bool, output: str | None) -> None:
     from catmem.policy.lint.renderers import Report, render
 
     names: dict[str, str] = {}
@@ -196,7 +196,7 @@ def _baseline_path(linter: Linter, given: str | None, *, must_be_there: bool) ->
     return path
 
 
-def _write_baseline(found: Found, path: Path) -> None:
+def _write_baseline(found: LintResult, path: Path) -> None:
     from catmem.policy.lint.suppress import write_baseline
 
     _refuse_to_replace(path, _is_baseline)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from catmem.errors import CatmemError
     from catmem.model.version import Version
     from catmem.policy.seed import FilePlan, Resolve, State
-    from catmem.service.seeding.plan import Refusal, SeedPlan, SeedResult
+    from catmem.service.seeding.plan import SeedPlan, SeedRefusal, SeedResult
     from catmem.service.workspace import Workspace
     from catmem.store.contract import OnDrift
 
@@ -302,7 +302,7 @@ def _show_results(results: Sequence[SeedResult], unreadable: Sequence[CatmemErro
     return status
 
 
-def say_refused(refused: Iterable[Refusal], shown: Callable[[str], str] = str) -> None:
+def say_refused(refused: Iterable[SeedRefusal], shown: Callable[[str], str] = str) -> None:
     """Which files were refused, and why; ``shown`` says how a file is named."""
     for each in refused:
         say(f"{shown(each.target)}: refused")

@@ -11,7 +11,7 @@ from catmem.cli.output import columns, emit, emit_json, in_json, say
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from catmem.service.simulation import Outcome
+    from catmem.service.simulation import RaceOutcome
     from catmem.store.contract import OnStale
 
 _MILLI = 1_000
@@ -102,7 +102,7 @@ def simulate(  # noqa: PLR0913 - one parameter an option
     raise SystemExit(1 if guarded.silent_overwrites or guarded.unrecorded or not guarded.rebuilt else 0)
 
 
-def _column(outcome: Outcome) -> dict[str, str]:
+def _column(outcome: RaceOutcome) -> dict[str, str]:
     return {
         "writes acknowledged": f"{outcome.acknowledged:,}",
         "silent overwrites": f"{outcome.silent_overwrites:,}",

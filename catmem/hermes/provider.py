@@ -34,7 +34,7 @@ from catmem.policy.config import CONFIG_NAME
 from catmem.policy.prompt import build_prompt
 from catmem.service.tool.answers import usage_dict
 from catmem.service.tool.tool import TOOL_SCHEMA, ToolSession, memory_tool
-from catmem.service.writing.written import Usage
+from catmem.service.writing.written import FileUsage
 from catmem.text import size_of
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class Provider:
         # With somebody else's edit in it, it is not what the agent has seen, and its next write is to be told so.
         if kept is not None and kept.adopted is None:
             self._session.seen[target] = kept.digest
-            usage = Usage(size_of(kept.data.decode()), answer["usage"]["limit"])
+            usage = FileUsage(size_of(kept.data.decode()), answer["usage"]["limit"])
             answer |= {"revision": kept.revision, "usage": usage_dict(usage)}
 
     def on_memory_write(self, action: str, target: str, content: str, metadata: dict[str, Any] | None = None) -> None:

@@ -18,7 +18,7 @@ from catmem.policy.profile import limit_of
 from catmem.service import gate
 from catmem.service.profiles import entities_of_each
 from catmem.service.seeding.order import seed_order
-from catmem.service.seeding.plan import Refusal
+from catmem.service.seeding.plan import SeedRefusal
 from catmem.service.writing.written import could_go, over_budget
 from catmem.store.contract import Change
 from catmem.store.files.folder import HERMES_FOLDER
@@ -70,7 +70,7 @@ def plan_sync(
         try:
             kept.append(_for_hermes(workspace, each, home, as_of))
         except CatmemError as error:
-            refused.append(Refusal(each.target, error))
+            refused.append(SeedRefusal(each.target, error))
     return replace(plan, files=tuple(kept), refused=tuple(refused), unreadable=unreadable)
 
 

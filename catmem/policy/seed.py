@@ -150,7 +150,7 @@ State = Literal[
 """How an entry of the slice, or of what was seeded last, stands in the target."""
 
 
-class Row(NamedTuple):
+class SeedRow(NamedTuple):
     """How one entry stands. ``version`` is the target's where it has one that counts, else the source's."""
 
     state: State
@@ -170,7 +170,7 @@ class FilePlan:
     before: str
     after: str
     entries: tuple[Seeded, ...]
-    rows: tuple[Row, ...] = ()
+    rows: tuple[SeedRow, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     withheld: tuple[Offered, ...] = ()
     doubles: tuple[str, ...] = ()
@@ -255,7 +255,7 @@ def _first(parts: Parts, ours: Document) -> FilePlan:
         before=ours.text,
         after=slice_text(parts.offered, seeded),
         entries=tuple(each.seeded() for each in seeded),
-        rows=tuple(Row("new", each.version) for each in seeded),
+        rows=tuple(SeedRow("new", each.version) for each in seeded),
         withheld=withheld(parts.slice),
         is_known=parts.base is not None,
     )
@@ -321,7 +321,7 @@ def _arriving(parts: Parts, base: Sequence[Seeded], ours: Document) -> _Arriving
     return _Arriving(arriving, tuple(out), kept)
 
 
-def _counts(row: Row, kept: Counter[tuple[str, str]]) -> bool:
+def _counts(row: SeedRow, kept: Counter[tuple[str, str]]) -> bool:
     """Whether a row is not that of an entry which is among the withheld ones already."""
     key = row.version.category, row.version.id
     if row.state in {"removed_from_source", "conflict"} or not kept[key]:
@@ -387,7 +387,7 @@ def _find(seeded: Sequence[Seeded], version: Version | None) -> int | None:
     return next((index for index, each in enumerate(seeded) if each.key == key), None)
 
 
-def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[Conflict]) -> Iterator[Row]:
+def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[Conflict]) -> Iterator[SeedRow]:
     """How each entry stands: those of the slice in its order, then those that the source no longer has."""
     here, there, _ = pair_sides(base.entries, ours.entries, theirs.entries)
     clashing = [conflict.theirs or conflict.ours for conflict in conflicts]
@@ -398,21 +398,21 @@ def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[
     for index, entry in enumerate(theirs.entries):
         version = Version.of(entry)
         if version in clashing:
-            yield Row("conflict", version)
+            yield SeedRow("conflict", version)
         elif index in was:
             number = was[index]
             ours_now = Version.of(ours.entries[here[number]]) if number in here else None
-            yield Row(_state(Version.of(base.entries[number]), ours_now, version), version)
+            yield SeedRow(_state(Version.of(base.entries[number]), ours_now, version), version)
         elif free[version.category, version.body]:
             free[version.category, version.body] -= 1
-            yield Row("in_sync", version)
+            yield SeedRow("in_sync", version)
         else:
-            yield Row("new", version)
+            yield SeedRow("new", version)
     for number in range(len(base.entries)):
         if number in there or number not in here:
             continue
         version = Version.of(ours.entries[here[number]])
-        yield Row("conflict" if version in clashing else "removed_from_source", version)
+        yield SeedRow("conflict" if version in clashing else "removed_from_source", version)
 
 
 def _state(base: Version, ours: Version | None, theirs: Version) -> State:

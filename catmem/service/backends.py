@@ -160,6 +160,9 @@ def _scheme(where: str) -> str:
     return where.partition(":")[0]
 
 
+# --- by name -------------------------------------------------------------------------------------------------------
+
+
 def store_at(workspace: Workspace, where: str) -> Store:
     """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says.
 

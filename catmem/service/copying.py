@@ -84,7 +84,7 @@ def copy_root(workspace: Workspace, source: str, target: str, *, dry_run: bool =
             return copy_entities(from_store, to_store, names, dry_run=dry_run)
 
 
-class Kept(NamedTuple):
+class StoredEntity(NamedTuple):
     """What a store keeps of an entity: the newest revision, how many there are, and the branches to be merged."""
 
     entity: str
@@ -97,11 +97,13 @@ class Kept(NamedTuple):
         return {**self._asdict(), "branches": list(self.branches)}
 
 
-def store_info(store: Store) -> list[Kept]:
+def store_info(store: Store) -> list[StoredEntity]:
     """What a store keeps, entity by entity."""
     heads = {entity: store.head(entity) for entity in store.entities()}
     return [
-        Kept(entity, head.revision if head else "0", sum(1 for _ in store.log(entity)), _branches(store, entity))
+        StoredEntity(
+            entity, head.revision if head else "0", sum(1 for _ in store.log(entity)), _branches(store, entity)
+        )
         for entity, head in heads.items()
     ]
 
@@ -261,7 +263,7 @@ NOT_NAMED = "no profile has this entity, and no revision of it was ever made"
 NO_ENTRIES = "they are no entries; 'catmem fsck' says what is wrong with each"
 
 
-class LeftOut(NamedTuple):
+class UncopiedRows(NamedTuple):
     """``rows`` rows of an entity that were not copied, and why."""
 
     entity: str
@@ -273,13 +275,13 @@ class LeftOut(NamedTuple):
         return self._asdict()
 
 
-def left_out(workspace: Workspace, source: str) -> list[LeftOut]:
+def left_out(workspace: Workspace, source: str) -> list[UncopiedRows]:
     """The rows of the store ``source`` that ``copy_root`` does not copy; none of a store without rows."""
     with closing(store_at(workspace, source)) as store:
         copied = {*store.entities(), *all_entities(workspace)}
         rows = sorted(store.rows().items())
         bad = [(entity, len(store.bad_rows(entity))) for entity in sorted(copied)]
         return [
-            *(LeftOut(entity, count, NOT_NAMED) for entity, count in rows if entity not in copied),
-            *(LeftOut(entity, count, NO_ENTRIES) for entity, count in bad if count),
+            *(UncopiedRows(entity, count, NOT_NAMED) for entity, count in rows if entity not in copied),
+            *(UncopiedRows(entity, count, NO_ENTRIES) for entity, count in bad if count),
         ]

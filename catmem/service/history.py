@@ -14,7 +14,7 @@ from catmem.policy.profile import limit_of, refuse_no_root
 from catmem.policy.schema import suggestion
 from catmem.service import gate
 from catmem.service.writing.matching import checked_expected
-from catmem.service.writing.written import Usage, Written, crowded_out, on_adoption, on_restoration
+from catmem.service.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
 from catmem.store.contract import Change, sees, stale
 from catmem.text import size_of, unmerged_warnings
 
@@ -120,7 +120,7 @@ def _restored(  # noqa: PLR0913, PLR0917 - as restore
         before=_text(data),
         after=text,
         entries=(),
-        usage=Usage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
+        usage=FileUsage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
         notes=(*restored, *((on_adoption(adopted),) if adopted else ())),
         warnings=unmerged_warnings(name, text),
         adopted=adopted,

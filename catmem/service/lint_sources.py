@@ -34,7 +34,7 @@ _NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LintSource:
     """A file to look at. ``name`` is its path from the root, with ``/``; absolute for a file outside of it.
 
     ``may_be_link`` is whether the file may be reached by a symbolic link: only where somebody named it. In a database
@@ -112,18 +112,18 @@ class Root:
         """The path of a name."""
         return self.config.root / name
 
-    def memory(self, path: Path, *, named: bool = False) -> Source:
+    def memory(self, path: Path, *, named: bool = False) -> LintSource:
         """The memory file at a path, with whose it is."""
         name = self.name(path)
         found = self._owners.get(os.path.join(self.real, name))  # noqa: PTH118 - text in, text out
         if found is None:
             found = self._owners.get(os.path.realpath(path)) if named else None
         if found is None:
-            return Source(name, path, "memory", may_be_link=named)
+            return LintSource(name, path, "memory", may_be_link=named)
         profile, target = found
-        return Source(name, path, "memory", profile.name, target, may_be_link=named or profile.allow_outside)
+        return LintSource(name, path, "memory", profile.name, target, may_be_link=named or profile.allow_outside)
 
-    def sources(self) -> dict[str, Source]:
+    def sources(self) -> dict[str, LintSource]:
         """Every file of the root, by name, in order."""
         found = {name: self._yaml_source(name) for name in self.yaml}
         for path in self._below(self.config.root):
@@ -138,19 +138,19 @@ class Root:
             found.update((source.name, source) for source in self._entities())
         return dict(sorted(found.items()))
 
-    def _entities(self) -> Iterator[Source]:
+    def _entities(self) -> Iterator[LintSource]:
         for profile in self.profiles.values():
             for target in FILE_NAMES:
                 entity = f"{profile.name}/{target}"
                 name = entity_name(self.config, entity)
-                yield Source(name, Path(name), "memory", profile.name, _target(target), entity=entity)
+                yield LintSource(name, Path(name), "memory", profile.name, _target(target), entity=entity)
 
-    def named(self, paths: Iterable[str | Path]) -> dict[str, Source]:
+    def named(self, paths: Iterable[str | Path]) -> dict[str, LintSource]:
         """The files that paths name, those of folders included.
 
         Raises ``UnreadableError``: ``missing``, and ``not_markdown`` for a file that lint knows nothing of.
         """
-        found: dict[str, Source] = {}
+        found: dict[str, LintSource] = {}
         for given in paths:
             path = Path(given)
             if not os.fspath(given) or not os.path.lexists(path):
@@ -175,8 +175,8 @@ class Root:
                 )
         return dict(sorted(found.items()))
 
-    def _yaml_source(self, name: str) -> Source:
-        return Source(name, self.path(name), self.yaml[name].kind)
+    def _yaml_source(self, name: str) -> LintSource:
+        return LintSource(name, self.path(name), self.yaml[name].kind)
 
     def _below(self, folder: Path) -> Iterator[Path]:
         """Whatever is called as a memory file is, and the folders that cannot be listed; other roots are left out."""

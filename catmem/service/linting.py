@@ -1,4 +1,4 @@
-"""Lint of a root on disk: read the files, run the rules, write fixes.
+"""Lint of a root on disk: read the files, ask the stores, run the rules, write fixes.
 
 A file that cannot be read is a finding, and all others are looked at all the same. What is wrong in the configuration
 is among ``errors``; lint then works on what is left of it.
@@ -26,7 +26,7 @@ from catmem.policy.lint.settings import Settings, read_settings
 from catmem.policy.lint.suppress import read_baseline, without_old
 from catmem.policy.schema import shown
 from catmem.service import gate
-from catmem.service.lint_sources import Root, Source
+from catmem.service.lint_sources import LintSource, Root
 from catmem.service.stores import open_store, parse_file
 from catmem.service.unread import look_over
 from catmem.service.writing.rewrite import rewrite_file
@@ -54,7 +54,7 @@ _BY_CONFIGURATION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LintResult:
     """What a run found. ``errors`` are what was wrong in the configuration."""
 
     diagnostics: tuple[Diagnostic, ...]
@@ -78,7 +78,7 @@ class Linter:
     as_of: date
     paths: tuple[str | Path, ...] = ()
     errors: list[CatmemError] = field(default_factory=list)
-    _sources: dict[str, Source] = field(default_factory=dict)
+    _sources: dict[str, LintSource] = field(default_factory=dict)
     _looked: dict[str, tuple[LintedFile, FileResult]] = field(default_factory=dict)
     """What each memory file came to: the rounds of ``fix`` look at changed files alone."""
     _wanted: frozenset[str] = frozenset()
@@ -122,19 +122,16 @@ class Linter:
             root.blame(error)
         linter = cls(root, said.narrowed(select, ignore), as_of or clock.today(), tuple(paths), errors)
         linter.errors += [file.error for file in root.yaml.values() if file.error and file.error not in errors]
-        linter._find()
-        return linter
-
-    def _find(self) -> None:
-        named = self.root.named(self.paths) if self.paths else None
+        named = root.named(paths) if paths else None
         # A folder that is no root has no files but those that are named.
-        every = self.root.sources() if named is None or self.root.config.path is not None else {}
-        self._sources = dict(sorted({**every, **(named or {})}.items()))
-        self._wanted = frozenset(self._sources if named is None else named)
+        every = root.sources() if named is None or config.path is not None else {}
+        linter._sources = dict(sorted({**every, **(named or {})}.items()))
+        linter._wanted = frozenset(linter._sources if named is None else named)
+        return linter
 
     # --- looking -------------------------------------------------------------------------------------------------
 
-    def run(self, overlay: Mapping[str, str] | None = None) -> Found:
+    def run(self, overlay: Mapping[str, str] | None = None) -> LintResult:
         """Everything that the rules find, in order. Files in ``overlay`` are taken to have the text in it."""
         context = Context(
             self.root.config,
@@ -158,15 +155,15 @@ class Linter:
                 files[name] = file
         across = lint_root(files, context, self.settings, lambda name: self.root.yaml.get(name) or files[name])
         done = finished(results, [*across, *self._store_diagnostics(context)], self.settings)
-        return Found(tuple(each for each in done if self._is_wanted(each)), len(self._wanted), tuple(self.errors))
+        return LintResult(tuple(each for each in done if self._is_wanted(each)), len(self._wanted), tuple(self.errors))
 
-    def without_baseline(self, found: Found, path: Path) -> Found:
+    def without_baseline(self, found: LintResult, path: Path) -> LintResult:
         """The same with the findings of a baseline suppressed; one that is not right is among the errors."""
         try:
             old = read_baseline(read_bounded(path, _BASELINE_LIMIT), path)
         except CatmemError as error:
-            return Found(found.diagnostics, found.files, (*found.errors, error))
-        return Found(tuple(without_old(found.diagnostics, old)), found.files, found.errors)
+            return LintResult(found.diagnostics, found.files, (*found.errors, error))
+        return LintResult(tuple(without_old(found.diagnostics, old)), found.files, found.errors)
 
     def text(self, name: str) -> str | None:
         """The text of a file of the last run as it is now; ``None`` if it cannot be read."""
@@ -176,11 +173,11 @@ class Linter:
         source = self._sources.get(name)
         return None if source is None else self.linted(source).text
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> LintSource:
         """The file of a name."""
         return self._sources[name]
 
-    def linted(self, source: Source, overlay: Mapping[str, str] | None = None) -> LintedFile:
+    def linted(self, source: LintSource, overlay: Mapping[str, str] | None = None) -> LintedFile:
         """A memory file, read and parsed; the file of the last run if it has the same bytes still."""
         try:
             data = self._read(source, overlay or {})
@@ -191,7 +188,7 @@ class Linter:
             return known[0]
         return LintedFile.of(source.name, data, self.root.config, owner=source.owner, target=source.target)
 
-    def _read(self, source: Source, overlay: Mapping[str, str]) -> bytes:
+    def _read(self, source: LintSource, overlay: Mapping[str, str]) -> bytes:
         if source.name in overlay:
             return overlay[source.name].encode()
         if source.entity is not None:
@@ -256,6 +253,9 @@ class Linter:
             commit_file(workspace, source.path, entity, (before, after), Change(op="lint"))
         else:
             rewrite_file(source.path, before, after)
+
+
+# --- stores --------------------------------------------------------------------------------------------------------
 
 
 def faults(root: Root, as_of: date) -> tuple[StoreFault, ...]:

@@ -47,7 +47,7 @@ _BACK = "it was written again meanwhile; purge once more"
 _MEANWHILE = "another entry that holds the text was written meanwhile; look at it"
 
 
-class Left(NamedTuple):
+class LeftPlace(NamedTuple):
     """A place that holds what was to be forgotten, or may, told from the root; and why it was not reached."""
 
     path: str
@@ -68,7 +68,7 @@ class PurgeReport:
     revisions: int
     files: tuple[str, ...]
     removed: tuple[str, ...]
-    left: tuple[Left, ...]
+    left: tuple[LeftPlace, ...]
     dry_run: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -397,7 +397,7 @@ class _Purging:
             revisions=self.revisions,
             files=self._told(self.reached.files),
             removed=self._told(self.reached.removed),
-            left=tuple(map(Left, self._told(self.reached.left), self.reached.left.values())),
+            left=tuple(map(LeftPlace, self._told(self.reached.left), self.reached.left.values())),
             dry_run=self.dry_run,
         )
 

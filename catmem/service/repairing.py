@@ -18,7 +18,7 @@ from catmem.service import gate
 from catmem.service.backends import memory_files
 from catmem.service.history import entity_of
 from catmem.service.upkeep import lasting_store
-from catmem.service.writing.written import Usage, Written, crowded_out, on_adoption, on_restoration
+from catmem.service.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
 from catmem.store.contract import Change
 from catmem.text import size_of, unmerged_warnings
 
@@ -141,7 +141,7 @@ def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:
         before=plan.before.decode(errors="backslashreplace"),
         after=text,
         entries=(),
-        usage=Usage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
+        usage=FileUsage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
         notes=(*on_restoration(written), *((on_adoption(written.adopted),) if written.adopted else ())),
         warnings=unmerged_warnings(plan.entity, text),
         adopted=written.adopted,

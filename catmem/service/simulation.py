@@ -1,4 +1,7 @@
-"""A race: agents in real processes work off a plan on shared entities, in a place that is made for it and removed."""
+"""A race of agents on facts, each an entry such as ``vendor is 3-17.``, and what became of them.
+
+The agents work off a plan in real processes, on shared entities, in a place that is made for it and removed.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ SUBJECTS = ("vendor", "invoice day", "budget", "contact", "cost centre", "curren
 """What several agents write about; each entity has a fact of each from the start."""
 
 
-class Fact(NamedTuple):
+class RaceFact(NamedTuple):
     """What an agent writes: to which entity, about what, and a value that nobody else writes."""
 
     entity: str
@@ -72,7 +75,7 @@ def _text(said: Mapping[str, Sequence[str]]) -> bytes:
 
 
 @dataclass(slots=True)
-class History:
+class RaceHistory:
     """What the logs and the heads of some entities say.
 
     ``recorded`` are the values that some revision says it wrote; ``removed`` those that some revision says it replaced:
@@ -100,12 +103,12 @@ class History:
         self.heads |= {(entity, subject): values for subject, values in facts(now).items()}
         self.rebuilt &= newest == now
 
-    def lost(self, told: Collection[Fact]) -> list[Fact]:
+    def lost(self, told: Collection[RaceFact]) -> list[RaceFact]:
         """Those of some acknowledged facts that are in no head, and that nobody meant to remove."""
         there = self.removed.union(*self.heads.values())
         return [fact for fact in told if fact.value not in there]
 
-    def kappa(self, agents: Sequence[Collection[Fact]]) -> float:
+    def kappa(self, agents: Sequence[Collection[RaceFact]]) -> float:
         """How far agents agree in the end, by the facts that were acknowledged to each.
 
         Each holds true what the memory says, but for its own last word on a subject that was lost: it was told that
@@ -137,6 +140,8 @@ def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> float:
 Guard: TypeAlias = Literal["none", "refuse", "branch"]
 """``none``: the last writer wins. ``refuse``: compare-and-swap, and again. ``branch``: kept beside, merged later."""
 
+# --- the race ------------------------------------------------------------------------------------------------------
+
 _ADDED = 0.3
 """The share of writes that add a fact of the agent's own; the others change a shared one."""
 _START_LIMIT = 60
@@ -158,16 +163,16 @@ class Trial(NamedTuple):
         """The entities that the agents share."""
         return [f"shared-{number}/user" for number in range(1, self.entities + 1)]
 
-    def steps(self, agent: int) -> Iterator[tuple[Fact, float]]:
+    def steps(self, agent: int) -> Iterator[tuple[RaceFact, float]]:
         """What one agent writes, in order, and how long it thinks before; agents count from 1."""
         chance, entities = random.Random(f"{self.seed} agent-{agent}"), self.entity_names  # noqa: S311 - no secret
         for count in range(1, len(range(agent, self.writes + 1, self.agents)) + 1):
             value = f"{agent}-{count}"
             subject = f"note {value}" if chance.random() < _ADDED else chance.choice(SUBJECTS)
-            yield Fact(chance.choice(entities), subject, value), chance.expovariate(1) * self.think
+            yield RaceFact(chance.choice(entities), subject, value), chance.expovariate(1) * self.think
 
 
-class Outcome(NamedTuple):
+class RaceOutcome(NamedTuple):
     """What was measured in one race; docs/cli.md says of each field what it is."""
 
     guard: str
@@ -188,7 +193,7 @@ class Outcome(NamedTuple):
     rate: float
 
 
-def race(trial: Trial, guard: Guard, where: str) -> Outcome:
+def race(trial: Trial, guard: Guard, where: str) -> RaceOutcome:
     """Run a race on a new store of the kind ``where``: ``files``, ``sqlite:///…`` or ``postgresql://…``.
 
     Raises ``ConfigError`` (``bad_store``), ``StoreError`` (``not_empty``, ``not_available``,
@@ -201,12 +206,12 @@ def race(trial: Trial, guard: Guard, where: str) -> Outcome:
         agents, seconds = _raced(trial, guard, root, inside)
         branches = [branch for entity in trial.entity_names for branch in store.branches(entity) if branch.is_branch]
         merge_conflicts = sum(_merge(store, branch, load_config(root)) for branch in branches)
-        history = History()
+        history = RaceHistory()
         for entity in trial.entity_names:
             history.read(store, entity)
     spent = sorted(each for agent in agents for each in agent.seconds)
     told = [fact for agent in agents for fact in agent.told]
-    return Outcome(
+    return RaceOutcome(
         guard=guard,
         acknowledged=len(told),
         silent_overwrites=len(history.lost(told)),
@@ -249,7 +254,7 @@ class _Agent:
 
     number: int
     guard: Guard
-    told: list[Fact] = field(default_factory=list)
+    told: list[RaceFact] = field(default_factory=list)
     conflicts: int = 0
     busy: int = 0
     seconds: list[float] = field(default_factory=list)
@@ -270,7 +275,7 @@ class _Agent:
             self.told.append(fact)
         self.cpu = time.thread_time() - start
 
-    def _is_written(self, store: Store, fact: Fact, seen: Snapshot) -> bool:
+    def _is_written(self, store: Store, fact: RaceFact, seen: Snapshot) -> bool:
         """Write the copy that the agent has, with its fact in it, back whole; false where that is refused."""
         data, removed = with_fact(seen.data, fact.subject, fact.value)
         change = Change(

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
-    from catmem.store.contract import Anchor as End
-    from catmem.store.contract import FolderReport
+    from catmem.store.contract import Anchor, FolderReport
 
 
 def lasting_store(workspace: Workspace) -> LastingStore:
@@ -98,7 +97,7 @@ NOT_CHECKED = "not_checked"
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class JournalAnchor:
     """The end of one folder's journal: kept elsewhere, it reveals that a journal was rolled back."""
 
     folder: str
@@ -114,7 +113,7 @@ class Anchor:
 class Anchors(NamedTuple):
     """The ends of journals. ``unreadable`` is what is wrong with the profiles that hide where others are."""
 
-    ends: list[Anchor]
+    ends: list[JournalAnchor]
     unreadable: tuple[CatmemError, ...]
 
 
@@ -122,7 +121,7 @@ def anchors(workspace: Workspace) -> Anchors:
     """The ends of all journals of the root. Folders are told from the root."""
     store = lasting_store(workspace)
     ends = [
-        Anchor(told_from(workspace.root, folder), end["store"], end["sequence"], end["line"])
+        JournalAnchor(told_from(workspace.root, folder), end["store"], end["sequence"], end["line"])
         for folder, end in store.anchors()
     ]
     # A store with a catalog knows its own journals; else profiles tell where they are.
@@ -164,7 +163,7 @@ def _check(store: LastingStore, number: int, line: str, seen: Container[str] | N
     """``seen`` are the folders that can be looked at, ``None`` for all."""
     try:
         said = json.loads(line)
-        end: End = {"store": str(said["store"]), "sequence": int(said["sequence"]), "line": str(said["line"])}
+        end: Anchor = {"store": str(said["store"]), "sequence": int(said["sequence"]), "line": str(said["line"])}
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise ConfigError(
             f"line {number} is no anchor", code="bad_anchor", hint="Give what 'catmem anchor' printed."

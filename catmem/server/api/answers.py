@@ -13,7 +13,7 @@ from catmem.server.api.endpoint import Answer, Asked, Deferred, unrecorded
 from catmem.server.api.forms import body_schema
 from catmem.server.errors import ServerError
 from catmem.service import answering
-from catmem.service.envelopes.builder import FIELDS, Base, is_plain, plain_envelope
+from catmem.service.envelopes.builder import FIELDS, WriteBase, is_plain, plain_envelope
 from catmem.service.envelopes.reading import fields_in, json_of
 from catmem.service.envelopes.submitting import Sender, submit_read, submit_value
 from catmem.service.showing import entry_dict
@@ -120,7 +120,7 @@ def _with_retry(fields: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
     return {**fields, **({} if asked.retry is None else {"op_id": asked.retry})}
 
 
-def _base(fields: Mapping[str, Any], asked: Asked) -> Base | None:
+def _base(fields: Mapping[str, Any], asked: Asked) -> WriteBase | None:
     """What a plain write is made on. Raises ``ServerError``: 428 where nothing says it, 400 where two things do."""
     match = asked.match
     if match is None:
@@ -134,7 +134,7 @@ def _base(fields: Mapping[str, Any], asked: Asked) -> Base | None:
         return None
     if "prev_rev" in fields and str(fields["prev_rev"]) != match.revision:
         raise _contrary("If-Match", "prev_rev")
-    return Base(match.revision, match.fits)
+    return WriteBase(match.revision, match.fits)
 
 
 def _refuse_contrary(fields: Mapping[str, Any], asked: Asked) -> None:

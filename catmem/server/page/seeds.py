@@ -19,7 +19,7 @@ from catmem.service.seeding.order import seed_order
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from catmem.policy.seed import FilePlan, Row
+    from catmem.policy.seed import FilePlan, SeedRow
     from catmem.server.page.formats import Diff
     from catmem.server.page.reading import Asked
     from catmem.server.page.refusal import Refusal
@@ -58,7 +58,7 @@ class SeedFile(NamedTuple):
     plan: FilePlan
     diff: Diff
     counts: Mapping[str, int]
-    rows: Sequence[Row]
+    rows: Sequence[SeedRow]
     digest: str | None
 
 

@@ -27,7 +27,7 @@ from catmem.server.page.formats import own_address, with_query
 from catmem.server.page.reading import OWN_REFERRER, Asked, Page, asked_of, error_page, in_html
 from catmem.server.page.recent_changes import MOST, NOTHING_TO_DO
 from catmem.server.page.refusal import Refusal, plain_refusal, refusal_of
-from catmem.service.envelopes.builder import Base, plain_envelope
+from catmem.service.envelopes.builder import WriteBase, plain_envelope
 from catmem.service.envelopes.submitting import submit_read
 from catmem.service.history import entity_of
 from catmem.service.writing.matching import checked_expected, is_digest
@@ -132,9 +132,9 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
     refused whatever ``on_stale`` says: branches are for agents that cannot try again, and a person can look.
     """
     expected = sent.seen
-    base = Base(expected)
+    base = WriteBase(expected)
     if is_digest(expected):
-        base = Base(None, lambda snapshot: snapshot.digest == expected)
+        base = WriteBase(None, lambda snapshot: snapshot.digest == expected)
     fields = {"entity_id": sent.named, "content": content, **({} if sent.op_id is None else {"op_id": sent.op_id})}
     envelope = plain_envelope(sent.workspace, fields, None, base)
     return submit_read(sent.workspace, envelope, confirm=sent.get("confirm") == "true", on_stale="refuse")

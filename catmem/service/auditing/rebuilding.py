@@ -46,7 +46,7 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class RebuiltHead:
     """The head of an entity, rebuilt and written out.
 
     ``branches`` are the other revisions that nothing follows. ``unrecorded``: the file was changed by other means
@@ -88,7 +88,7 @@ class Replay:
     """
 
     revisions: tuple[Replayed, ...]
-    heads: tuple[Head, ...]
+    heads: tuple[RebuiltHead, ...]
     mismatches: tuple[Mismatch, ...]
     faults: tuple[Fault, ...] = ()
     unreadable: tuple[CatmemError, ...] = ()
@@ -115,7 +115,7 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_o
     every = entities_of_each(workspace) if entity is None else None
     names = [entity_of(workspace, entity or "")] if every is None else every.names
     revisions: list[Replayed] = []
-    heads: list[Head] = []
+    heads: list[RebuiltHead] = []
     mismatches: list[Mismatch] = []
     with os_errors(
         "cannot be written",
@@ -168,7 +168,7 @@ class _Rebuilding:
                 path.write_bytes(data)
                 yield Replayed(self.entity, revision.revision, path, digest)
 
-    def heads(self) -> list[Head]:
+    def heads(self) -> list[RebuiltHead]:
         """Write out the head, after it was compared with that of the store; none if there is no revision."""
         recorded = self.store.head(self.entity)
         found = None if self.head is None else self.head[0].revision
@@ -182,7 +182,7 @@ class _Rebuilding:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_bytes(data)
         unrecorded = self._compare_file(revision.revision, data)
-        return [Head(self.entity, revision.revision, self.path, digest, self._branches(), unrecorded)]
+        return [RebuiltHead(self.entity, revision.revision, self.path, digest, self._branches(), unrecorded)]
 
     def _compare_file(self, revision: str, data: bytes) -> bool:
         """Compare the head with what stands there now; whether that was changed by other means since."""

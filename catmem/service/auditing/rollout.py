@@ -55,13 +55,8 @@ class Bypass:
         return {"reason": self.reason, "since": clock.timestamp(self.since), "until": clock.timestamp(self.until)}
 
 
-def is_bypassed(workspace: Workspace) -> bool:
-    """Whether a bypass is on. One that has run out is taken away, and the log told of its end."""
-    return current_bypass(workspace) is not None
-
-
 def current_bypass(workspace: Workspace) -> Bypass | None:
-    """The bypass that is on, if there is one."""
+    """The bypass that is on, if there is one. One that has run out is taken away, and the log told of its end."""
     found = _read(_path(workspace))
     if found is None:
         return None
@@ -172,7 +167,7 @@ def _read(path: Path) -> Bypass | None:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class RolloutState:
     """How a rollout stands. ``entities`` are those of the root, with whether soft refusals are enforced for each."""
 
     mode: str
@@ -224,7 +219,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RolloutReport:
     """What became of refusals, by the audit log.
 
     ``shadowed`` were let pass and would be refused if the rollout enforced everything, ``bypassed`` were let pass by a
@@ -232,7 +227,7 @@ class Report:
     ``writes`` is the number of all operations that were looked at, ``since`` the time of the first one.
     """
 
-    state: State
+    state: RolloutState
     since: str | None
     writes: int
     shadowed: Tally
@@ -248,22 +243,22 @@ class Report:
         return {"mode": self.state.mode, "canary": self.state.canary, **told}
 
 
-def rollout_state(workspace: Workspace) -> State:
+def rollout_state(workspace: Workspace) -> RolloutState:
     """How the rollout of a root stands. Raises ``ConfigError``."""
     refuse_no_root(workspace.config)
     rollout = workspace.config.rollout
     # Names decide, so a profile that is not right has its entities too.
     names = [f"{name}/{target}" for name in profile_names(workspace.config.profiles_dir) for target in FILE_NAMES]
     entities = {entity: enforces(rollout, entity) for entity in names}
-    return State(rollout.mode, rollout.canary, current_bypass(workspace), entities)
+    return RolloutState(rollout.mode, rollout.canary, current_bypass(workspace), entities)
 
 
-def rollout_report(workspace: Workspace, wanted: Filter = EVERYTHING) -> Report:
+def rollout_report(workspace: Workspace, wanted: Filter = EVERYTHING) -> RolloutReport:
     """What the rollout let pass, and what it refused. Raises ``StoreError`` and ``ConfigError``."""
     audit = read_audit(workspace, wanted)
     writes = [line for line in audit.lines if line.op != "bypass"]
     refused = [line for line in writes if line.status == "refused"]
-    return Report(
+    return RolloutReport(
         state=rollout_state(workspace),
         since=writes[0].ts if writes else None,
         writes=len(writes),

@@ -1,4 +1,7 @@
-"""The keys of agents: files ``<agent>.<key_id>`` that only their owner may read, or ``CATMEM_KEY_<AGENT>``.
+"""Whom an agent acts as, and its keys.
+
+An agent is bound to a profile; a digest tells whether it knows that profile as it is now. Keys are files
+``<agent>.<key_id>`` that only their owner may read, or stand in ``CATMEM_KEY_<AGENT>``.
 
 An agent may have several keys at once, so that a new one can be given out before the old one goes. The one whose id
 comes last in the alphabet signs; all of them verify. Keys that others could have read or replaced are not used at all.
@@ -84,6 +87,8 @@ def role_drift() -> RefusedError:
         hint="Nothing was written. Read the profile again; 'catmem role-hash NAME' prints the digest for role_hash.",
     )
 
+
+# --- keys ----------------------------------------------------------------------------------------------------------
 
 VARIABLE = "CATMEM_KEY_"
 

@@ -39,7 +39,7 @@ _OF_ENVELOPES = frozenset({"agent_id", "role_id", "role_hash", "timestamp", "mem
 _HINT = "Nothing was written. A plain write has entity_id and content, and says what it is made on."
 
 
-class Base(NamedTuple):
+class WriteBase(NamedTuple):
     """What a caller says that its write is made on: a revision, or a text that no history had when it was read.
 
     ``fits`` tells whether a snapshot is that text.
@@ -55,7 +55,7 @@ def is_plain(fields: Mapping[str, Any]) -> bool:
 
 
 def plain_envelope(
-    workspace: Workspace, fields: Mapping[str, Any], sender: Sender | None, base: Base | None
+    workspace: Workspace, fields: Mapping[str, Any], sender: Sender | None, base: WriteBase | None
 ) -> Envelope:
     """The envelope of a plain write by ``sender`` (``None``: a person), unsigned.
 
@@ -129,7 +129,7 @@ def _number(prev: Any) -> int | str:  # noqa: ANN401 - any JSON value that was c
     return revision_number(text) if text.isdecimal() else text
 
 
-def _adopted(workspace: Workspace, entity: str, base: Base, op_id: object) -> str:
+def _adopted(workspace: Workspace, entity: str, base: WriteBase, op_id: object) -> str:
     """The revision of a text that had none when it was read: it is taken into the history first, if it still is that.
 
     What is there is looked at before and after, so that nobody's later text passes for the one that was read. A retry

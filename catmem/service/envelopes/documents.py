@@ -57,7 +57,7 @@ class Part(NamedTuple):
         return self.categories is None or category in self.categories
 
 
-class Change(NamedTuple):
+class EntryChange(NamedTuple):
     """An entry before and after; one of the two is ``None`` for an addition or a removal."""
 
     old: Said | None
@@ -172,15 +172,15 @@ def _said(entry: Entry) -> Said:
     return Said(entry.category, entry.body, entry.tags)
 
 
-def _changes(old: Sequence[Said], new: Sequence[Said], pairs: Mapping[int, int]) -> list[Change]:
+def _changes(old: Sequence[Said], new: Sequence[Said], pairs: Mapping[int, int]) -> list[EntryChange]:
     """What differs, in the order of the old entries; additions come last."""
-    changed: list[Change] = []
+    changed: list[EntryChange] = []
     for index, entry in enumerate(old):
         partner = new[pairs[index]] if index in pairs else None
         if partner != entry:
-            changed.append(Change(entry, partner))
+            changed.append(EntryChange(entry, partner))
     added = sorted(set(range(len(new))) - set(pairs.values()))
-    return changed + [Change(None, new[index]) for index in added]
+    return changed + [EntryChange(None, new[index]) for index in added]
 
 
 # --- who may -------------------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def _refuse_unseen(document: Document, named: Sequence[str] | None, terms: Terms
         refuse_unseen_category(terms, category, seen=False)
 
 
-def _first_fault(changes: Iterable[Change], terms: Terms) -> EditError | None:
+def _first_fault(changes: Iterable[EntryChange], terms: Terms) -> EditError | None:
     """The first thing that is wrong with the tags of what changes; what is forbidden is raised at once."""
     first: EditError | None = None
     for change in changes:
@@ -328,7 +328,7 @@ _SHORTER = "Nothing was written. Send less."
 _MEND = "Nothing was written. Mend that in the content; docs/format.md tells what each problem is."
 
 
-def _new_texts(old: Document, new: Document, changes: Iterable[Change]) -> list[str]:
+def _new_texts(old: Document, new: Document, changes: Iterable[EntryChange]) -> list[str]:
     """The words that nobody has written here before: of entries, tags, and headings."""
     texts: list[str] = []
     for change in changes:
@@ -343,7 +343,7 @@ def _new_texts(old: Document, new: Document, changes: Iterable[Change]) -> list[
     return texts + [title for title in (new.title, *(s.title for s in new.sections)) if title and title not in headings]
 
 
-def _plan(old: Document, new: Document, changes: Sequence[Change], terms: Terms, warnings: Sequence[str]) -> Plan:
+def _plan(old: Document, new: Document, changes: Sequence[EntryChange], terms: Terms, warnings: Sequence[str]) -> Plan:
     if new.text == old.text:
         return Plan(old, (), (), ("it says that already",), ())
     added = [change.new for change in changes if change.new is not None and change.old is None]

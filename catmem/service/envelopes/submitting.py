@@ -79,7 +79,7 @@ def submit(
     """Make the write of an envelope; see ``Workspace.submit``."""
     with gate.checks(workspace, "?", op="put", agent="?"):
         fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
-    return _submit_fields(workspace, fields, _Manner(confirm, sender))
+    return _submit(workspace, _named(fields), lambda: envelope_of(fields), _Manner(confirm, sender))
 
 
 def submit_value(
@@ -93,7 +93,7 @@ def submit_value(
     """The same for a JSON value that ``json_of`` gave, of a text of ``size`` bytes: it is not read once more."""
     with gate.checks(workspace, "?", op="put", agent="?"):
         fields = fields_in(value, size)
-    return _submit_fields(workspace, fields, _Manner(confirm, sender))
+    return _submit(workspace, _named(fields), lambda: envelope_of(fields), _Manner(confirm, sender))
 
 
 def submit_read(
@@ -116,10 +116,6 @@ class _Manner(NamedTuple):
     confirm: bool = False
     sender: Sender | None = None
     on_stale: OnStale | None = None
-
-
-def _submit_fields(workspace: Workspace, fields: dict[str, Any], manner: _Manner) -> Written:
-    return _submit(workspace, _named(fields), lambda: envelope_of(fields), manner)
 
 
 def _submit(
@@ -323,6 +319,9 @@ class Submission(Pipeline):
             hide_digests(error)
         if error.found is None:
             error.found = self._head()
+
+
+# --- who writes: the words are the same for what there is and what there is not ------------------------------------
 
 
 class Sender(NamedTuple):

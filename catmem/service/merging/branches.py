@@ -1,4 +1,7 @@
-"""The branches of an entity: who made them, from where, and what a merge of each would do."""
+"""The branches of an entity: who made them, from where, and what a merge of each would do.
+
+For a person who is to bring a branch together with the head, the two stand beside what both come from, entry by entry.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from catmem.model.version import Version
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import refuse_no_root
 from catmem.service.history import entity_of
-from catmem.service.merging.past import Past
+from catmem.service.merging.past import MergeHistory
 from catmem.service.profiles import load_each
 from catmem.store.contract import unknown_revision
 
@@ -93,7 +96,7 @@ def _of_entity(workspace: Workspace, entity: str) -> list[Branch]:
     found = open_branches(workspace, entity)
     if not found:
         return []
-    past = Past(workspace, entity)
+    past = MergeHistory(workspace, entity)
     return [_told(past, revision) for revision in found]
 
 
@@ -102,7 +105,7 @@ def open_branches(workspace: Workspace, entity: str) -> Sequence[Revision]:
     return [revision for revision in workspace.store.branches(entity) if revision.is_branch]
 
 
-def _told(past: Past, revision: Revision) -> Branch:
+def _told(past: MergeHistory, revision: Revision) -> Branch:
     entries = conflicts = None
     state: State = "unreadable"
     try:
@@ -125,7 +128,7 @@ def _told(past: Past, revision: Revision) -> Branch:
     )
 
 
-def _outlook(past: Past, branch: str) -> tuple[State, int]:
+def _outlook(past: MergeHistory, branch: str) -> tuple[State, int]:
     try:
         merged = past.merge(past.head, branch)
     except EditError:
@@ -143,12 +146,14 @@ def differing(one: Document, other: Document) -> int:
     return changed + len(before) + len(after) - 2 * len(pairs)
 
 
+# --- a branch beside the head --------------------------------------------------------------------------------------
+
 Outcome: TypeAlias = Literal["conflict", "head", "branch", "both", "same"]
 """What a merge does with an entry: a person decides; it takes what the head, or the branch, alone changed; what both
 changed goes together; both say the same."""
 
 
-class Pair(NamedTuple):
+class ComparedEntry(NamedTuple):
     """One entry on three sides; a side that does not have it is ``None``. ``reason`` is that of a conflict."""
 
     outcome: Outcome
@@ -184,7 +189,7 @@ class Beside(NamedTuple):
     revision: Revision
     head: str
     base: str | None
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ComparedEntry, ...]
     untouched: int
     is_open: bool
     possible: bool
@@ -216,7 +221,7 @@ def beside(workspace: Workspace, entity: str, branch: str) -> Beside:
     what no tool wrote.
     """
     name = entity_of(workspace, entity)
-    past = Past(workspace, name)
+    past = MergeHistory(workspace, name)
     revision = past.record(branch)
     if not revision.is_branch:
         raise unknown_revision(name, branch)
@@ -245,14 +250,18 @@ def beside(workspace: Workspace, entity: str, branch: str) -> Beside:
 
 def _pairs(
     base: Document, head: Document, branch: Document, links: tuple[Links | None, Links | None]
-) -> Iterator[Pair | None]:
+) -> Iterator[ComparedEntry | None]:
     """Each entry of the three, in the order of the base and then of each side; ``None`` for one that none touched."""
     was, here, there = Version.of_each(base, head, branch)
     to_head, to_branch, _ = pair_sides(was, here, there, links)
     for index, old in enumerate(was):
         ours = here[to_head[index]] if index in to_head else None
         theirs = there[to_branch[index]] if index in to_branch else None
-        yield None if _same(old, ours) and _same(old, theirs) else Pair(_outcome(old, ours, theirs), old, ours, theirs)
+        yield (
+            None
+            if _same(old, ours) and _same(old, theirs)
+            else ComparedEntry(_outcome(old, ours, theirs), old, ours, theirs)
+        )
     kept_here, kept_there = set(to_head.values()), set(to_branch.values())
     added_there = [version for index, version in enumerate(there) if index not in kept_there]
     left = Counter(map(_key, added_there))
@@ -261,13 +270,13 @@ def _pairs(
             continue
         if left[_key(version)]:
             left[_key(version)] -= 1
-            yield Pair("same", None, version, version)
+            yield ComparedEntry("same", None, version, version)
         else:
-            yield Pair("head", None, version, None)
+            yield ComparedEntry("head", None, version, None)
     for version in added_there:
         if left[_key(version)]:
             left[_key(version)] -= 1
-            yield Pair("branch", None, None, version)
+            yield ComparedEntry("branch", None, None, version)
 
 
 def _outcome(old: Version, ours: Version | None, theirs: Version | None) -> Outcome:
@@ -278,9 +287,9 @@ def _outcome(old: Version, ours: Version | None, theirs: Version | None) -> Outc
     return "branch" if _same(old, ours) else "both"
 
 
-def _with_conflicts(pairs: Sequence[Pair], conflicts: Sequence[Conflict]) -> list[Pair]:
+def _with_conflicts(pairs: Sequence[ComparedEntry], conflicts: Sequence[Conflict]) -> list[ComparedEntry]:
     """The pairs with those that a merge finds to be conflicts in front, each as the merge tells it."""
-    found = [Pair("conflict", each.base, each.ours, each.theirs, each.reason) for each in conflicts]
+    found = [ComparedEntry("conflict", each.base, each.ours, each.theirs, each.reason) for each in conflicts]
     sides: Counter[tuple[str, object]] = Counter()
     for conflict in found:
         if conflict.base is not None:
@@ -289,7 +298,7 @@ def _with_conflicts(pairs: Sequence[Pair], conflicts: Sequence[Conflict]) -> lis
         for name, side in (("head", conflict.head), ("branch", conflict.branch)):
             if side is not None:
                 sides[name, _key(side)] += 1
-    rest: list[Pair] = []
+    rest: list[ComparedEntry] = []
     for pair in pairs:
         name, side = next(
             (name, side)

@@ -1,7 +1,8 @@
-"""Decisions on conflicts that were made beforehand, by somebody who saw them all: which may be made, and of what.
+"""Who wins a conflict: a side, both, a ranking of agents, or whoever is asked.
 
-A conflict is named by what it says (``key_of``). So a decision is for the very conflict that was seen: where the head
-has moved on, another conflict in the same place has another name, and nobody has decided it yet.
+Decisions can be made beforehand, by somebody who saw all conflicts. A conflict is named by what it says (``key_of``).
+So a decision is for the very conflict that was seen: where the head has moved on, another conflict in the same place
+has another name, and nobody has decided it yet.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from catmem.model.conflict import Reason
     from catmem.model.document import Document
-    from catmem.service.merging.past import Past
+    from catmem.service.merging.past import MergeHistory
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision
 
@@ -67,7 +68,7 @@ How: TypeAlias = Literal["ours", "theirs", "both"] | Sequence[str] | Ask | None
 that is asked of each, or nothing."""
 
 
-def asking(workspace: Workspace, past: Past, how: How) -> Ask:
+def asking(workspace: Workspace, past: MergeHistory, how: How) -> Ask:
     """The function that ``how`` stands for. Raises ``ConfigError`` (``unknown_agent``)."""
     if callable(how):
         return how
@@ -93,7 +94,7 @@ def by_rank(found: Disagreement, rank: dict[str, int]) -> Side | None:
     return "ours" if here < there else "theirs"
 
 
-def _refuse_unknown(workspace: Workspace, past: Past, names: Sequence[str]) -> None:
+def _refuse_unknown(workspace: Workspace, past: MergeHistory, names: Sequence[str]) -> None:
     known = {*profile_names(workspace.config.profiles_dir), PERSON, EXTERNAL}
     if set(names) <= known:
         return
@@ -116,7 +117,7 @@ class Settling:
     answered stands in ``settled`` afterwards, what was not in ``left``.
     """
 
-    past: Past
+    past: MergeHistory
     branch: str
     head: str
     base: Document
@@ -146,6 +147,8 @@ class Settling:
         return answer
 
 
+# --- decisions that are made beforehand ----------------------------------------------------------------------------
+
 OWN = "own"
 """The choice of words of one's own."""
 
@@ -159,7 +162,7 @@ CHOICES: Mapping[Reason, tuple[str, ...]] = {
 """What may be chosen of each kind of conflict: of most a text holds one side only, and a title has no entry."""
 
 
-class Key(NamedTuple):
+class ConflictKey(NamedTuple):
     """The name of a conflict. ``place`` is what both sides come from and what the branch says, ``head`` the rest."""
 
     place: str
@@ -170,9 +173,9 @@ class Key(NamedTuple):
         return f"{self.place}-{self.head}"
 
 
-def key_of(conflict: Conflict) -> Key:
+def key_of(conflict: Conflict) -> ConflictKey:
     """The name of a conflict: the same each time that the same sides disagree in the same way."""
-    return Key(
+    return ConflictKey(
         _digest(conflict.base, conflict.theirs),
         _digest(conflict.ours, conflict.reason),
     )

@@ -20,10 +20,10 @@ from catmem.service import gate
 from catmem.service.history import entity_of, refuse_bounded
 from catmem.service.merging.branches import open_branches
 from catmem.service.merging.decisions import Answer, Ask, Disagreement, How, Settling, asking
-from catmem.service.merging.past import NOW, Past
+from catmem.service.merging.past import NOW, MergeHistory
 from catmem.service.showing import findings_in, value_texts
 from catmem.service.writing.matching import checked_expected
-from catmem.service.writing.written import Usage, on_adoption, on_restoration, on_two_wordings
+from catmem.service.writing.written import FileUsage, on_adoption, on_restoration, on_two_wordings
 from catmem.store.contract import PERSON, Change, is_branch, repeated, sees, stale
 from catmem.text import size_of, unmerged_warnings
 
@@ -71,7 +71,7 @@ class Joined:
     plan: MergePlan
     revision: str | None
     digest: str
-    usage: Usage
+    usage: FileUsage
     notes: tuple[str, ...]
     adopted: str | None = None
     repeated: bool = False
@@ -127,7 +127,7 @@ class _Merging:
 
     def plan(self) -> MergePlan:
         """What the merge would do to what is there now."""
-        past = Past(self.workspace, self.entity)
+        past = MergeHistory(self.workspace, self.entity)
         ask = asking(self.workspace, past, self.how)
         chosen, notes = self._chosen(past)
         text = past.data.decode(errors="backslashreplace")
@@ -136,7 +136,7 @@ class _Merging:
         )
         return plan if self.drop or not chosen else self._joined(past, ask, plan)
 
-    def _chosen(self, past: Past) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _chosen(self, past: MergeHistory) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The branches that are meant and not merged yet, the oldest first; and what to say of the others."""
         if not self.named:
             return tuple(each.revision for each in reversed(open_branches(self.workspace, self.entity))), ()
@@ -157,7 +157,7 @@ class _Merging:
                 chosen.append(name)
         return tuple(chosen), tuple(notes)
 
-    def _joined(self, past: Past, ask: Ask, plan: MergePlan) -> MergePlan:
+    def _joined(self, past: MergeHistory, ask: Ask, plan: MergePlan) -> MergePlan:
         head, ours = past.head, past.document(past.head)
         text = ours.text
         left: list[Disagreement] = []
@@ -255,7 +255,7 @@ class _Merging:
         )
 
     def _result(self, plan: MergePlan, written: Snapshot | None = None) -> Joined:
-        usage = Usage(size_of(plan.after), self._limit())
+        usage = FileUsage(size_of(plan.after), self._limit())
         if written is None:
             revision = None if plan.head == NOW else plan.head
             digest = self.workspace.parse(plan.after).digest if plan.before != plan.after else plan.digest
@@ -328,7 +328,7 @@ def _undecided(plan: MergePlan) -> MergeConflictError:
     )
 
 
-def _done_before(past: Past, name: str) -> str:
+def _done_before(past: MergeHistory, name: str) -> str:
     """What became of a branch that leads to the head already: merged or dropped, itself or with one that grew on it."""
     line = {name}
     for revision in reversed(list(past.log())):

@@ -31,7 +31,7 @@ NOW = "now"
 """The name of what is there and in no record yet."""
 
 
-class Past:
+class MergeHistory:
     """What one merge looks at. Revisions that are not recorded yet can stand before the others."""
 
     def __init__(self, workspace: Workspace, entity: str) -> None:

@@ -19,7 +19,7 @@ from catmem.policy.seedlock import LOCK_NAME, Record
 from catmem.service import gate
 from catmem.service.ages.history import CLOCKS, body_key
 from catmem.service.seeding.lockfile import SeedFile
-from catmem.service.seeding.plan import Refusal, SeededFile, SeedResult
+from catmem.service.seeding.plan import SeededFile, SeedRefusal, SeedResult
 from catmem.service.seeding.planning import on_hidden, refuse_bounded, refuse_too_long, refuse_unmerged, replanned
 from catmem.service.writing.matching import legible
 from catmem.service.writing.written import on_adoption, on_restoration, on_title
@@ -53,7 +53,9 @@ def apply_seed(workspace: Workspace, plan: SeedPlan, *, on_drift: OnDrift | None
     if not any(file_is_due(each, plan) for each in plan.files):
         return _Applying(workspace, plan, file, drift).run()
     with file.held():
-        if file.data() != plan.lock_data or _source_changed(workspace, plan):
+        now = {entity: bytes_digest(workspace.store.peek(entity)) for entity in plan.read}
+        # Something may have been taken out of a source for good.
+        if file.data() != plan.lock_data or any(now[entity] != read.digest for entity, read in plan.read.items()):
             plan = replanned(workspace, plan)
         return _Applying(workspace, plan, file, drift).run()
 
@@ -74,7 +76,7 @@ def apply_shown(workspace: Workspace, plan: SeedPlan, shown: Mapping[str, str]) 
         files = [each for each in chosen if shown_digest(each) == shown[each.target] or not file_is_due(each, now)]
         refused = [each for each in now.refused if each.target in shown]
         known = {*(each.target for each in files), *(each.target for each in refused)}
-        others = [Refusal(target, _otherwise(target)) for target in shown if target not in known]
+        others = [SeedRefusal(target, _otherwise(target)) for target in shown if target not in known]
         plan = replace(now, files=tuple(files), refused=tuple(refused))
         result = _Applying(workspace, plan, file, workspace.config.on_drift, exact=True).run()
     for each in others:
@@ -103,11 +105,6 @@ def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
     )
 
 
-def _source_changed(workspace: Workspace, plan: SeedPlan) -> bool:
-    """Whether a source is no longer what the plan was made of: something may have been taken out of it for good."""
-    return any(bytes_digest(workspace.store.peek(entity)) != read.digest for entity, read in plan.read.items())
-
-
 def _otherwise(target: str) -> StaleError:
     return StaleError(
         f"{target} was not seeded: a seed would write something else by now than what was looked at",
@@ -130,12 +127,12 @@ class _Applying:
 
     def run(self) -> SeedResult:
         """Write file after file, and the lock in any case: what was done is on record also if this is interrupted."""
-        plan, done, refused = self.plan, list[SeededFile](), list[Refusal]()
+        plan, done, refused = self.plan, list[SeededFile](), list[SeedRefusal]()
         # Most of a write is waiting for the disk, which confirms several at once as fast as one.
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             try:
                 for each in chain(pool.map(self._seeded, plan.files), pool.map(self._refused, plan.refused)):
-                    if isinstance(each, Refusal):
+                    if isinstance(each, SeedRefusal):
                         refused.append(each)
                     else:
                         done.append(each)
@@ -145,18 +142,18 @@ class _Applying:
         notes = () if kept is None else (f"what was in {LOCK_NAME} is kept as {kept}",)
         return SeedResult(plan.asked.source, tuple(done), tuple(refused), (*plan.notes, *notes), plan.unreadable)
 
-    def _refused(self, each: Refusal) -> SeededFile | Refusal:
+    def _refused(self, each: SeedRefusal) -> SeededFile | SeedRefusal:
         """Once more what could not be read: the store keeps a copy of it, or somebody has mended it meanwhile."""
         if not isinstance(each.error, DriftError) or each.target not in self.plan.parts:
             gate.note_refusal(self.workspace, each.target, op="seed", agent=self.agent, error=each.error)
             return each
         return self._seeded(FilePlan(each.target, self.plan.parts[each.target].source, UNREAD, "", ()))
 
-    def _seeded(self, each: FilePlan) -> SeededFile | Refusal:
+    def _seeded(self, each: FilePlan) -> SeededFile | SeedRefusal:
         try:
             return self._write(each) if each.changes else SeededFile(each, None)
         except CatmemError as error:
-            return Refusal(each.target, error)
+            return SeedRefusal(each.target, error)
 
     def _write(self, planned: FilePlan) -> SeededFile:
         made = planned
@@ -280,7 +277,7 @@ def _row(each: SeededFile) -> dict[str, Any]:
     }
 
 
-def _refused_row(refusal: Refusal) -> dict[str, Any]:
+def _refused_row(refusal: SeedRefusal) -> dict[str, Any]:
     error = refusal.error
     row: dict[str, Any] = {"entity": refusal.target, "refused": error.code}
     if isinstance(error, OverBudgetError):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from catmem.store.contract import Snapshot
 
 
-class Asked(NamedTuple):
+class SeedRequest(NamedTuple):
     """What was asked for, so that a plan can be made again. ``categories`` are slugs, ``None`` for all."""
 
     source: str
@@ -29,7 +29,7 @@ class Asked(NamedTuple):
     categories: tuple[str, ...] | None = None
 
 
-class Refusal(NamedTuple):
+class SeedRefusal(NamedTuple):
     """A file that was not seeded, or would not be, and why."""
 
     target: str
@@ -49,9 +49,9 @@ class SeedPlan:
     files, and how old entries without a date of their own are, by target and by the key of their words.
     """
 
-    asked: Asked = field(repr=False)
+    asked: SeedRequest = field(repr=False)
     files: tuple[FilePlan, ...]
-    refused: tuple[Refusal, ...]
+    refused: tuple[SeedRefusal, ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     starved: tuple[str, ...]
@@ -108,7 +108,7 @@ class SeedResult:
 
     source: str
     files: tuple[SeededFile, ...]
-    refused: tuple[Refusal, ...]
+    refused: tuple[SeedRefusal, ...]
     notes: tuple[str, ...]
     unreadable: tuple[CatmemError, ...] = ()
 
@@ -164,7 +164,7 @@ def _rest_dict(seed: SeedPlan | SeedResult) -> dict[str, Any]:
     }
 
 
-def _exit_status(files: Iterable[FilePlan], refused: Iterable[Refusal], unreadable: Iterable[CatmemError]) -> int:
+def _exit_status(files: Iterable[FilePlan], refused: Iterable[SeedRefusal], unreadable: Iterable[CatmemError]) -> int:
     open_conflict = 3 if any(each.conflicts for each in files) else 0
     errors = [*(each.error for each in refused), *unreadable]
     return max([open_conflict, *(error.exit_status for error in errors)])

@@ -43,7 +43,7 @@ from catmem.policy.staleness import DATED_BY
 from catmem.service.ages.known import clocks_of
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.order import known_profiles, seed_chain
-from catmem.service.seeding.plan import Asked, Refusal, SeedPlan
+from catmem.service.seeding.plan import SeedPlan, SeedRefusal, SeedRequest
 from catmem.service.writing.matching import legible
 from catmem.service.writing.written import could_go, over_budget
 from catmem.syntax.slug import UNCATEGORIZED, slugify
@@ -88,7 +88,7 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
     ``UnreadableError`` for the lock.
     """
     slugs = _slugs(workspace, categories)
-    asked = Asked(source, tuple(dict.fromkeys(targets)), target, as_of, resolve, actor, slugs)
+    asked = SeedRequest(source, tuple(dict.fromkeys(targets)), target, as_of, resolve, actor, slugs)
     with one_reading():
         return _Planning(workspace, asked, profiles).plan(every_entry=every_entry)
 
@@ -112,7 +112,7 @@ def ephemeral(  # noqa: PLR0913 - what is asked for, by keyword
 
     Raises as ``plan_seed`` does.
     """
-    asked = Asked(source, (name,), None, as_of, None, actor, _slugs(workspace, categories))
+    asked = SeedRequest(source, (name,), None, as_of, None, actor, _slugs(workspace, categories))
     with one_reading():
         planning = _Planning(workspace, asked)
         offers = planning.offers()
@@ -166,7 +166,7 @@ def refuse_bounded(workspace: Workspace, actor: str | None) -> Profile | None:
 class _Planning:
     """One plan in the making."""
 
-    def __init__(self, workspace: Workspace, asked: Asked, profiles: Mapping[str, Profile] | None = None) -> None:
+    def __init__(self, workspace: Workspace, asked: SeedRequest, profiles: Mapping[str, Profile] | None = None) -> None:
         self.workspace = workspace
         self.asked = asked
         known = known_profiles(workspace, profiles)
@@ -207,7 +207,7 @@ class _Planning:
 
     def plan(self, *, every_entry: bool = False) -> SeedPlan:
         files: list[FilePlan] = []
-        refused: list[Refusal] = []
+        refused: list[SeedRefusal] = []
         read: dict[str, Snapshot] = {}
         for target, (offered, snapshot) in self.offers().items():
             self._refuse_emptied(target, offered)
@@ -216,7 +216,7 @@ class _Planning:
                 try:
                     found = self._file(profile, target, offered, every_entry=every_entry)
                 except CatmemError as error:
-                    refused.append(Refusal(f"{name}/{target}", error))
+                    refused.append(SeedRefusal(f"{name}/{target}", error))
                 else:
                     files += [] if found is None else [found]
         order, warnings = list(self.asked.targets), self._about_files(files)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
     from catmem.service.searching.search import Hit
-    from catmem.service.writing.written import Usage
+    from catmem.service.writing.written import FileUsage
 
 MOST_ENTRIES = 50
 MOST_CHARACTERS = 8_000
@@ -112,6 +112,6 @@ def _cut(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-def usage_dict(usage: Usage) -> dict[str, Any]:
+def usage_dict(usage: FileUsage) -> dict[str, Any]:
     """``{"size": 1074, "limit": 1375, "text": "1,074/1,375 characters"}``."""
     return {"size": usage.size, "limit": usage.limit, "text": str(usage)}

@@ -22,7 +22,7 @@ from catmem.service.tool.answers import MOST_ENTRIES, Sight, may_fit, shown_entr
 from catmem.service.tool.arguments import Call, read_arguments
 from catmem.service.writing.matching import is_digest
 from catmem.service.writing.operation import Action, asked_by
-from catmem.service.writing.written import Usage
+from catmem.service.writing.written import FileUsage
 from catmem.syntax.slug import slugify
 from catmem.text import size_of
 
@@ -241,7 +241,7 @@ class _Door:
             wanted = workspace.config.taxonomy.category(category)
             entries = tuple(entry for entry in entries if entry.category == wanted)
         self.session.seen[target] = reading.digest
-        usage = Usage(size_of(reading.document.text), limit_of(profile, target, workspace.config))
+        usage = FileUsage(size_of(reading.document.text), limit_of(profile, target, workspace.config))
         rights = Rights(profile, target, workspace.config.taxonomy)
         unmerged = rights.unmerged(reading.entity, reading.document.text, workspace.parse)
         told, cut = shown_entries(entries, Sight(profile, workspace.config, clock.today()), offset)

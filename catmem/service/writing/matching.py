@@ -1,4 +1,7 @@
-"""Which entry a caller means: the one that holds the text it gives, among those that it may act on."""
+"""What a writer saw of a file, and which entry it means: the one that holds the text it gives.
+
+What it says that it saw is a revision or a digest. Where somebody changed the file since, entries are compared.
+"""
 
 from __future__ import annotations
 
@@ -103,6 +106,8 @@ def says(entry: Entry) -> Says:
     return entry.category, entry.body, tags
 
 
+# --- the entry that is meant ---------------------------------------------------------------------------------------
+
 _ID = re.compile(r"b2:[0-9a-f]{32}")
 _WORDS = re.compile(r"\w+")
 _NAMED = 8
@@ -115,7 +120,7 @@ _COMPARED_CHARACTERS = 400
 _ALIKE = 0.4
 
 
-class Found(NamedTuple):
+class MatchedEntry(NamedTuple):
     """The entry that is meant, and how many say the same (category, body and tags), itself counted."""
 
     entry: Entry
@@ -124,7 +129,7 @@ class Found(NamedTuple):
 
 def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks of them
     document: Document, old_text: str, among: Sequence[Entry], in_sight: Sequence[Entry], *, entity: str, to_agent: bool
-) -> Found:
+) -> MatchedEntry:
     """The one entry of ``among`` whose body holds ``old_text``, or whose id it is.
 
     Where several hold it, the one whose whole body it is, if there is one such; of several that say the same the first.
@@ -137,7 +142,7 @@ def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks 
     exact = [entry for entry in found if entry.body == whole]
     for meant in (found, exact):
         if meant and all(says(entry) == says(meant[0]) for entry in meant[1:]):
-            return Found(meant[0], len(meant))
+            return MatchedEntry(meant[0], len(meant))
     if found:
         raise ambiguous(document, old_text, found, entity, to_agent=to_agent)
     raise no_match(old_text, in_sight, entity, to_agent=to_agent)
@@ -145,7 +150,12 @@ def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks 
 
 def no_match(wanted: str, in_sight: Sequence[Entry], entity: str, *, to_agent: bool) -> NoMatchError:
     """The error for a text that no entry holds, with the nearest of those that may be shown."""
-    return NoMatchError(f"no entry of {entity} holds {shown(wanted)}", hint=_nearest(wanted, in_sight, to_agent))
+    hint = "List the entries to see what is there, and give a piece of the text of one."
+    near = nearest_entries(wanted, in_sight)
+    if near:
+        quoted = "; ".join(f"{preview(entry, to_agent=to_agent)!r} ({entry.category})" for entry in near)
+        hint = f"The nearest: {quoted}. Give a piece of the text as it is there."
+    return NoMatchError(f"no entry of {entity} holds {shown(wanted)}", hint=hint)
 
 
 def refuse_empty(old_text: str) -> None:
@@ -200,15 +210,6 @@ def ambiguous(
         places=places,
         hint="Give a longer piece of the text, the category, or the id of the entry.",
     )
-
-
-def _nearest(wanted: str, in_sight: Sequence[Entry], to_agent: bool) -> str:  # noqa: FBT001 - private
-    """A hint that names the entries most like the text that none holds."""
-    near = nearest_entries(wanted, in_sight)
-    if not near:
-        return "List the entries to see what is there, and give a piece of the text of one."
-    quoted = "; ".join(f"{preview(entry, to_agent=to_agent)!r} ({entry.category})" for entry in near)
-    return f"The nearest: {quoted}. Give a piece of the text as it is there."
 
 
 def nearest_entries(wanted: str, entries: Sequence[Entry]) -> list[Entry]:

@@ -19,7 +19,7 @@ from catmem.service.writing.matching import WriterView, checked_expected, hide_d
 from catmem.service.writing.operation import op_of, refuse_surrogates, request_digest
 from catmem.service.writing.planning import Plan, plan_operations
 from catmem.service.writing.terms import check_beforehand
-from catmem.service.writing.written import Usage, Written, crowded_out, on_adoption, on_branch, on_restoration
+from catmem.service.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration
 from catmem.store.contract import PERSON, Change, Current, Snapshot
 from catmem.store.judgement import rehearse
 from catmem.text import size_of
@@ -199,7 +199,7 @@ class Pipeline:
             before=self.before,
             after=after,
             entries=plan.entries,
-            usage=Usage(size_of(after), self.terms.limit),
+            usage=FileUsage(size_of(after), self.terms.limit),
             notes=tuple(notes),
             warnings=(*plan.warnings, *self.terms.unmerged(after, self.workspace.parse)),
             adopted=now.adopted,
@@ -222,7 +222,7 @@ class Pipeline:
             before=before.text,
             after=after.text,
             entries=tuple(_recorded(record, before, after)) if record else (),
-            usage=Usage(size_of(after.text), self.terms.limit),
+            usage=FileUsage(size_of(after.text), self.terms.limit),
             notes=("this was done before, under the same op_id", *beside),
             warnings=self.terms.unmerged(after.text, self.workspace.parse),
             bounded=not self.terms.rights.unbounded,

@@ -1,4 +1,7 @@
-"""What a write did, or would do: the one answer that every adapter shows in its way."""
+"""What a write did, or would do: the one answer that every adapter shows in its way.
+
+With it goes how long the file is, what could leave when it is too long, and what the write crowds out of a prompt.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +121,7 @@ class Written:
     before: str
     after: str
     entries: tuple[Entry, ...]
-    usage: Usage
+    usage: FileUsage
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     adopted: str | None = None
@@ -145,6 +148,8 @@ class Written:
             "prompt": None if self.crowded is None else self.crowded.to_dict(),
         }
 
+
+# --- notes ---------------------------------------------------------------------------------------------------------
 
 _SHOWN = 60
 """Characters of an entry that a remark on a merge shows."""
@@ -284,11 +289,13 @@ def on_adoption(revision: str) -> str:
     return f"the file had been changed by other means; that is revision {revision} of its history"
 
 
+# --- room ----------------------------------------------------------------------------------------------------------
+
 _NAMED = 20
 _FIRST_TO_GO = ("expired", "stale", "unverified", "fresh")
 
 
-class Usage(NamedTuple):
+class FileUsage(NamedTuple):
     """Characters (code points) of a file, and how many it may have; ``None`` is no limit."""
 
     size: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.service.simulation import SUBJECTS, Fact, History, facts, first_text, fleiss_kappa, with_fact
+from catmem.service.simulation import SUBJECTS, RaceFact, RaceHistory, facts, first_text, fleiss_kappa, with_fact
 from catmem.store.contract import Change
 from catmem.store.memory import MemoryStore
 
@@ -52,15 +52,15 @@ def write(store, seen, subject, value, **change):
 
 
 def history_of(store):
-    history = History()
+    history = RaceHistory()
     history.read(store, ENTITY)
     return history
 
 
 VENDOR_1, VENDOR_2, OFFICE_2 = (
-    Fact(ENTITY, "vendor", "1-1"),
-    Fact(ENTITY, "vendor", "2-1"),
-    Fact(ENTITY, "office", "2-1"),
+    RaceFact(ENTITY, "vendor", "1-1"),
+    RaceFact(ENTITY, "vendor", "2-1"),
+    RaceFact(ENTITY, "office", "2-1"),
 )
 
 
@@ -100,7 +100,7 @@ def test_an_added_fact_that_vanished_is_a_subject_that_the_others_do_not_know(st
     write(store, seen, "note 1-1", "1-1")
     write(store, seen, "vendor", "2-1")
     believed = [["start"] * 7 + ["2-1", "1-1"], ["start"] * 7 + ["2-1", ""]]
-    told = [[Fact(ENTITY, "note 1-1", "1-1")], [VENDOR_2]]
+    told = [[RaceFact(ENTITY, "note 1-1", "1-1")], [VENDOR_2]]
     assert history_of(store).kappa(told) == pytest.approx(fleiss_kappa(believed))
 
 

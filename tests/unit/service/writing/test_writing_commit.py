@@ -17,7 +17,7 @@ from catmem.errors import (
     UnknownNameError,
 )
 from catmem.service.writing.operation import Operation
-from catmem.service.writing.written import Usage
+from catmem.service.writing.written import FileUsage
 from tests.roots import make_root, put_bytes, text_of
 
 DAY = date(2026, 5, 1)
@@ -416,7 +416,7 @@ def test_a_file_does_not_grow_over_what_is_read(tmp_path):
 
 def test_a_file_within_its_limit(tmp_path):
     workspace = make_root(tmp_path, config=LIMITED, profiles=PROFILES, files={"neo/user": "short\n\n"})
-    assert workspace.add("neo", "x", as_of=DAY).usage == Usage(31, 40)
+    assert workspace.add("neo", "x", as_of=DAY).usage == FileUsage(31, 40)
 
 
 def test_the_profiles_own_limit_counts_before_the_roots(tmp_path):
@@ -426,7 +426,7 @@ def test_the_profiles_own_limit_counts_before_the_roots(tmp_path):
         workspace.add("neo", "12345678901")
     assert caught.value.limit == 10
     assert workspace.add("one", "12345678901").usage.limit == 40
-    assert workspace.add("one", "x" * 1000, target="memory").usage == Usage(1022, None)
+    assert workspace.add("one", "x" * 1000, target="memory").usage == FileUsage(1022, None)
 
 
 def test_over_the_limit(tmp_path):

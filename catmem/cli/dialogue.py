@@ -20,7 +20,7 @@ _WIDTH = 72
 _STDIN = "standard input"
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """An answer as it was given: its letter, what follows it, and the number of the line."""
 
     letter: str
@@ -46,14 +46,14 @@ class Dialogue:
         self.source = _STDIN if answers in {None, "-"} else str(answers)
         self._lines = self._numbered()
 
-    def read(self, prompt: str | None = None, *, stop_at_empty: bool = False) -> Answer | None:
+    def read(self, prompt: str | None = None, *, stop_at_empty: bool = False) -> Reply | None:
         """The next answer; ``None`` where there are no more. Empty lines are passed over, or end it."""
         prompt = prompt or f"{self.letters}: "
         self._prompt(prompt)
         for number, text in self._lines:
             letter, _, rest = text.strip().partition(" ")
             if letter:
-                return Answer(letter.lower() if len(letter) == 1 else letter, rest.strip(), number)
+                return Reply(letter.lower() if len(letter) == 1 else letter, rest.strip(), number)
             if stop_at_empty:
                 return None
             self._prompt(prompt)
@@ -61,7 +61,7 @@ class Dialogue:
             say("")
         return None
 
-    def words(self, answer: Answer, body: str) -> str:
+    def words(self, answer: Reply, body: str) -> str:
         """The words of an answer, else from an editor that shows ``body``, else from the next line of the terminal."""
         if answer.rest:
             return answer.rest
@@ -72,13 +72,13 @@ class Dialogue:
         self._prompt("New words: ")
         return next(self._lines, (0, ""))[1].strip()
 
-    def explain(self, answer: Answer) -> None:
+    def explain(self, answer: Reply) -> None:
         """Say what the answers are; off a terminal, raise ``ConfigError`` (``bad_answer``) for what is none of them."""
         if not self.on_terminal and answer.letter != "?":
             raise self.unknown(answer)
         say(self.explained)
 
-    def unknown(self, answer: Answer) -> ConfigError:
+    def unknown(self, answer: Reply) -> ConfigError:
         """The error for what is no answer."""
         said = first_line(printable(f"{answer.letter} {answer.rest}".strip()), _WIDTH)
         return ConfigError(

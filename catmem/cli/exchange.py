@@ -136,7 +136,7 @@ def _told(source: str, path: str, plan: ImportPlan, written: Sequence[Written], 
             for each in written
         ],
         "entries": [each.to_dict() for each in plan.entries],
-        "left_out": [each.to_dict() for each in plan.left_out],
+        "left_out": [each._asdict() for each in plan.left_out],
         "notes": [*remarks_on(written), *plan.notes],
     }
 

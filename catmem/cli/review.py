@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.dialogue import Answer, Dialogue
+from catmem.cli.dialogue import Dialogue, Reply
 from catmem.cli.options import as_of_option, category_option, common_options, open_with_store, refuse_undeclared
 from catmem.cli.output import (
     columns,
@@ -284,7 +284,7 @@ class _ReviewDialogue(Dialogue):
                 self._tell(answered)
                 return True
 
-    def _act(self, due: Due, line: Answer) -> Answered | None:
+    def _act(self, due: Due, line: Reply) -> Answered | None:
         """Do what a line says; ``None`` if that is no answer yet."""
         review = self._review
         plain = {"k": review.keep, "x": review.expire, "r": review.remove, "s": review.skip}

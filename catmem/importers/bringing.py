@@ -14,7 +14,7 @@ from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
 from catmem.importers.reading import LeftOut, leading_day
 from catmem.policy.schema import shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
-from catmem.service.showing import findings_in
+from catmem.service.showing import findings_in, value_texts
 from catmem.service.writing.operation import Operation
 from catmem.syntax.scan import MAX_HEADING
 from catmem.syntax.slug import UNCATEGORIZED, slugify
@@ -119,7 +119,7 @@ def plan_import(
     for entry in fitting:
         where = target or entry.target or "user"
         category, tags = placing.category(entry), placing.tags(entry, left_out)
-        threats = tuple(sorted({finding.rule for finding in findings_in([entry.body, *_texts(tags)])}))
+        threats = tuple(sorted({finding.rule for finding in findings_in([entry.body, *value_texts(tags.values())])}))
         created = placing.created(entry, tags)
         placed.append(Placed(entry, where, category, tags, created, threats, seen[where].outcome(entry, tags)))
     digests = {each: reading.digest for each, reading in readings.items()}
@@ -299,7 +299,7 @@ def _unfit(entry: ImportedEntry) -> str | None:
     if len(body) + DEFAULT_LIMITS.tag_block_chars > DEFAULT_LIMITS.entry_chars:
         return f"it has {len(body):,} characters, more than an entry may have"
     try:
-        "".join([body, entry.kind or "", *_texts(entry.tags), *entry.fields.values()]).encode()
+        "".join([body, entry.kind or "", *value_texts(entry.tags.values()), *entry.fields.values()]).encode()
     except UnicodeEncodeError:
         return "it holds half of a character (a lone surrogate), which no file can hold"
     return None
@@ -308,11 +308,6 @@ def _unfit(entry: ImportedEntry) -> str | None:
 def _told(entry: ImportedEntry, why: str) -> LeftOut:
     value = entry.body[:200].encode(errors="backslashreplace").decode()
     return LeftOut(entry.place, "entry", value, why)
-
-
-def _texts(tags: Mapping[str, str | list[str]]) -> Iterator[str]:
-    for value in tags.values():
-        yield from [value] if isinstance(value, str) else value
 
 
 def _notes(placed: Sequence[Placed], placing: _Placing) -> Iterator[str]:

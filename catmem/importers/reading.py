@@ -14,7 +14,7 @@ import stat
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
 from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
@@ -67,18 +67,13 @@ class ImportedEntry:
     day: date | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """Something that has no place here: what it is, what it says, and where it stands."""
 
     place: str
     what: str
     value: str
     why: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON-ready data."""
-        return {"place": self.place, "what": self.what, "value": self.value, "why": self.why}
 
 
 @dataclass(frozen=True, slots=True)

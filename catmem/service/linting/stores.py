@@ -15,7 +15,7 @@ from catmem.policy.schema import shown
 from catmem.service.stores import open_store
 from catmem.service.unread import look_over
 from catmem.store.contract import SIDECAR
-from catmem.store.files.backups import copies_in
+from catmem.store.files.retention import copies_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ hold it, the two are joined by the merge that the store was given, as a revision
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
@@ -182,8 +182,7 @@ class Outside:
         base = self.data_of(theirs.parents[0]) if theirs.parents else b""
         while try_once or not self.folder.out_of_patience():
             try_once = False
-            sight = look_at(self.folder, self.name, self._data(visible))
-            try:
+            with closing(look_at(self.folder, self.name, self._data(visible))) as sight:
                 if sight.data == data:
                     # A write that was recorded never got into place, and they wrote over what it was to replace.
                     now, other, ours = theirs, visible, self.journal.data(visible)
@@ -202,8 +201,6 @@ class Outside:
                 if merged == sight.data:
                     return self._recorded(replace(draft, publishes=False), merged)
                 put = self.publication.put(sight, merged, draft)
-            finally:
-                sight.close()
             if put is not None:
                 return self.take_in_all(put.foreign, put.record)
             if now is not theirs:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from catmem.store.contract import Change
-from catmem.store.files.backups import KEPT
 from catmem.store.files.folder import Place
+from catmem.store.files.retention import KEPT
 from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
 from tests.crash.interleavings import one_deep

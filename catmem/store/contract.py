@@ -376,18 +376,12 @@ Redact: TypeAlias = Callable[[bytes], bytes]
 """Gives the bytes without what is to be forgotten; the same bytes if it is not in them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Erasure:
+class Erasure(NamedTuple):
     """What is to be erased: from revisions and backups, from a file beside with no form, and which texts hold it."""
 
     redact: Redact
     redact_moved: Redact
     holds: Callable[[Kept], bool]
-
-    @classmethod
-    def of(cls, redact: Redact) -> Erasure:
-        """One that treats all bytes alike."""
-        return cls(redact, redact, lambda each: redact(each.data) != each.data)
 
 
 class Left(NamedTuple):
@@ -474,5 +468,5 @@ class LastingStore(Store, Protocol):
     def kept(self, entity: str) -> Iterator[Kept]:
         """Every text that is kept of an entity besides its head and its history."""
 
-    def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
+    def erase(self, entity: str, erasure: Erasure) -> Erased:
         """Erase from all that is kept of an entity, once the entity itself no longer has it."""

@@ -47,7 +47,7 @@ MAY_BE_LOST = 60.0
 """Seconds after a write in which a machine that stops may lose it. Linux writes what waits after some 35."""
 
 
-def recover(folder: Folder, publication: Publication, merge: Merge | None) -> str | None:
+def recover(folder: Folder, publication: Publication, merge: Merge) -> str | None:
     """Finish the last record of the folder, and restore the file of ``publication`` if a stop of the machine hurt it.
 
     Returns the revision as which it was restored, if it was. Raises ``StoreError``, ``BusyError`` and ``DamagedError``.
@@ -133,7 +133,7 @@ def _identity(folder: Folder, name: str, where: int) -> tuple[int, int] | None:
 
 
 class _Recovery:
-    def __init__(self, publication: Publication, merge: Merge | None) -> None:
+    def __init__(self, publication: Publication, merge: Merge) -> None:
         self.publication = publication
         self.folder = publication.folder
         self.name = publication.name

@@ -19,7 +19,7 @@ from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, Unkno
 from catmem.files import read_bounded
 from catmem.store.contract import SIDECAR, Change, Erasure, FolderReport, LastingStore, Revision, Snapshot
 from catmem.store.files.commit import Commit, recorded, revision_of
-from catmem.store.files.external_changes import Outside, merge_appended
+from catmem.store.files.external_changes import Outside
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
 from catmem.store.files.recovery import recover
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from catmem.store.contract import Anchor, Erased, Fault, Kept, Merge, Redact, Update
+    from catmem.store.contract import Anchor, Erased, Fault, Kept, Merge, Update
     from catmem.store.files.journal import Journal
     from catmem.store.files.records import Record
 
@@ -52,7 +52,7 @@ class FileStore(LastingStore):
         locate: Callable[[str], Place],
         entities: Iterable[str] = (),
         *,
-        merge: Merge | None = merge_appended,
+        merge: Merge,
         durable: bool = True,
         lock_timeout: float = LOCK_TIMEOUT,
         system: System | None = None,
@@ -388,12 +388,10 @@ class FileStore(LastingStore):
             if folder is not None:
                 yield from kept(folder, place.name)
 
-    def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
+    def erase(self, entity: str, erasure: Erasure) -> Erased:
         """Erase from all that is kept of an entity, once the entity itself no longer has it."""
         from catmem.store.files.retention import erase
 
-        if not isinstance(erasure, Erasure):
-            erasure = Erasure.of(erasure)
         with self._writing(entity) as (folder, name, _):
             return erase(Outside(self._publish(folder, name), self._merge), erasure)
 

@@ -286,7 +286,7 @@ def _sidecar_faults(folder: Folder) -> Iterator[Fault]:
         )
 
 
-def mend(folder: Folder, merge: Merge | None, publication: type[Publication], *, durable: bool) -> list[str]:
+def mend(folder: Folder, merge: Merge, publication: type[Publication], *, durable: bool) -> list[str]:
     """Mend the sidecar, the journal, an unfinished write and late writes of a locked folder; says what was done.
 
     A damaged journal is moved aside whole and a new one begun: its revisions go on where the old one's ended, and it

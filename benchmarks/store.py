@@ -98,12 +98,12 @@ generate()
 opening = []
 for _ in range(7):
     start = time.perf_counter()
-    store = FileStore(locate)
+    store = FileStore(locate, merge=None)
     head = store.head("x")
     opening.append(time.perf_counter() - start)
     assert head.revision == str(history)
     store.close()
-store = FileStore(locate)
+store = FileStore(locate, merge=None)
 taken, cpu = [], []
 for number in range(rounds):
     time.sleep(0.02)  # as calls of a tool come; right behind each other some look twice at what is just written

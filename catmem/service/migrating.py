@@ -20,7 +20,7 @@ from catmem.service import gate
 from catmem.service.formatting import commit_file, entity_at, has_journal, memory_files
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
-from catmem.store.files.backups import keep_copy
+from catmem.store.files.retention import keep_copy
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import DEFAULT_LIMITS, counted, size_of, unmerged_warnings
 

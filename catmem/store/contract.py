@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import count, product
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, runtime_checkable
 from uuid import uuid4
 
@@ -193,15 +195,12 @@ class Store(Protocol):
 
     def head(self, entity: str) -> Revision | None:
         """The newest recorded revision; ``None`` for an entity that was never written."""
-        ...
 
     def read(self, entity: str, revision: str | None = None) -> Snapshot:
         """The entity as it is now, or as it was at ``revision``. Raises ``UnknownRevisionError``."""
-        ...
 
     def peek(self, entity: str) -> bytes:
         """The bytes of the entity as they are now, and nothing else: no record is read."""
-        ...
 
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
         """Write what ``update`` makes of the entity as a new revision, and return it.
@@ -216,11 +215,9 @@ class Store(Protocol):
         parent. The head stays. A digest that no record has cannot be branched from, and neither can ``on_drift:
         refuse`` be got round.
         """
-        ...
 
     def entities(self) -> Sequence[str]:
         """The entities that have a revision, sorted, as far as the store knows of them."""
-        ...
 
     def marks(self, entities: Iterable[str]) -> Mapping[str, object]:
         """What shows whether an entity was changed, by whatever means: another mark after each change.
@@ -228,19 +225,15 @@ class Store(Protocol):
         It is asked often, so no text is read and no lock taken. Of ``entities``, but for those of which nobody knows
         where they are, and of others that the store has at hand.
         """
-        ...
 
     def log(self, entity: str) -> Iterator[Revision]:
         """The recorded revisions, branches too, the newest first; a revision stands before its parents."""
-        ...
 
     def branches(self, entity: str) -> Sequence[Revision]:
         """The revisions that no other has as a parent; the head is the first."""
-        ...
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, the oldest first, from the record alone."""
-        ...
 
     def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
         """Take over a whole history, as ``replay`` of another store gives it; returns the number of revisions.
@@ -248,15 +241,12 @@ class Store(Protocol):
         Everything stays as it was said there but the sequences, which are the store's own. Raises ``StoreError``
         (``not_empty``) if the entity was ever written here.
         """
-        ...
 
     def verify(self, entity: str | None = None) -> list[Fault]:
         """Look at everything that is kept, and say what is not right; with ``entity`` what concerns that one."""
-        ...
 
     def check_writable(self, entities: Iterable[str]) -> None:
         """Raise ``StoreError`` if nothing can be written to any of the entities now. No entity is changed."""
-        ...
 
     def place(self, entity: str) -> str:
         """Where an entity is, for a person: a path, or a name such as ``sqlite:trinity/user``."""
@@ -277,7 +267,6 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of what is open; the store can be opened again."""
-        ...
 
 
 def sees(expected: str, snapshot_revision: str | None, digest: str) -> bool:
@@ -287,14 +276,14 @@ def sees(expected: str, snapshot_revision: str | None, digest: str) -> bool:
 
 def stale(entity: str, expected: str, found: str) -> StaleError:
     """The refusal of a write whose caller saw an older revision than there is, or a branch."""
-    again = "read it again, and repeat the change on what is there now."
-    if not expected.startswith("sha256:") and is_branch(expected):
+    seen, hint = f"revision {expected}", "Read it again, and repeat the change on what is there now."
+    if expected.startswith("sha256:"):
+        seen = f"the bytes {expected[:19]}…"
+    elif is_branch(expected):
         hint = f"To go on from the branch {expected} give --on-stale branch (or set on_stale: branch in catmem.yaml); "
-        hint += f"else {again}"
-    else:
-        hint = again.capitalize()
+        hint += "else read it again, and repeat the change on what is there now."
     return StaleError(
-        f"{entity} is at revision {found}; this write was made on {_shown(expected)}",
+        f"{entity} is at revision {found}; this write was made on {seen}",
         expected=expected,
         found=found,
         hint=f"Nothing was written. {hint}",
@@ -314,7 +303,6 @@ def repeated(first: Revision, change: Change) -> bool:
 
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def unknown_revision(entity: str, revision: str) -> UnknownRevisionError:
@@ -356,20 +344,9 @@ def branch_number(seen: str, head: str) -> int:
 
 def next_branch(number: int, taken: Container[str]) -> str:
     """The first id of a number that is free for a branch: ``8a``, or ``8b`` if that is taken."""
-    count = 0
-    while (name := f"{number}{_lettered(count)}") in taken:
-        count += 1
-    return name
-
-
-def _lettered(count: int) -> str:
-    """``a`` for 0, ``b`` for 1, ``aa`` after ``z``."""
-    more, letter = divmod(count, len(_LETTERS))
-    return (_lettered(more - 1) if more else "") + _LETTERS[letter]
-
-
-def _shown(expected: str) -> str:
-    return f"the bytes {expected[:19]}…" if expected.startswith("sha256:") else f"revision {expected}"
+    endings = (letters for length in count(1) for letters in product(ascii_lowercase, repeat=length))
+    names = (f"{number}{''.join(letters)}" for letters in endings)
+    return next(name for name in names if name not in taken)
 
 
 SIDECAR = ".catmem"
@@ -399,18 +376,12 @@ Redact: TypeAlias = Callable[[bytes], bytes]
 """Gives the bytes without what is to be forgotten; the same bytes if it is not in them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Erasure:
+class Erasure(NamedTuple):
     """What is to be erased: from revisions and backups, from a file beside with no form, and which texts hold it."""
 
     redact: Redact
     redact_moved: Redact
     holds: Callable[[Kept], bool]
-
-    @classmethod
-    def of(cls, redact: Redact) -> Erasure:
-        """One that treats all bytes alike."""
-        return cls(redact, redact, lambda each: redact(each.data) != each.data)
 
 
 class Left(NamedTuple):
@@ -474,11 +445,9 @@ class LastingStore(Store, Protocol):
 
     def examine(self) -> Sequence[FolderReport]:
         """Try what the store makes use of, wherever it keeps entities; nothing is left behind."""
-        ...
 
     def history_place(self, entity: str) -> Path:
         """Where the history of an entity is, for a person."""
-        ...
 
     def kept_name(self, entity: str) -> str:
         """What ``Kept.file`` calls an entity."""
@@ -486,24 +455,18 @@ class LastingStore(Store, Protocol):
 
     def mend(self) -> list[str]:
         """Mend what is safe to mend; says what was done."""
-        ...
 
     def anchors(self) -> Iterator[tuple[Path, Anchor]]:
         """The ends of all histories, each with the folder or name that it stands for."""
-        ...
 
     def holds(self, anchor: Anchor) -> bool:
         """Whether the store still holds the record that an anchor names. Raises ``UnknownRevisionError``."""
-        ...
 
     def backup(self, entity: str) -> Path:
         """Keep a copy of the entity as it is now, and say where."""
-        ...
 
     def kept(self, entity: str) -> Iterator[Kept]:
         """Every text that is kept of an entity besides its head and its history."""
-        ...
 
-    def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
+    def erase(self, entity: str, erasure: Erasure) -> Erased:
         """Erase from all that is kept of an entity, once the entity itself no longer has it."""
-        ...

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from catmem.errors import BusyError, CatmemError, DriftError
 from catmem.store.contract import EXTERNAL
-from catmem.store.files.external_changes import merge_appended
 from catmem.store.files.publication import Publication
 from tests.crash.checks import Lost, check
 from tests.crash.outsiders import KINDS, Outsider
 from tests.crash.scene import ENTITY, Scene, line, merge_lines, trial_in
 from tests.crash.watched import Call, Watched
+from tests.merges import merge_appended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -17,6 +17,7 @@ from tests.crash.interleavings import drifted, existing, fresh, late, removed, w
 from tests.crash.outsiders import KINDS, Outsider, RenameOver
 from tests.crash.scene import ENTITY, Scene, line, small_segments, trial_in
 from tests.crash.watched import Call, Watched
+from tests.erasures import erasure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -278,7 +279,7 @@ def mend(scene: Scene, store: FileStore) -> None:
 
 def forget(scene: Scene, store: FileStore) -> None:
     store.commit(ENTITY, None, lambda current: _without(current.data), Change(op="remove"))
-    store.erase(ENTITY, _without)
+    store.erase(ENTITY, erasure_of(_without))
 
 
 # --- what holds afterwards ------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from unittest.mock import patch
 
 from catmem.errors import BusyError, CatmemError, DriftError, StoreError
 from catmem.store.contract import Change
-from catmem.store.files.backups import keep_backup
 from catmem.store.files.publication import Foreign, Publication, Put
 from catmem.store.files.recovery import recover
+from catmem.store.files.retention import keep_backup
 from catmem.store.files.system import System, write_whole
 from tests.crash.checks import Lost, check
 from tests.crash.disk import LONG_AGO

@@ -8,6 +8,7 @@ from pathlib import Path
 from catmem.store.contract import Change
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
+from tests.merges import merge_appended
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,7 +23,7 @@ def texts() -> list[bytes]:
 
 def segment(folder: Path) -> bytes:
     """The first segment of a small journal."""
-    store = FileStore(lambda entity: Place(folder, (), f"{entity}.md"))
+    store = FileStore(lambda entity: Place(folder, (), f"{entity}.md"), merge=merge_appended)
     for number in range(40):
         store.commit("USER", None, lambda current, number=number: current.data[-900:] + b"%d\n" % number, Change())
     store.close()

@@ -15,6 +15,7 @@ from catmem.store.files.folder import Place
 from catmem.store.files.publication import Publication
 from catmem.store.files.store import FileStore
 from tests.interplay.conftest import TEXT, backups, bodies, history, run
+from tests.merges import merge_appended
 
 TRUNCATE_AND_WRITE = "import sys; f = open(sys.argv[1], 'r+b'); f.truncate(); f.write(sys.argv[2].encode()); f.close()"
 """What Visual Studio Code does when it saves: the same file, cut and written anew."""
@@ -90,7 +91,7 @@ def test_a_late_save_of_an_old_text_leaves_ours_in_the_history(workspace, file, 
 def test_an_echo_while_the_lease_stands_is_in_the_file(file, pause):
     """The shell waits for the lease, and then takes its time: what it writes is there after the next write."""
     place = Place(file.parent, (), file.name)
-    store = FileStore(lambda _: place)
+    store = FileStore(lambda _: place, merge=merge_appended)
     started = []
 
     def update(current):
@@ -122,7 +123,7 @@ def test_an_echo_that_waited_over_the_swap_is_in_the_file(file):
             return recorded
 
     place = Place(file.parent, (), file.name)
-    store = FileStore(lambda _: place, publication=Slow)
+    store = FileStore(lambda _: place, publication=Slow, merge=merge_appended)
     store.commit("x", None, lambda current: current.data + "§\nOurs.\n".encode(), Change())
     assert started[0].wait() == 0
     text = file.read_text()

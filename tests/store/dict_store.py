@@ -162,7 +162,7 @@ class DictStore(LastingStore):
     def kept(self, entity: str) -> Iterator[Kept]:
         return iter(())
 
-    def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
+    def erase(self, entity: str, erasure: Erasure) -> Erased:
         with self._changing() as memory:
-            count = memory.redact(entity, erasure.redact if isinstance(erasure, Erasure) else erasure)
+            count = memory.redact(entity, erasure.redact)
         return Erased(count, (), (), ())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.merges import merge_appended
 from tests.sql.postgres import MISSING
 from tests.store.dict_store import DictStore
 
@@ -59,7 +60,7 @@ def _files(folder: Path) -> Store:
         *parents, name = entity.split("/")
         return Place(folder, tuple(parents), f"{name.upper()}.md")
 
-    return FileStore(locate, ENTITIES)
+    return FileStore(locate, ENTITIES, merge=merge_appended)
 
 
 def _file_of(folder: Path, entity: str) -> Path:

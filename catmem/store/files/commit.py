@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,10 @@ from catmem.store.contract import (
     stale,
     unknown_revision,
 )
-from catmem.store.files.backups import keep_backup
 from catmem.store.files.external_changes import WATCHED, Outside
 from catmem.store.files.observed_file import look_at
 from catmem.store.files.records import Draft, branch_name
+from catmem.store.files.retention import keep_backup, reap
 from catmem.store.files.system import store_errors
 from catmem.store.judgement import Ground, Point, complete, drifted, judge
 
@@ -88,8 +89,7 @@ class Commit:
     def _attempt(self, expected: str | None, update: Update) -> Snapshot | None:
         """One try; ``None`` if somebody came between the look and the commit point."""
         head = self.journal.head(self.name)
-        sight = look_at(self.folder, self.name, self.journal.head_data(self.name))
-        try:
+        with closing(look_at(self.folder, self.name, self.journal.head_data(self.name))) as sight:
             visible = self.outside.adopt(sight, head)
             if visible is not None and visible is not head:
                 self.adopted = visible.revision
@@ -100,8 +100,6 @@ class Commit:
                 return data
             self.begun = True
             put = self.publication.put(sight, data, self._draft(self.outside.next_revision(), revision))
-        finally:
-            sight.close()
         if put is None:
             self.begun = False
             return None
@@ -281,8 +279,6 @@ class Commit:
 
     def _reap(self, record: Record) -> None:
         if record.sequence % _REAP_EVERY == 0:
-            from catmem.store.files.retention import reap
-
             reap(self.folder, record.sequence)
 
 

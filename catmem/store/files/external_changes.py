@@ -6,15 +6,15 @@ hold it, the two are joined by the merge that the store was given, as a revision
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from catmem.clock import timestamp
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, CatmemError, EditError
-from catmem.store.contract import EXTERNAL, Merged
+from catmem.errors import BusyError, CatmemError
+from catmem.store.contract import EXTERNAL
 from catmem.store.files.observed_file import TICK, is_damage, is_settled, look_at, read_if_whole
 from catmem.store.files.publication import Foreign, replaced_revision, retired_name, state_of
 from catmem.store.files.records import Draft
@@ -63,8 +63,8 @@ AFTER_STOP = "after_stop"
 class Outside:
     """The outsiders of one file in a locked folder."""
 
-    def __init__(self, publication: Publication, merge: Merge | None) -> None:
-        """``merge`` joins two versions; without one the newer stays and the other is only in the history."""
+    def __init__(self, publication: Publication, merge: Merge) -> None:
+        """``merge`` joins two versions."""
         self.publication = publication
         self.folder: Folder = publication.folder
         self.name: str = publication.name
@@ -182,8 +182,7 @@ class Outside:
         base = self.data_of(theirs.parents[0]) if theirs.parents else b""
         while try_once or not self.folder.out_of_patience():
             try_once = False
-            sight = look_at(self.folder, self.name, self._data(visible))
-            try:
+            with closing(look_at(self.folder, self.name, self._data(visible))) as sight:
                 if sight.data == data:
                     # A write that was recorded never got into place, and they wrote over what it was to replace.
                     now, other, ours = theirs, visible, self.journal.data(visible)
@@ -202,8 +201,6 @@ class Outside:
                 if merged == sight.data:
                     return self._recorded(replace(draft, publishes=False), merged)
                 put = self.publication.put(sight, merged, draft)
-            finally:
-                sight.close()
             if put is not None:
                 return self.take_in_all(put.foreign, put.record)
             if now is not theirs:
@@ -223,21 +220,18 @@ class Outside:
     def _merged(
         self, theirs: Record, now: Record, base: bytes, ours: bytes, data: bytes
     ) -> tuple[bytes, dict[str, int | str]]:
-        """The joined bytes. Where there is no merge the newer text stays.
+        """The joined bytes. Where they cannot be merged the newer text stays.
 
         That is theirs, unless they wrote to an old file, or another outsider has written to the file since.
         """
         if AFTER_STOP in theirs.note:
             return ours, {"late_not_merged": AFTER_STOP}
-        if self.merge is not None:
-            try:
-                merged, conflicts = self.merge(base, ours, data)
-            except CatmemError as error:
-                reason = error.code
-            else:
-                return merged, {"conflicts": conflicts} if conflicts else {}
+        try:
+            merged, conflicts = self.merge(base, ours, data)
+        except CatmemError as error:
+            reason = error.code
         else:
-            reason = "no_merge"
+            return merged, {"conflicts": conflicts} if conflicts else {}
         if theirs.op == "late" or (now is not theirs and now.agent == EXTERNAL and ours):
             return ours, {"late_not_merged": reason}
         return data, {"not_merged": reason}
@@ -380,23 +374,3 @@ class Outside:
 def _settled(status: os.stat_result) -> bool:
     """Whether a write after the file was taken out shows in its time: being taken out set the other one."""
     return status.st_ctime_ns - status.st_mtime_ns > TICK
-
-
-def merge_appended(base: bytes, ours: bytes, theirs: bytes) -> Merged:
-    """The merge of a store that knows nothing of its content: what one side only appended goes behind the other.
-
-    Raises ``EditError`` (``no_merge``) for two changes neither of which is an append.
-    """
-    if theirs in (base, ours):
-        return Merged(ours, 0)
-    if ours == base:
-        return Merged(theirs, 0)
-    if ours.startswith(base) and theirs.startswith(base):
-        shorter, longer = sorted((ours, theirs), key=len)
-        # Who appended more may have begun with what the other one appended.
-        return Merged(longer if longer.startswith(shorter) else ours + theirs[len(base) :], 0)
-    if theirs.startswith(base):
-        return Merged(ours + theirs[len(base) :], 0)
-    if ours.startswith(base):
-        return Merged(theirs + ours[len(base) :], 0)
-    raise EditError("both sides changed what was there", code="no_merge")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from catmem.errors import BusyError, DamagedError
 from catmem.store.contract import SIDECAR
 from catmem.store.files.journal import Journal
-from catmem.store.files.system import FOLDER, in_doubt, not_a_file, opened, store_error, store_errors
+from catmem.store.files.system import FOLDER, in_doubt, not_a_file, opened, stands_for, store_error, store_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -220,7 +220,9 @@ class Folder:
             ("tmp", self.side, self.tmp),
             ("gen", self.side, self.gen),
         )
-        return all(part >= 0 and self._names(name, where, self.system.status(part)) for name, where, part in parts)
+        return all(
+            part >= 0 and stands_for(self.system, name, where, self.system.status(part)) for name, where, part in parts
+        )
 
     def close(self) -> None:
         """Let go of everything."""
@@ -285,18 +287,12 @@ class Folder:
         try:
             status = self.system.status(descriptor)
             if stat.S_ISREG(status.st_mode):
-                locked = self.system.lock(descriptor) and self._names(name, where, status)
+                # A lock on a file that was removed keeps nobody out.
+                locked = self.system.lock(descriptor) and stands_for(self.system, name, where, status)
         finally:
             if not locked:
                 self.system.close(descriptor)
         return None if locked else status
-
-    def _names(self, name: str, where: int, status: os.stat_result) -> bool:
-        """Whether the name still stands for that file: a lock on a file that was removed keeps nobody out."""
-        try:
-            return os.path.samestat(self.system.look(name, folder=where), status)
-        except FileNotFoundError:
-            return False
 
     def lost_records(self) -> int:
         """How many records are gone from the journal's end: the mark says that the file of a later one was in place.

@@ -11,7 +11,7 @@ publication that every write goes through. So a stop leaves one of these:
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -50,8 +50,7 @@ def bring(outside: Outside, entity: str, history: Iterable[tuple[Revision, bytes
     folder, name = outside.folder, outside.name
     coming = iter(history)
     done = _already_there(outside, entity, coming)
-    sight = look_at(folder, name, b"")
-    try:
+    with closing(look_at(folder, name, b"")) as sight:
         bringing = _Bringing(outside, entity, sight)
         try:
             with store_errors(folder.path / name):
@@ -62,8 +61,6 @@ def bring(outside: Outside, entity: str, history: Iterable[tuple[Revision, bytes
         head = folder.writable_journal.head(name)
         if bringing.count and head is not None and head.publishes:
             bringing.put_in_place(head)
-    finally:
-        sight.close()
     return done + bringing.count
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.store.contract import Anchor, Fault
-    from catmem.store.files.journal_lines import Brought, Redact, RedactNote
+    from catmem.store.files.journal_lines import Brought, Redact
     from catmem.store.files.records import Draft, Record, RetiredFile
     from catmem.store.files.system import System
 
@@ -295,16 +295,16 @@ class Journal:
                 self._past.remove(names)
         return len(names)
 
-    def erase(self, redact: Redact, redact_note: RedactNote | None = None) -> int:
+    def erase(self, redact: Redact) -> int:
         """Rewrite the journal so that each revision's bytes are ``redact(file, bytes)``; returns how many changed.
 
-        ``redact_note`` does the same for the notes of records. A rewritten record says in ``was`` what stood in its
-        place, and the chain goes on through that. Broken tails that were set aside are removed: nobody can tell what is
-        in them. If it is stopped half way, the journal is whole, and running it again finishes the work.
+        A rewritten record says in ``was`` what stood in its place, and the chain goes on through that. Broken tails
+        that were set aside are removed: nobody can tell what is in them. If it is stopped half way, the journal is
+        whole, and running it again finishes the work.
         """
         try:
             with self._writing():
-                return erase_journal(self._folder, redact, redact_note)
+                return erase_journal(self._folder, redact)
         finally:
             self.close()
 

@@ -64,15 +64,18 @@ def _look_at(folder: JournalFolder, name: str, *, last: bool) -> tuple[Segment |
         for _ in segment.contents():
             pass  # each is checked against its digest on the way
     except DamagedError as error:
-        return None, [Fault("journal_damaged", error.message, path, _MEND, repairable=True)]
+        return None, [_broken("journal_damaged", error.message, path)]
     faults = list(_disorder(segment, path))
     if segment.torn and last:
         hint = "A write was cut short, or goes on just now. The next write keeps the line aside and cuts it off."
         faults.append(Fault("journal_tail", "the last line is no good record", path, hint, repairable=True))
     elif segment.torn:
-        message = "the last line is damaged, and another segment follows"
-        faults.append(Fault("journal_damaged", message, path, _MEND, repairable=True))
+        faults.append(_broken("journal_damaged", "the last line is damaged, and another segment follows", path))
     return segment, faults
+
+
+def _broken(code: str, message: str, path: str) -> Fault:
+    return Fault(code, message, path, _MEND, repairable=True)
 
 
 def _disorder(segment: Segment, path: str) -> Iterator[Fault]:
@@ -82,16 +85,20 @@ def _disorder(segment: Segment, path: str) -> Iterator[Fault]:
     for record, _ in segment.steps:
         known, before = highest.get(record.file), now.get(record.file)
         if record.base != (before.head if before else None):
-            message = f"record {record.sequence} was made from other bytes than the record before it left"
-            yield Fault("journal_damaged", message, path, _MEND, repairable=True)
+            yield _broken(
+                "journal_damaged",
+                f"record {record.sequence} was made from other bytes than the record before it left",
+                path,
+            )
             return
         if (
             known is not None
             and record.revision.isdecimal()
             and not known <= record.number <= known + 1 + _lost(record)
         ):
-            message = f"revision {record.revision} of {record.file} comes after revision {known}"
-            yield Fault("journal_order", message, path, _MEND, repairable=True)
+            yield _broken(
+                "journal_order", f"revision {record.revision} of {record.file} comes after revision {known}", path
+            )
             return
         highest[record.file] = max(known or 0, record.number)
         now[record.file] = record
@@ -108,18 +115,14 @@ def _against(before: Segment | None, segment: Segment, *, first: bool) -> Iterat
     path, checkpoint = str(segment.path), segment.checkpoint
     if before is None:
         if first and checkpoint.sequence == 1 and checkpoint.previous != chain_start(checkpoint.store):
-            message = "the chain does not begin at the id of this journal"
-            yield Fault("journal_chain", message, path, _MEND, repairable=True)
+            yield _broken("journal_chain", "the chain does not begin at the id of this journal", path)
         return
     if checkpoint.sequence != before.sequence + 1:
-        message = f"records {before.sequence + 1} to {checkpoint.sequence - 1} are missing"
-        yield Fault("journal_gap", message, path, _MEND, repairable=True)
+        yield _broken("journal_gap", f"records {before.sequence + 1} to {checkpoint.sequence - 1} are missing", path)
     elif checkpoint.store != before.checkpoint.store or checkpoint.previous != before.link:
-        message = f"the segment does not follow from {before.name}"
-        yield Fault("journal_chain", message, path, _MEND, repairable=True)
+        yield _broken("journal_chain", f"the segment does not follow from {before.name}", path)
     elif _heads_of(segment) != {file: _state(before.head(file)) for file in before.carried()}:
-        message = f"the checkpoint is not what {before.name} ends with"
-        yield Fault("journal_damaged", message, path, _MEND, repairable=True)
+        yield _broken("journal_damaged", f"the checkpoint is not what {before.name} ends with", path)
 
 
 def _heads_of(segment: Segment) -> dict[str, tuple[int, str, str] | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.digest import bytes_digest
@@ -183,13 +183,10 @@ Redact: TypeAlias = Callable[[str, bytes], bytes]
 For a branch it is asked with the name of its file.
 """
 
-RedactNote: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Gives the note of a record as it is to be."""
 
-
-def erase_journal(folder: JournalFolder, redact: Redact, redact_note: RedactNote | None = None) -> int:
+def erase_journal(folder: JournalFolder, redact: Redact) -> int:
     """Rewrite every segment in which anything changes, the oldest first; returns how many revisions changed."""
-    erasing = _Erasing(redact, redact_note)
+    erasing = _Erasing(redact)
     for name in folder.names():
         segment, _ = folder.segment(name)
         lines = erasing.lines_of(segment)
@@ -204,10 +201,9 @@ def erase_journal(folder: JournalFolder, redact: Redact, redact_note: RedactNote
 class _Erasing:
     """Goes through the segments in order, and carries from one to the next what its checkpoint repeats."""
 
-    def __init__(self, redact: Redact, redact_note: RedactNote | None) -> None:
+    def __init__(self, redact: Redact) -> None:
         self.changed = 0
         self._redact = redact
-        self._redact_note = redact_note
         self._heads: dict[str, Record] = {}
 
     def lines_of(self, segment: Segment) -> bytes | None:
@@ -254,15 +250,12 @@ class _Erasing:
 
     def _oldest(self, record: Record, after: bytes) -> Record:
         """A record of which only the checkpoint is left: its line is gone, so its digest stays."""
-        new = replace(record, note=self._note(record), head=bytes_digest(after), size=len(after))
+        new = replace(record, head=bytes_digest(after), size=len(after))
         return record if new == record else replace(new, was=Tombstone(record.link, record.origin))
-
-    def _note(self, record: Record) -> dict[str, Any]:
-        return dict(record.note if self._redact_note is None else self._redact_note(record.note))
 
     def _record(self, record: Record, change: Change, before: bytes, after: bytes) -> tuple[Record, bytes]:
         base = None if record.base is None else bytes_digest(before)
-        new = replace(record, note=self._note(record), base=base, head=bytes_digest(after), size=len(after))
+        new = replace(record, base=base, head=bytes_digest(after), size=len(after))
         line = framed(encode(new, change), record.file)
         if sha256(line).hexdigest() == record.line:
             return record, line

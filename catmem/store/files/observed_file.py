@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DriftError, StoreError
 from catmem.store.contract import SIDECAR
-from catmem.store.files.system import link_in_place, mounted, not_a_file, read_whole, store_error
+from catmem.store.files.system import (
+    link_in_place,
+    mounted,
+    not_a_file,
+    read_whole,
+    stands_for,
+    store_errors,
+)
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -129,24 +136,20 @@ def look_at(folder: Folder, name: str, known: bytes) -> ObservedFile:
     system, path = folder.system, folder.path / name
     for part in (folder.tmp, folder.gen):
         _refuse_mounted(folder, SIDECAR, part)
-    try:
-        descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder.descriptor)
-    except FileNotFoundError:
-        return ObservedFile(system, None, None, b"")
-    except OSError as error:
-        raise store_error(error, path) from error
-    sight = ObservedFile(system, descriptor, None, b"")
-    try:
-        sight.status = system.status(descriptor)
-        _refuse_protected(folder, name, sight.status)
-        _refuse_mounted(folder, name, descriptor)
-        _fill(folder, name, sight, known)
-    except OSError as error:
-        sight.close()
-        raise store_error(error, path) from error
-    except BaseException:
-        sight.close()
-        raise
+    with store_errors(path):
+        try:
+            descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder.descriptor)
+        except FileNotFoundError:
+            return ObservedFile(system, None, None, b"")
+        sight = ObservedFile(system, descriptor, None, b"")
+        try:
+            sight.status = system.status(descriptor)
+            _refuse_protected(folder, name, sight.status)
+            _refuse_mounted(folder, name, descriptor)
+            _fill(folder, name, sight, known)
+        except BaseException:
+            sight.close()
+            raise
     return sight
 
 
@@ -235,7 +238,9 @@ def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None
         raise link_in_place(path)
     if not stat.S_ISREG(status.st_mode):
         raise not_a_file(path)
-    if not status.st_mode & _ANY_WRITE or _is_forbidden(folder, name, status):
+    forbidden = not folder.system.may_write(name, folder=folder.descriptor)
+    # It may also just have been removed or replaced.
+    if not status.st_mode & _ANY_WRITE or (forbidden and stands_for(folder.system, name, folder.descriptor, status)):
         raise StoreError(
             "may not be written, so it was not",
             code="not_writable",
@@ -255,16 +260,6 @@ def _refuse_mounted(folder: Folder, name: str, descriptor: int) -> None:
     """A mount keeps its place: the swap would fail once the write is recorded."""
     if folder.system.mount(descriptor) != folder.system.mount(folder.descriptor):
         raise mounted(folder.path / name)
-
-
-def _is_forbidden(folder: Folder, name: str, status: os.stat_result) -> bool:
-    """Whether this user may not write to the file, and not just that it was removed or replaced this moment."""
-    if folder.system.may_write(name, folder=folder.descriptor):
-        return False
-    try:
-        return os.path.samestat(folder.system.look(name, folder=folder.descriptor), status)
-    except FileNotFoundError:
-        return False
 
 
 def is_damage(found: bytes, recorded: bytes, *, missing: bool) -> bool:

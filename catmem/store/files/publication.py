@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -81,15 +81,13 @@ class Publication:
 
         ``sight`` is closed. Raises ``StoreError``; the file is then as it was, or the error says what it is.
         """
-        try:
+        with closing(sight):
             temporary = self.prepare(data, sight, draft.revision)
             if not self.undisturbed(sight):
                 self.system.unlink(temporary, folder=self.folder.tmp)
                 return None
             record = self.record(sight, data, draft, temporary)
             return self.publish(sight, record, temporary)
-        finally:
-            sight.close()
 
     def publish(self, sight: ObservedFile, record: Record, temporary: str) -> Put:
         """Put a recorded write in place: the second half of ``put``, which recovery starts with too."""

@@ -364,8 +364,9 @@ def _record(fields: Mapping[str, Any], line: str) -> Record:
     if size > MAX_DATA:
         raise ValueError(f"size {size:,} is over the limit of {MAX_DATA:,}")
     revision = matching(fields.get("revision"), "revision", _REVISION)
+    texts: dict[str, Any] = {name: text_in(fields, name) for name in _TEXTS}
     return Record(
-        **{name: text_in(fields, name) for name in _TEXTS},
+        **texts,
         file=_file(fields, revision),
         revision=revision,
         parents=tuple(parents),

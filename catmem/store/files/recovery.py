@@ -12,12 +12,12 @@ Only the last record of a journal can be unfinished, since every write begins he
 from __future__ import annotations
 
 import stat
+from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.store.contract import EXTERNAL
-from catmem.store.files.backups import keep_backup
 from catmem.store.files.external_changes import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, Outside, file_time_note
 from catmem.store.files.observed_file import is_damage, look_at
 from catmem.store.files.publication import (
@@ -29,6 +29,7 @@ from catmem.store.files.publication import (
     temporary_name,
 )
 from catmem.store.files.records import Draft
+from catmem.store.files.retention import keep_backup
 from catmem.store.files.system import read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
 
@@ -46,7 +47,7 @@ MAY_BE_LOST = 60.0
 """Seconds after a write in which a machine that stops may lose it. Linux writes what waits after some 35."""
 
 
-def recover(folder: Folder, publication: Publication, merge: Merge | None) -> str | None:
+def recover(folder: Folder, publication: Publication, merge: Merge) -> str | None:
     """Finish the last record of the folder, and restore the file of ``publication`` if a stop of the machine hurt it.
 
     Returns the revision as which it was restored, if it was. Raises ``StoreError``, ``BusyError`` and ``DamagedError``.
@@ -132,7 +133,7 @@ def _identity(folder: Folder, name: str, where: int) -> tuple[int, int] | None:
 
 
 class _Recovery:
-    def __init__(self, publication: Publication, merge: Merge | None) -> None:
+    def __init__(self, publication: Publication, merge: Merge) -> None:
         self.publication = publication
         self.folder = publication.folder
         self.name = publication.name
@@ -158,8 +159,7 @@ class _Recovery:
     def _publish(self, record: Record) -> None:
         self.journal.flush()  # whoever wrote the record may not have lived to wait for the disk
         data = self.journal.data(record)
-        sight = look_at(self.folder, self.name, data)
-        try:
+        with closing(look_at(self.folder, self.name, data)) as sight:
             replaced = self._is_replaced(sight, record)
             swapped, out = self._look_into_tmp(record, data, still_there=replaced)
             foreign = self._keep(record, out) if swapped else ()
@@ -178,8 +178,6 @@ class _Recovery:
             else:
                 sight.close()
                 self.outside.take_in_over(sight, base, record)
-        finally:
-            sight.close()
         self.outside.take_in_all(foreign, record)
 
     def _look_into_tmp(self, record: Record, data: bytes, *, still_there: bool) -> tuple[bool, str | None]:
@@ -243,8 +241,7 @@ class _Recovery:
         if record is None or record.boot == self.folder.system.boot():
             return None
         data = self.journal.data(record)
-        sight = look_at(self.folder, self.name, data)
-        try:
+        with closing(look_at(self.folder, self.name, data)) as sight:
             if not self._is_hurt(sight, record, data):
                 return None
             if sight.data:
@@ -259,8 +256,6 @@ class _Recovery:
                 note={AFTER_STOP: 1},
             )
             put = self.publication.put(sight, data, draft)
-        finally:
-            sight.close()
         if put is None:
             return None  # somebody writes to it, so it is no longer what the stop left
         self.outside.take_in_all(put.foreign, put.record)
@@ -269,12 +264,9 @@ class _Recovery:
     def _restore_unmerged(self, record: Record) -> None:
         """Restore the bytes of ``record``, with which another record is still to be merged, if a stop damaged them."""
         data = self.journal.data(record)
-        sight = look_at(self.folder, self.name, data)
-        try:
+        with closing(look_at(self.folder, self.name, data)) as sight:
             if self._is_hurt(sight, record, data):
                 self._put_in_place(sight, record, data)
-        finally:
-            sight.close()
 
     def _is_hurt(self, sight: ObservedFile, record: Record, data: bytes) -> bool:
         """Whether the machine was started again since ``record``, whose ``data`` were in the file, and damaged it.

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
 import stat
 import zlib
 from base64 import b64decode
 from collections import deque
 from contextlib import ExitStack, closing, contextmanager, suppress
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -22,17 +23,104 @@ from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
 from catmem.store.contract import SIDECAR, Erased, Kept, Left
 from catmem.store.files.external_changes import WATCHED, Outside
+from catmem.store.files.folder import Folder, Place
 from catmem.store.files.journal_disk import MAX_SEGMENT
 from catmem.store.files.observed_file import LEASE_TRIES, NO_LEASES, leased
 from catmem.store.files.segments import Segment
-from catmem.store.files.system import FOLDER, new_file, opened, read_whole
+from catmem.store.files.system import FOLDER, System, new_file, opened, read_file, read_whole, store_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from catmem.store.contract import Erasure, Kind, Redact
-    from catmem.store.files.folder import Folder
-    from catmem.store.files.system import System
+
+KEPT = 10
+"""How many copies of one file are kept."""
+
+KEPT_FOR = timedelta(days=30)
+"""For how long; the newest stays whatever its age."""
+
+_NOT_KEPT = "No backup could be written, so nothing else was."
+_STAMP = "%Y%m%dT%H%M%SZ"
+_BACKUP = re.compile(r"(?P<file>.+)\.bak\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<number>\d+))?")
+
+
+def keep_backup(folder: Folder, name: str, data: bytes, status: os.stat_result | None) -> Path:
+    """Keep ``data`` beside the file ``name``, with the mode in ``status``, and say where.
+
+    Raises ``StoreError``: what depends on the copy must then not be done.
+    """
+    with store_errors(folder.path / name, _NOT_KEPT):
+        there = backups(folder, name)
+        for copy in reversed(there):
+            if _holds_text(folder, copy, data):
+                return folder.path / copy
+        copy = _write_backup(folder, name, data, 0o600 if status is None else stat.S_IMODE(status.st_mode))
+        _prune(folder, [*there, copy])
+    return folder.path / copy
+
+
+def keep_copy(path: Path, data: bytes) -> tuple[Path, bool]:
+    """Keep ``data`` beside a file; where that is, and whether it was not there before. Raises ``StoreError``."""
+    real = path.resolve()
+    with store_errors(path, _NOT_KEPT):
+        status = real.stat()
+        descriptor = os.open(real.parent, FOLDER | os.O_CLOEXEC)
+    with closing(Folder(System(), real.parent, descriptor)) as folder:
+        there = backups(folder, real.name)
+        copy = keep_backup(folder, real.name, data, status)
+    return copy, copy.name not in there
+
+
+def copies_in(path: Path, names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """The names of the copies of each file in a folder. Raises ``OSError`` and ``StoreError``."""
+    folder = Folder.open(System(), Place(path, (), ""), create=False)
+    if folder is None:
+        return {}
+    with closing(folder):
+        return {name: backups(folder, name) for name in names}
+
+
+def backups(folder: Folder, name: str) -> list[str]:
+    """The names of the copies of a file, the oldest first: before all, those of a time in which the clock was ahead."""
+    found = [match for each in folder.system.names(folder.descriptor) if (match := _BACKUP.fullmatch(each))]
+    own = [match for match in found if match["file"] == name]
+    now = folder.system.now().astimezone(UTC).strftime(_STAMP)
+    order = sorted(own, key=lambda match: (match["stamp"] <= now, match["stamp"], int(match["number"] or 0)))
+    return [match[0] for match in order]
+
+
+def _holds_text(folder: Folder, copy: str, data: bytes) -> bool:
+    system = folder.system
+    status = system.look(copy, folder=folder.descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_size != len(data):
+        return False
+    return read_file(system, copy, folder.descriptor) == data
+
+
+def _write_backup(folder: Folder, name: str, data: bytes, mode: int) -> str:
+    system = folder.system
+    stamp = system.now().astimezone(UTC).strftime(_STAMP)
+    copy, number = f"{name}.bak.{stamp}", 1
+    while True:
+        try:
+            new_file(system, copy, folder.descriptor, data, mode=mode, sync=folder.sync)
+            break
+        except FileExistsError:
+            number += 1
+            copy = f"{name}.bak.{stamp}-{number}"
+    folder.sync(folder.descriptor)
+    return copy
+
+
+def _prune(folder: Folder, copies: list[str]) -> None:
+    """Remove what is over the number or the age; the newest, the last of ``copies``, stays."""
+    oldest = (folder.system.now().astimezone(UTC) - KEPT_FOR).strftime(_STAMP)
+    for position, copy in enumerate(copies[:-1]):
+        match = _BACKUP.fullmatch(copy)
+        if position < len(copies) - KEPT or (match and match["stamp"] < oldest):
+            folder.system.unlink(copy, folder=folder.descriptor)
+
 
 MOVED = ".moved.md"
 """What the name of a file beside ends with, to which a repair moves what does not fit."""

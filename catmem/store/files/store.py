@@ -18,12 +18,12 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnknownRevisionError, UnreadableError
 from catmem.files import read_bounded
 from catmem.store.contract import SIDECAR, Change, Erasure, FolderReport, LastingStore, Revision, Snapshot
-from catmem.store.files.backups import keep_backup
 from catmem.store.files.commit import Commit, recorded, revision_of
-from catmem.store.files.external_changes import Outside, merge_appended
+from catmem.store.files.external_changes import Outside
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
 from catmem.store.files.recovery import recover
+from catmem.store.files.retention import keep_backup
 from catmem.store.files.system import System, in_doubt, store_errors
 from catmem.text import DEFAULT_LIMITS
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from catmem.store.contract import Anchor, Erased, Fault, Kept, Merge, Redact, Update
+    from catmem.store.contract import Anchor, Erased, Fault, Kept, Merge, Update
     from catmem.store.files.journal import Journal
     from catmem.store.files.records import Record
 
@@ -52,7 +52,7 @@ class FileStore(LastingStore):
         locate: Callable[[str], Place],
         entities: Iterable[str] = (),
         *,
-        merge: Merge | None = merge_appended,
+        merge: Merge,
         durable: bool = True,
         lock_timeout: float = LOCK_TIMEOUT,
         system: System | None = None,
@@ -226,7 +226,7 @@ class FileStore(LastingStore):
             raise
 
     def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
-        """Take over a whole history; see ``Store.bring``, and ``bringing`` for what a stop in the middle leaves."""
+        """Take over a whole history; see ``Store.bring``; ``history_import`` says what a stop leaves."""
         from catmem.store.files.history_import import bring
 
         with self._writing(entity) as (folder, name, _):
@@ -323,7 +323,7 @@ class FileStore(LastingStore):
 
         Left out is an entity of which ``locate`` says that nobody knows where it is: that is told by whoever knows why.
         """
-        from catmem.store.files.fsck import look_over
+        from catmem.store.files.upkeep import look_over
 
         only = None if entity is None else self._locate(entity).path.parent
         groups = [group for group in self._by_folder() if only is None or group[0].path.parent == only]
@@ -343,14 +343,14 @@ class FileStore(LastingStore):
 
     def examine(self) -> Sequence[FolderReport]:
         """Try what the store makes use of in every folder of its entities. As ``verify``, of known places only."""
-        from catmem.store.files.doctor import report
+        from catmem.store.files.upkeep import report
 
         ends = {folder: end["sequence"] for folder, end in self.anchors()}
         return [report(self._system, group, ends.get(group[0].path.parent)) for group in self._by_folder()]
 
     def mend(self) -> list[str]:
         """Mend what is safe to mend, in every folder that the store has used; says what was done. As ``verify``."""
-        from catmem.store.files.fsck import mend
+        from catmem.store.files.upkeep import mend
 
         done: list[str] = []
         for group in self._by_folder():
@@ -389,7 +389,7 @@ class FileStore(LastingStore):
                     yield journal, group[0].path.parent
 
     def kept(self, entity: str) -> Iterator[Kept]:
-        """Every text that lies in the entity's folder besides the file and its journal. See ``kept``."""
+        """Every text that lies in the entity's folder besides the file and its journal."""
         from catmem.store.files.retention import kept
 
         place = self._locate(entity)
@@ -397,12 +397,10 @@ class FileStore(LastingStore):
             if folder is not None:
                 yield from kept(folder, place.name)
 
-    def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
-        """Erase from all that is kept of an entity, once the entity itself no longer has it. See ``erasing``."""
+    def erase(self, entity: str, erasure: Erasure) -> Erased:
+        """Erase from all that is kept of an entity, once the entity itself no longer has it."""
         from catmem.store.files.retention import erase
 
-        if not isinstance(erasure, Erasure):
-            erasure = Erasure.of(erasure)
         with self._writing(entity) as (folder, name, _):
             return erase(Outside(self._publish(folder, name), self._merge), erasure)
 

@@ -282,6 +282,14 @@ def read_whole(system: System, descriptor: int, limit: int = DEFAULT_LIMITS.file
     return b"".join(parts)
 
 
+def stands_for(system: System, name: str, folder: int, status: os.stat_result) -> bool:
+    """Whether a name in an open folder still stands for a file."""
+    try:
+        return os.path.samestat(system.look(name, folder=folder), status)
+    except FileNotFoundError:
+        return False
+
+
 @contextmanager
 def opened(system: System, name: str, folder: int, flags: int = os.O_RDONLY | os.O_NONBLOCK) -> Iterator[int]:
     """A descriptor of a name in an open folder, closed at the end. As it stands it reads, and waits for no FIFO."""

@@ -59,15 +59,12 @@ class Codec(Protocol):
 
     def rows(self, entity: str, data: bytes) -> Sequence[Row]:
         """The rows of an entity, in order; none for bytes that cannot be shown in rows."""
-        ...
 
     def changed(self, entity: str, old: bytes, new: bytes) -> Changed:
         """What changes in the rows."""
-        ...
 
     def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> Edited:
         """What rows that somebody changed make of the head: bytes that no row touches stay as they are.
 
         Raises ``RefusedError`` if the head cannot be edited.
         """
-        ...

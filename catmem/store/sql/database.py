@@ -6,7 +6,7 @@ import ipaddress
 import os
 import threading
 import weakref
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +163,9 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Link]:
         """A transaction that is committed at the end, or taken back."""
-        with self._turn_of_thread(), self._connected() as link:
+        self._after_fork()
+        # SQLite has one writer at a time: threads wait for each other here, which is faster than asking it again.
+        with self._turn if self.kind == "sqlite" else nullcontext(), self._connected() as link:
             self._refuse_lost(None)
             if self._log is not None:
                 self._log.begin_write(link.driver)
@@ -180,16 +182,6 @@ class Database:
                 self._log.end_write(link.driver, link.op_id)
             if self.file is not None and link.revisions is not None:
                 self.file.acknowledge(link.revisions)
-
-    @contextmanager
-    def _turn_of_thread(self) -> Iterator[None]:
-        """SQLite has one writer at a time: threads wait for each other here, which is faster than asking it again."""
-        self._after_fork()
-        if self.kind != "sqlite":
-            yield
-            return
-        with self._turn:
-            yield
 
     @contextmanager
     def _told(self, link: Link) -> Iterator[None]:
@@ -216,19 +208,16 @@ class Database:
     def _connected(self) -> Iterator[Link]:
         engine = self._opened()
         borrowed = self._borrowed(engine)
-        link = self._linked(borrowed, engine)
+        try:
+            link = Link(borrowed, engine.dialect, self.tables, self.file)
+        except engine.dialect.loaded_dbapi.Error as error:
+            borrowed.invalidate()
+            raise fault_of(DriverError(error, is_lost=True), self.name) from error
         try:
             yield link
         finally:
             link.end()
             borrowed.close()
-
-    def _linked(self, borrowed: PoolProxiedConnection, engine: Engine) -> Link:
-        try:
-            return Link(borrowed, engine.dialect, self.tables, self.file)
-        except engine.dialect.loaded_dbapi.Error as error:
-            borrowed.invalidate()
-            raise fault_of(DriverError(error, is_lost=True), self.name) from error
 
     def _borrowed(self, engine: Engine) -> PoolProxiedConnection:
         try:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from catmem.store.sql.sqlite_file import DatabaseFile
 
 SCHEMA_VERSION = 3
-"""The version of these tables. ``migrations`` brings older ones here."""
+"""The version of these tables. ``STEPS`` brings older ones here."""
 
 AT_THE_END = 10**18
 """The position of a row for which a client names none: behind all others."""

@@ -39,7 +39,7 @@ from catmem.store.sql.schema import ChangedTablesError, Readiness, version_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from catmem.store.contract import Anchor, Fault, Kept, Redact, Update
+    from catmem.store.contract import Anchor, Fault, Kept, Update
     from catmem.store.sql.codec import Codec
     from catmem.store.sql.link import Link
     from catmem.store.sql.meta import Meta
@@ -356,12 +356,11 @@ class SqlStore(LastingStore):
         if self._folder is not None:
             yield from upkeep.kept(self._folder, entity, self._codec)
 
-    def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
+    def erase(self, entity: str, erasure: Erasure) -> Erased:
         """Erase from the history and the copies of an entity, once the entity itself no longer has it."""
-        what = erasure if isinstance(erasure, Erasure) else Erasure.of(erasure)
         start = chain_start(self._again(self._ready.to_write), entity)
-        removed = () if self._folder is None else upkeep.erase_copies(self._folder, entity, self._codec, what)
-        count = self._again(lambda: upkeep.erase_log(self._database, entity, what.redact, start))
+        removed = () if self._folder is None else upkeep.erase_copies(self._folder, entity, self._codec, erasure)
+        count = self._again(lambda: upkeep.erase_log(self._database, entity, erasure.redact, start))
         self._heads.clear()
         left = self._again(lambda: upkeep.clean_up(self._database, entity))
         return Erased(count, (), tuple(removed), tuple(left))

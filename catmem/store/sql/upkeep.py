@@ -23,7 +23,7 @@ from catmem.store.contract import Fault, Feature, Kept, Left
 from catmem.store.graph import tips
 from catmem.store.sql import entries, history, meta
 from catmem.store.sql.codec import FoundRow
-from catmem.store.sql.history import Past, Rebuilding, chained, columns_of
+from catmem.store.sql.history import Past, Rebuilding, chain_start, chained, columns_of
 from catmem.store.sql.link import Statement
 from catmem.store.sql.row_copies import copies, read_copy
 from catmem.store.sql.schema import ENTRIES, LOG, is_counted, version_of
@@ -143,8 +143,6 @@ def _whole(database: Database) -> Iterator[Fault]:
 
 
 def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[Fault]:
-    from catmem.store.sql.history import chain_start
-
     place = f"{database.kind}:{entity}"
     faults: list[Fault] = []
     with database.reading() as link:

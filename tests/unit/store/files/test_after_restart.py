@@ -15,6 +15,7 @@ from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
 from tests.crash.disk import LONG_AGO
+from tests.merges import merge_appended
 
 TEXT = b"first\nsecond\nthird\n"
 DAY = 86400.0
@@ -50,7 +51,7 @@ def file(tmp_path):
 
 @pytest.fixture
 def store(file, machine):
-    store = FileStore(lambda _: Place(file.parent, (), file.name), ["user"], system=machine)
+    store = FileStore(lambda _: Place(file.parent, (), file.name), ["user"], system=machine, merge=merge_appended)
     yield store
     store.close()
 

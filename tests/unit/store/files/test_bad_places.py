@@ -18,6 +18,7 @@ from catmem.store.contract import Change
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
+from tests.merges import merge_appended
 
 TEXT = b"One.\n"
 
@@ -42,7 +43,9 @@ def opened(folder):
     stores = []
 
     def open_it(**choices):
-        stores.append(FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"], **choices))
+        stores.append(
+            FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"], **choices, merge=merge_appended)
+        )
         return stores[-1]
 
     yield open_it
@@ -181,7 +184,7 @@ def test_links_in_place_of_the_sidecar_and_its_parts_are_not_followed(tmp_path, 
 def test_a_link_on_the_way_to_the_folder_is_not_followed(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "homes").symlink_to("real")
-    store = FileStore(lambda entity: Place(tmp_path, ("homes", "neo"), f"{entity}.md"))
+    store = FileStore(lambda entity: Place(tmp_path, ("homes", "neo"), f"{entity}.md"), merge=merge_appended)
     assert refusal(store).code in {"symlink", "not_a_file"}
     assert list((tmp_path / "real").iterdir()) == []
 
@@ -207,7 +210,7 @@ from catmem.store.files.system import System
 
 folder, where = Path(sys.argv[1]), Path(sys.argv[2])
 subprocess.run(["mount", "--bind", where, where], check=True)
-store = FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"])
+store = FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"], merge=None)
 try:
     store.commit("USER", None, lambda now: now.data + b"x", Change())
 except StoreError as error:

@@ -11,6 +11,8 @@ from catmem.errors import DamagedError, DriftError, StoreError
 from catmem.store.contract import EXTERNAL, Change
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.store import FileStore
+from tests.erasures import erasure_of
+from tests.merges import merge_appended
 
 ENTITY = "neo/user"
 
@@ -21,7 +23,7 @@ def file(tmp_path):
 
 
 def opened_on(file):
-    return FileStore(lambda _: Place(file.parent, (), file.name), [ENTITY])
+    return FileStore(lambda _: Place(file.parent, (), file.name), [ENTITY], merge=merge_appended)
 
 
 @pytest.fixture
@@ -123,7 +125,7 @@ def test_purging_reaches_the_text_of_branches(store):
     add(store, b"one\n")
     add(store, b"two\n")
     branch(store, b"hunter2\n")
-    erased = store.erase(ENTITY, lambda data: data.replace(b"hunter2", b"[gone]"))
+    erased = store.erase(ENTITY, erasure_of(lambda data: data.replace(b"hunter2", b"[gone]")))
     assert erased.revisions == 1
     assert store.read(ENTITY, "2a").data == b"one\n[gone]\n"
     assert [each.file for each in store.kept(ENTITY) if b"hunter2" in each.data] == []

@@ -14,6 +14,7 @@ from catmem.store.files.journal import Journal
 from catmem.store.files.journal_disk import JournalFolder
 from catmem.store.files.store import FileStore
 from catmem.store.memory import MemoryStore
+from tests.merges import merge_appended
 
 ENTITY = "neo/user"
 
@@ -25,7 +26,9 @@ def file(tmp_path):
 
 @pytest.fixture
 def store(file):
-    opened = FileStore(lambda entity: Place(file.parent, (), f"{entity[4:].upper()}.md"), [ENTITY])
+    opened = FileStore(
+        lambda entity: Place(file.parent, (), f"{entity[4:].upper()}.md"), [ENTITY], merge=merge_appended
+    )
     yield opened
     opened.close()
 

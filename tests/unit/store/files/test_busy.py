@@ -9,6 +9,7 @@ from catmem.store.contract import Change
 from catmem.store.files.folder import PATIENCE, Place
 from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
+from tests.merges import merge_appended
 
 STEP = 0.3
 """Seconds that each wait for the disk takes here."""
@@ -60,7 +61,7 @@ def system(tmp_path):
 
 @pytest.fixture
 def store(tmp_path, system):
-    store = FileStore(lambda _: Place(tmp_path, (), "USER.md"), ["user"], system=system)
+    store = FileStore(lambda _: Place(tmp_path, (), "USER.md"), ["user"], system=system, merge=merge_appended)
     add(store, b"first\n")
     system.seconds = 0.0
     yield store

@@ -8,13 +8,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from catmem.store.contract import Change
-from catmem.store.files.backups import KEPT
 from catmem.store.files.folder import Place
+from catmem.store.files.retention import KEPT
 from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
 from tests.crash.interleavings import one_deep
 from tests.crash.kills import OPERATIONS, every_kill, kill_at
 from tests.crash.scene import quick_folder, trial_in
+from tests.merges import merge_appended
 
 
 class Clock(System):
@@ -64,7 +65,7 @@ def file(tmp_path):
 
 @pytest.fixture
 def store(file, clock):
-    store = FileStore(lambda _: Place(file.parent, (), file.name), ["user"], system=clock)
+    store = FileStore(lambda _: Place(file.parent, (), file.name), ["user"], system=clock, merge=merge_appended)
     yield store
     store.close()
 

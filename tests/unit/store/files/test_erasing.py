@@ -8,6 +8,8 @@ from catmem.store.contract import Change
 from catmem.store.files import retention
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
+from tests.erasures import erasure_of
+from tests.merges import merge_appended
 from tests.unit.service.tree import holding
 
 SECRET = b"- secret\n"
@@ -24,7 +26,7 @@ def home(tmp_path):
 
 @pytest.fixture
 def store(home):
-    opened = FileStore(lambda name: Place(home.parent, ("home",), name))
+    opened = FileStore(lambda name: Place(home.parent, ("home",), name), merge=merge_appended)
     for data in (b"- one\n", b"- one\n" + SECRET, b"- one\n- two\n"):
         opened.commit("USER.md", None, lambda _, data=data: data, Change())
     opened.commit("MEMORY.md", None, lambda _: b"- other\n", Change())
@@ -49,11 +51,11 @@ def texts(store, kind):
 def test_history_and_retired_files_lose_it_and_nothing_else(store, home, side):
     before = [data for _, data in store.replay("USER.md")]
     retired = retired_with_it(side)
-    erased = store.erase("USER.md", redact)
+    erased = store.erase("USER.md", erasure_of(redact))
     assert erased == (1, (), (retired,), ())
     assert [data for _, data in store.replay("USER.md")] == [redact(data) for data in before]
     assert holding(home, b"secret") == []
-    assert store.erase("USER.md", redact) == (0, (), (), ())
+    assert store.erase("USER.md", erasure_of(redact)) == (0, (), (), ())
     assert store.verify() == []
 
 
@@ -100,7 +102,7 @@ def test_a_retired_file_of_another_file_goes_after_its_late_bytes_are_taken_in(s
         store.commit("MEMORY.md", None, lambda current: current.data + b"- three\n", Change())
         late.write(SECRET + b"- late\n")
     assert b"- late" not in store.peek("MEMORY.md")
-    erased = store.erase("USER.md", redact)
+    erased = store.erase("USER.md", erasure_of(redact))
     assert b"- late" in store.peek("MEMORY.md")
     assert erased.left == ()
     assert not [path for path in (side / "gen").iterdir() if SECRET in path.read_bytes()]
@@ -110,10 +112,10 @@ def test_a_retired_file_of_another_file_goes_after_its_late_bytes_are_taken_in(s
 def test_a_retired_file_that_somebody_has_open_is_left(store, side, mode):
     retired = retired_with_it(side)
     with retired.open(mode):
-        erased = store.erase("USER.md", redact)
+        erased = store.erase("USER.md", erasure_of(redact))
     assert [left.path for left in erased.left] == [retired]
     assert retired.read_bytes().endswith(SECRET)
-    assert store.erase("USER.md", redact).removed == (retired,)
+    assert store.erase("USER.md", erasure_of(redact)).removed == (retired,)
 
 
 def test_a_file_that_is_too_large_to_be_read_is_named(store, home, side, monkeypatch):
@@ -121,6 +123,6 @@ def test_a_file_that_is_too_large_to_be_read_is_named(store, home, side, monkeyp
     for path in (side / "gen").iterdir():
         path.unlink()
     monkeypatch.setattr(retention, "MAX_SEGMENT", 10)
-    assert [(left.path.name, left.why) for left in store.erase("USER.md", redact).left] == [
+    assert [(left.path.name, left.why) for left in store.erase("USER.md", erasure_of(redact)).left] == [
         ("USER.md.bak.1", "it cannot be read")
     ]

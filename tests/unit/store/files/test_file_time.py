@@ -11,6 +11,7 @@ from catmem.store.contract import Change
 from catmem.store.files.external_changes import FILE_TIME, file_time_note
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
+from tests.merges import merge_appended
 
 THEN = 1_767_225_600_123_456_789
 SAID = "2026-01-01T00:00:00.123456Z"
@@ -18,7 +19,7 @@ SAID = "2026-01-01T00:00:00.123456Z"
 
 @pytest.fixture
 def store(tmp_path):
-    store = FileStore(lambda _: Place(tmp_path, (), "USER.md"), ["user"])
+    store = FileStore(lambda _: Place(tmp_path, (), "USER.md"), ["user"], merge=merge_appended)
     yield store
     store.close()
 

@@ -16,6 +16,7 @@ from catmem.store.contract import Change
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
 from tests.golden.case import put as put_text
+from tests.merges import merge_appended
 from tests.unit.store.journals import fill, journal_in, segments
 
 SMALL = {"segment_records": 4}
@@ -48,7 +49,7 @@ def homes(tmp_path):
 
 
 def store_of(homes, *entities):
-    return FileStore(lambda entity: Place(homes / entity, (), "USER.md"), entities)
+    return FileStore(lambda entity: Place(homes / entity, (), "USER.md"), entities, merge=merge_appended)
 
 
 def anchor_of(homes, sequence):

@@ -10,6 +10,7 @@ import pytest
 from catmem.store.contract import Change
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
+from tests.merges import merge_appended
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def opened(folder):
     stores = []
 
     def open_it():
-        stores.append(FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"]))
+        stores.append(FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"], merge=merge_appended))
         return stores[-1]
 
     yield open_it

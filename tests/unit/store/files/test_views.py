@@ -9,6 +9,7 @@ from catmem.errors import DriftError, StaleError, UnknownRevisionError
 from catmem.store.contract import Change
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
+from tests.merges import merge_appended
 
 TEXT = b"one\n"
 NEVER = bytes_digest(b"never\n")
@@ -23,7 +24,7 @@ def file(tmp_path):
 
 @pytest.fixture
 def store(file):
-    opened = FileStore(lambda _: Place(file.parent, (), file.name))
+    opened = FileStore(lambda _: Place(file.parent, (), file.name), merge=merge_appended)
     yield opened
     opened.close()
 

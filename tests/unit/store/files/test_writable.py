@@ -8,6 +8,7 @@ from catmem.errors import ConfigError, StoreError
 from catmem.store.contract import Change
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
+from tests.merges import merge_appended
 from tests.unit.store.journals import Failing
 from tests.unit.store.sql.test_writable import immutable
 
@@ -23,7 +24,10 @@ def system():
 def store(tmp_path, system):
     """A store in which both entities were written."""
     opened = FileStore(
-        lambda entity: Place(tmp_path, (entity.partition("/")[0],), "USER.md"), [NEO, BOSS], system=system
+        lambda entity: Place(tmp_path, (entity.partition("/")[0],), "USER.md"),
+        [NEO, BOSS],
+        system=system,
+        merge=merge_appended,
     )
     for entity in (NEO, BOSS):
         add(opened, entity)
@@ -77,7 +81,7 @@ def test_nothing_is_made_where_nothing_was_written(tmp_path, store):
 
 
 def test_somebody_who_writes_shows_that_it_can_be_written(tmp_path, store):
-    other = FileStore(lambda _: Place(tmp_path, ("neo",), "USER.md"), [NEO], lock_timeout=0)
+    other = FileStore(lambda _: Place(tmp_path, ("neo",), "USER.md"), [NEO], lock_timeout=0, merge=merge_appended)
     with store._writing(NEO):
         assert code_of(other, NEO) is None
     other.close()

@@ -7,8 +7,9 @@ import pytest
 from catmem.errors import DamagedError
 from catmem.model.document import parse
 from catmem.service.rows import RowCodec
-from catmem.store.contract import Change, Erasure
+from catmem.store.contract import Change
 from catmem.store.sql.store import SqlStore
+from tests.erasures import erasure_of
 
 USER = "trinity/user"
 SECRET = b"hunter2"
@@ -102,7 +103,7 @@ def test_erased_text_is_nowhere_and_the_log_still_verifies(store, client, folder
     client.run("UPDATE user_memories SET content = 'theirs hunter2'")
     put(store, b"## A\nlast\n")
     before = [(recorded.revision, redact(data)) for recorded, data in store.replay(USER)]
-    erased = store.erase(USER, redact)
+    erased = store.erase(USER, erasure_of(redact))
     assert erased.revisions == 51
     assert [(recorded.revision, data) for recorded, data in store.replay(USER)] == before
     assert store.verify() == []
@@ -120,7 +121,7 @@ def test_erased_text_is_nowhere_and_the_log_still_verifies(store, client, folder
 def test_erasing_nothing_changes_nothing(store):
     filled(store, 40)
     before = list(store.replay(USER))
-    assert store.erase(USER, Erasure.of(lambda data: data)).revisions == 0
+    assert store.erase(USER, erasure_of(lambda data: data)).revisions == 0
     assert list(store.replay(USER)) == before
 
 

@@ -1,0 +1,9 @@
+"""What is to be erased, for stores of which all bytes are treated alike."""
+
+from __future__ import annotations
+
+from catmem.store.contract import Erasure
+
+
+def erasure_of(redact):
+    return Erasure(redact, redact, lambda each: redact(each.data) != each.data)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.policy.profile import Profile
-    from catmem.service.linting.sources import Root
+    from catmem.service.lint_sources import Root
     from catmem.store.contract import Revision
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, RefusedError, UnknownRevisionError
 from catmem.policy.access import Rights
@@ -97,12 +97,17 @@ def write(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     sender = None if caller.profile is None else Sender(caller.agent, caller.profile)
     submit: Callable[..., Written]
     if isinstance(value, dict) and is_plain(value):
-        fields = _with_retry(_fit(value, asked.body), asked)
+        fields = _fit(value, asked.body)
+        if asked.retry is not None and fields.setdefault("op_id", asked.retry) != asked.retry:
+            raise _contrary("Idempotency-Key", "op_id")
         envelope = plain_envelope(workspace, fields, sender, _base(fields, asked))
         entity, submit = envelope.entity_id, partial(submit_read, workspace, envelope)
     else:
         if isinstance(value, dict):
-            _refuse_contrary(value, asked)
+            if asked.match is not None and str(value.get("prev_rev")) != asked.match.revision:
+                raise _contrary("If-Match", "prev_rev")
+            if asked.retry is not None and value.get("op_id") != asked.retry:
+                raise _contrary("Idempotency-Key", "op_id")
             entity = str(value.get("entity_id"))
         submit = partial(submit_value, workspace, value, len(asked.body))
     try:
@@ -113,12 +118,6 @@ def write(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
         found = "0" if now is None else now.revision
         raise RefusedError(error.message, code=error.code, found=found, hint=error.hint) from error
     return Answer(_written(written, to_agent=caller.profile is not None), written.revision)
-
-
-def _with_retry(fields: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
-    if asked.retry is not None and fields.get("op_id", asked.retry) != asked.retry:
-        raise _contrary("Idempotency-Key", "op_id")
-    return {**fields, **({} if asked.retry is None else {"op_id": asked.retry})}
 
 
 def _base(fields: Mapping[str, Any], asked: Asked) -> Base | None:
@@ -136,13 +135,6 @@ def _base(fields: Mapping[str, Any], asked: Asked) -> Base | None:
     if "prev_rev" in fields and str(fields["prev_rev"]) != match.revision:
         raise _contrary("If-Match", "prev_rev")
     return Base(match.revision, match.fits)
-
-
-def _refuse_contrary(fields: Mapping[str, Any], asked: Asked) -> None:
-    if asked.match is not None and str(fields.get("prev_rev")) != asked.match.revision:
-        raise _contrary("If-Match", "prev_rev")
-    if asked.retry is not None and fields.get("op_id") != asked.retry:
-        raise _contrary("Idempotency-Key", "op_id")
 
 
 def _contrary(header: str, field: str) -> ServerError:
@@ -241,13 +233,14 @@ def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     targets, only = fields.get("targets"), fields.get("target")
     categories = _categories(fields.get("categories"), fields.get("category"))
     if caller.profile is None:
-        plan = workspace.plan_seed(fields["source"], targets, target=only, resolve=_side(fields), categories=categories)
+        plan = workspace.plan_seed(
+            fields["source"], targets, target=only, resolve=fields.get("resolve"), categories=categories
+        )
         told = workspace.apply_seed(plan).to_dict()
         errors = [*(each["error"] for each in told["refused"]), *told["unreadable"]]
-        refused = bool(errors)
-        if refused:
-            told |= {"code": errors[0]["code"], "message": "some files were not seeded"}
-        return Answer(told, status=409 if refused else 200)
+        if not errors:
+            return Answer(told)
+        return Answer({**told, "code": errors[0]["code"], "message": "some files were not seeded"}, status=409)
     from catmem.service.seeding.answer import seed_answer
 
     if fields["source"] != caller.profile or "resolve" in fields:
@@ -259,11 +252,6 @@ def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     if told["success"]:
         return Answer(told)
     return Answer({**told, "code": told["reason"], "message": told["error"]}, status=409)
-
-
-def _side(fields: Mapping[str, Any]) -> Literal["target", "source"] | None:
-    side: Literal["target", "source"] | None = fields.get("resolve")
-    return side
 
 
 # --- bodies --------------------------------------------------------------------------------------------------------

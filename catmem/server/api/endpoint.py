@@ -262,7 +262,7 @@ _MOST_BYTES = 16 << 20
 """Bytes that all kept answers may take."""
 _OVERHEAD = 8192
 """Bytes that an answer takes beside what is counted: the question, headers, places in tables."""
-_OF_THE_BODY = frozenset({"content-type", "content-length"})
+OF_THE_BODY = frozenset({"content-type", "content-length"})
 _NO_STORE = {"Cache-Control": "no-store"}
 _CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"}
 
@@ -298,7 +298,7 @@ async def _respond(request: Request, endpoint: Endpoint) -> Response:
         told = answer_of(error, bounded=not caller.is_person, status=status)[1]
         return JSONResponse(told, status, _NO_STORE)
     if not endpoint.writes and is_known(request.headers.get("if-none-match"), made.headers["etag"]):
-        return Response(None, 304, {name: value for name, value in made.headers.items() if name not in _OF_THE_BODY})
+        return Response(None, 304, {name: value for name, value in made.headers.items() if name not in OF_THE_BODY})
     return made
 
 
@@ -314,14 +314,7 @@ async def _asked(request: Request, endpoint: Endpoint) -> Asked:
                 hint="Nothing was done. Give what is asked for as parameters of the address.",
             )  # fmt: skip
         return Asked(values)
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON_TYPE:
-        raise ServerError(
-            415,
-            f"the body is {shown(kind) if kind else 'of no type'}, and has to be JSON",
-            code="unsupported_media",
-            hint="Nothing was done. Send the header 'Content-Type: application/json'.",
-        )
+    refuse_other_type(request, JSON_TYPE, "JSON", "Send the header 'Content-Type: application/json'.")
     if endpoint.body != WRITE and (conditions := CONDITIONS.intersection(headers)):
         raise ServerError(
             400,
@@ -331,6 +324,14 @@ async def _asked(request: Request, endpoint: Endpoint) -> Asked:
         )
     match, retry = read_match(headers.getlist("if-match")), headers.get("idempotency-key")
     return Asked(values, await request.body(), match, None if retry is None else retry.strip().strip('"'))
+
+
+def refuse_other_type(request: Request, kind: str, called: str, hint: str) -> None:
+    """Raise ``ServerError`` 415 (``unsupported_media``) for a body of another type."""
+    found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if found != kind:
+        message = f"the body is {shown(found) if found else 'of no type'}, and has to be {called}"
+        raise ServerError(415, message, code="unsupported_media", hint=f"Nothing was done. {hint}")
 
 
 def _query(request: Request) -> list[tuple[str, str]]:

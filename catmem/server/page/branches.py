@@ -120,7 +120,7 @@ def one_branch(
             "undecided": undecided,
             "too_many": len(plan.conflicts) > MOST,
             "reasons": REASONS,
-            "paged": paged(sorted(others, key=lambda pair: _ORDER.index(pair.outcome)), asked.number("page"), _SIZE),
+            "paged": paged(sorted(others, key=lambda pair: _ORDER.index(pair.outcome)), asked.page, _SIZE),
             "preview": _preview(asked, given, is_refused=refusal is not None) if is_ready else None,
             "refusal": refusal,
             "otherwise": otherwise,

@@ -50,7 +50,7 @@ class HistoryRow(NamedTuple):
 def history(asked: Asked) -> Page:
     """The revisions of a file, the newest first."""
     workspace, entity = asked.workspace, asked.named
-    first = (asked.number("page") - 1) * _SIZE
+    first = (asked.page - 1) * _SIZE
     digest, newest = bytes_digest(workspace.store.peek(entity)), workspace.store.head(entity)
     # One more than is shown: the change of size is told against the revision before.
     found = list(islice(workspace.store.log(entity), first, first + _SIZE + 1))
@@ -64,7 +64,7 @@ def history(asked: Asked) -> Page:
                 HistoryRow(each, beginning(words.get(each.revision, ""), _WORDS), _change(each, sizes)) for each in some
             ],
             "compared": _compared(some),
-            "page": asked.number("page"),
+            "page": asked.page,
             "more": len(found) > _SIZE,
             "outside": first == 0 and newest is not None and newest.digest != digest,
             "watched": [(entity, digest)],

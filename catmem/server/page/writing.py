@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 
 from catmem.errors import CatmemError, StaleError
 from catmem.policy.schema import shown
-from catmem.server.api.endpoint import read_values
+from catmem.server.api.endpoint import read_values, refuse_other_type
 from catmem.server.errors import ServerError
 from catmem.server.guard import DEADLINE, in_thread
 from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token_of, visit_of
@@ -171,14 +171,7 @@ def bad_form(message: str) -> ServerError:
 async def _fields(request: Request, takes: Sequence[str]) -> dict[str, str]:
     """The fields of a form. Raises ``ServerError``: 415, and 400 for what no browser sends, or no form of the page."""
     read_values((), request.query_params.multi_items())
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != _FORM_TYPE:
-        raise ServerError(
-            415,
-            f"the body is {shown(kind) if kind else 'of no type'}, and has to be a form",
-            code="unsupported_media",
-            hint="Nothing was done. Programs write to /mem/write.",
-        )
+    refuse_other_type(request, _FORM_TYPE, "a form", "Programs write to /mem/write.")
     try:
         text = (await request.body()).decode("ascii")
         given = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)

@@ -39,7 +39,7 @@ def bad_arguments(message: str, hint: str) -> EditError:
     return EditError(message, code="bad_arguments", hint=hint)
 
 
-class Place(NamedTuple):
+class MemoryPath(NamedTuple):
     """What a path names: all (no target), one target's folder (no category), or one category's file."""
 
     target: str = ""
@@ -58,7 +58,7 @@ class Place(NamedTuple):
         return "/".join(part for part in (ROOT, self.target, self.name and f"{self.name}.md") if part)
 
 
-def place_of(path: str, aliases: Mapping[str, str]) -> Place:
+def place_of(path: str, aliases: Mapping[str, str]) -> MemoryPath:
     """The place that a path names. Raises ``EditError`` (``bad_arguments``); nothing on a disk is looked at."""
     found = _PATH.fullmatch(path)
     if found is None or (found[2] is not None and path.endswith("/")):
@@ -68,7 +68,7 @@ def place_of(path: str, aliases: Mapping[str, str]) -> Place:
         )
     target, name = found[1], found[2]
     if name is None:
-        return Place(target or "")
+        return MemoryPath(target or "")
     if name != UNCATEGORIZED and slugify(name) != name:
         slug = slugify(name)
         raise bad_arguments(
@@ -76,7 +76,7 @@ def place_of(path: str, aliases: Mapping[str, str]) -> Place:
             f"Did you mean {ROOT}/{target}/{slug}.md?" if slug else "Use small letters, digits and -.",
         )
     category = aliases.get(name, name)
-    return Place(target, category, "" if category == name else name)
+    return MemoryPath(target, category, "" if category == name else name)
 
 
 # --- a category as text ---------------------------------------------------------------------------------------------

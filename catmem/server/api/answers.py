@@ -9,7 +9,7 @@ from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, Ref
 from catmem.policy.access import Rights
 from catmem.policy.schema import faults_by
 from catmem.policy.yamlfile import key_text
-from catmem.server.api.endpoint import Answer, Asked, Deferred, unrecorded
+from catmem.server.api.endpoint import Answer, ApiRequest, Deferred, unrecorded
 from catmem.server.api.forms import body_schema
 from catmem.server.errors import ServerError
 from catmem.service import answering
@@ -34,13 +34,13 @@ _LOGGED = 100
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-def head(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def head(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """Which revision an entity is at."""
     told = answering.head_answer(workspace, asked.get("entity_id"), caller.profile)
     return Answer(told.make(), _base_of(told))
 
 
-def read(workspace: Workspace, caller: Caller, asked: Asked) -> Deferred:
+def read(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Deferred:
     """The entries of an entity that the caller sees."""
     told = answering.read_answer(
         workspace,
@@ -55,18 +55,18 @@ def read(workspace: Workspace, caller: Caller, asked: Asked) -> Deferred:
     return Deferred(lambda: Answer(told.make(), _base_of(told)), told.made_of)
 
 
-def log(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def log(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """The newest revisions of an entity."""
     limit = asked.get("limit") or _LOGGED
     return Answer(answering.log_answer(workspace, asked.get("entity_id"), caller.profile, limit))
 
 
-def branches(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def branches(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """The branches that are not merged yet."""
     return Answer(answering.branches_answer(workspace, asked.get("entity_id"), caller.profile))
 
 
-def prompt(workspace: Workspace, caller: Caller, asked: Asked) -> Deferred:
+def prompt(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Deferred:
     """The prompt of a profile, as text or with its role."""
     told = answering.prompt_answer(
         workspace, asked.get("profile"), caller.profile, style=asked.get("style"), as_of=asked.get("as_of")
@@ -79,7 +79,7 @@ def prompt(workspace: Workspace, caller: Caller, asked: Asked) -> Deferred:
     return Deferred(make, told.made_of)
 
 
-def lint(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def lint(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """What lint finds."""
     return Answer(answering.lint_answer(workspace, caller.profile, as_of=asked.get("as_of")))
 
@@ -91,7 +91,7 @@ def _base_of(told: Told) -> str:
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
-def write(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def write(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """Make the write of an envelope, or of a plain write."""
     value = _json(asked.body)
     sender = None if caller.profile is None else Sender(caller.agent, caller.profile)
@@ -120,7 +120,7 @@ def write(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     return Answer(_written(written, to_agent=caller.profile is not None), written.revision)
 
 
-def _base(fields: Mapping[str, Any], asked: Asked) -> Base | None:
+def _base(fields: Mapping[str, Any], asked: ApiRequest) -> Base | None:
     """What a plain write is made on. Raises ``ServerError``: 428 where nothing says it, 400 where two things do."""
     match = asked.match
     if match is None:
@@ -164,7 +164,7 @@ def _written(written: Written, *, to_agent: bool) -> dict[str, Any]:
     }
 
 
-def merge(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def merge(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """Bring branches together with the head."""
     fields = _fields(asked, "Merge")
     try:
@@ -197,7 +197,7 @@ def _without_texts(conflict: Mapping[str, Any]) -> dict[str, Any]:
     return {name: conflict[name] for name in ("branch", "reason", "taken") if name in conflict}
 
 
-def seed_plan(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def seed_plan(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """What a seed would do, entry by entry: for a person."""
     if caller.profile is not None:
         raise ForbiddenError(
@@ -227,7 +227,7 @@ def _categories(named: list[str] | None, one: str | None) -> list[str] | None:
     return named if one is None else [one]
 
 
-def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def seed(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """Seed other profiles; a file that was refused makes the whole a 409, and the others are seeded."""
     fields = _fields(asked, "Seed")
     targets, only = fields.get("targets"), fields.get("target")
@@ -282,7 +282,7 @@ def _bad_json(message: str) -> ServerError:
     return ServerError(400, message, code="bad_json", hint="Nothing was done. Send one JSON value in UTF-8.")
 
 
-def _fields(asked: Asked, form: str) -> dict[str, Any]:
+def _fields(asked: ApiRequest, form: str) -> dict[str, Any]:
     """The body as its form has it. Raises ``ServerError`` 400, and 422 (``bad_body``)."""
     value = _json(asked.body)
     for key, message, hint in faults_by(body_schema(form), value):

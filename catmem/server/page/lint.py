@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Entry
     from catmem.policy.lint.diagnostic import Diagnostic
-    from catmem.server.page.reading import Asked
+    from catmem.server.page.reading import PageRequest
 
     Copies: TypeAlias = Mapping[tuple[str, str], frozenset[str]]
     Same: TypeAlias = tuple[str | None, str | None, str, str]
@@ -49,7 +49,7 @@ class About(NamedTuple):
         return entity, self.entry, self.finding.code, self.finding.message
 
 
-class LintedFile(NamedTuple):
+class FileFindings(NamedTuple):
     """A file with what was found in it, and the page that shows it, if there is one; ``None`` for settings of the root.
 
     ``is_memory``: it is a memory file of a profile, whose page has a place for each entry.
@@ -61,7 +61,7 @@ class LintedFile(NamedTuple):
     findings: list[About]
 
 
-def lint(asked: Asked) -> Page:
+def lint(asked: PageRequest) -> Page:
     """Findings by file, those of copies with what they follow; the query may name a ``severity`` and a ``rule``."""
     linter = Linter.open(asked.workspace.root, search=False)
     try:
@@ -80,13 +80,13 @@ def lint(asked: Asked) -> Page:
     finally:
         linter.close()
     some = paged(told, asked.page, _SIZE)
-    files: list[LintedFile] = []
+    files: list[FileFindings] = []
     profiles = [each.name for each in load_each(asked.workspace)[0]]
     for each in some.rows:
         path = each.finding.path
         if not files or files[-1].path != path:
             address = _of_profile(path, profiles) if each.entity is None else f"/page/files/{each.entity}"
-            files.append(LintedFile(path, address, each.entity is not None, []))
+            files.append(FileFindings(path, address, each.entity is not None, []))
         files[-1].findings.append(each)
     names = {each.code: each.name for each in counted}
     rules = Counter(each.code for each in counted)

@@ -40,7 +40,7 @@ OWN_REFERRER = {"Referrer-Policy": "same-origin"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """What a person asked to see. ``path`` are the parts of the address, ``query`` what stands behind its ``?``."""
 
     workspace: Workspace
@@ -92,7 +92,7 @@ class Page:
     status: int = 200
 
 
-View: TypeAlias = Callable[[Asked], Page]
+View: TypeAlias = Callable[[PageRequest], Page]
 """Looks at the memory and says what is shown. Runs in a worker thread, and writes nothing."""
 
 
@@ -122,17 +122,19 @@ def reading(view: View, *takes: str) -> Callable[[Request], Awaitable[Response]]
     return endpoint
 
 
-def asked_of(request: Request) -> Asked:
+def asked_of(request: Request) -> PageRequest:
     """The request of a person. Raises ``ServerError``: 401, and 403 for everybody else."""
     caller = caller_of(request)
     if not caller.is_person:
         message, hint = _for_people(caller)
         raise ServerError(403, message, code="people_only", hint=hint)
     state = request.app.state
-    return Asked(state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews)
+    return PageRequest(
+        state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews
+    )
 
 
-def _made(request: Request, view: View, asked: Asked, visit: Visit | None) -> tuple[int, bytes]:
+def _made(request: Request, view: View, asked: PageRequest, visit: Visit | None) -> tuple[int, bytes]:
     page = view(asked)
     said: dict[str, Any] = {"done": recent_change(asked.workspace, asked.query.get(DID))}
     if visit is not None:

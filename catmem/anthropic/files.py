@@ -40,7 +40,7 @@ def bad_arguments(message: str, hint: str) -> EditError:
     return EditError(message, code="bad_arguments", hint=hint)
 
 
-class Place(NamedTuple):
+class MemoryPath(NamedTuple):
     """What a path names: all (no target), one target's folder (no category), or one category's file."""
 
     target: str = ""
@@ -59,7 +59,7 @@ class Place(NamedTuple):
         return "/".join(part for part in (ROOT, self.target, self.name and f"{self.name}.md") if part)
 
 
-def place_of(path: str, taxonomy: Taxonomy) -> Place:
+def place_of(path: str, taxonomy: Taxonomy) -> MemoryPath:
     """The place that a path names. Raises ``EditError`` (``bad_arguments``); nothing on a disk is looked at."""
     found = _PATH.fullmatch(path)
     if found is None or (found[2] is not None and path.endswith("/")):
@@ -69,7 +69,7 @@ def place_of(path: str, taxonomy: Taxonomy) -> Place:
         )
     target, name = found[1], found[2]
     if name is None:
-        return Place(target or "")
+        return MemoryPath(target or "")
     slug = slugify(name)
     if slug != name:
         raise bad_arguments(
@@ -77,7 +77,7 @@ def place_of(path: str, taxonomy: Taxonomy) -> Place:
             f"Did you mean {ROOT}/{target}/{slug}.md?" if slug else "Use small letters, digits and -.",
         )
     category = taxonomy.category(name)
-    return Place(target, category, "" if category == name else name)
+    return MemoryPath(target, category, "" if category == name else name)
 
 
 # --- a category as text ---------------------------------------------------------------------------------------------

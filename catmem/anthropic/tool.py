@@ -14,7 +14,7 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 from catmem.anthropic.files import (
     ROOT,
     CategoryFile,
-    Place,
+    MemoryPath,
     additions,
     bad_arguments,
     block_before,
@@ -209,10 +209,10 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
 
     # --- places ----------------------------------------------------------------------------------------------------
 
-    def _place(self, path: str) -> Place:
+    def _place(self, path: str) -> MemoryPath:
         return place_of(path, self._workspace.config.taxonomy)
 
-    def _file_place(self, path: str) -> Place:
+    def _file_place(self, path: str) -> MemoryPath:
         place = self._place(path)
         if not place.category:
             raise bad_arguments(
@@ -220,7 +220,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             )
         return place
 
-    def _now(self, place: Place) -> tuple[CategoryFile, str]:
+    def _now(self, place: MemoryPath) -> tuple[CategoryFile, str]:
         """The file as it is now, and the digest of the whole document that it was read from."""
         workspace = self._workspace
         reading = workspace.read(self._profile, place.target)
@@ -229,16 +229,16 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         entries = [entry for entry in view.entries if entry.category == place.category]
         return category_file(place.name, entries), reading.digest
 
-    def _file(self, place: Place) -> CategoryFile:
+    def _file(self, place: MemoryPath) -> CategoryFile:
         return self._now(place)[0]
 
-    def _existing(self, place: Place) -> tuple[CategoryFile, str]:
+    def _existing(self, place: MemoryPath) -> tuple[CategoryFile, str]:
         found = self._now(place)
         if not found[0].entries:
             raise self._missing(place)
         return found
 
-    def _missing(self, place: Place) -> EditError:
+    def _missing(self, place: MemoryPath) -> EditError:
         """What to say of a file that is not there: in the same words if it is hidden."""
         return bad_arguments(
             f"The path {place.path} does not exist",
@@ -251,7 +251,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         names = tuple(categories) if rights.unbounded else rights.writable_names()
         plain = [name for name in names if not is_pattern(name)]
         if plain:
-            return f"You may write {', '.join(Place(target, name).path for name in plain)}."
+            return f"You may write {', '.join(MemoryPath(target, name).path for name in plain)}."
         return "Any category may be written that you see." if names else "You may write nothing."
 
     def _rights(self, target: str) -> Rights:
@@ -260,17 +260,17 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
 
     # --- showing ---------------------------------------------------------------------------------------------------
 
-    def _listed(self, place: Place) -> str:
+    def _listed(self, place: MemoryPath) -> str:
         targets = (place.target,) if place.target else TARGETS
         lines = [f"Here are the files in {place.path}:"]
         for target in targets:
             for category in self._workspace.view(self._profile, target).categories:
-                at = Place(target, category)
+                at = MemoryPath(target, category)
                 lines.append(f"{len(self._file(at).text.encode())}B\t{at.path}")
         lines += [self._may_write(target) for target in targets]
         return "\n".join(lines)
 
-    def _shown(self, place: Place, file: CategoryFile, view_range: list[int] | None = None) -> str:
+    def _shown(self, place: MemoryPath, file: CategoryFile, view_range: list[int] | None = None) -> str:
         if not file.entries:
             raise self._missing(place)
         self._viewed[place[:2]] = file.text
@@ -287,13 +287,13 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             said.append(line)
         return f"Here's the content of {place.path} with line numbers:\n" + "\n".join(said)
 
-    def _after(self, place: Place) -> str:
+    def _after(self, place: MemoryPath) -> str:
         """The file after an edit, which may have taken its last entry."""
         file = self._file(place)
         said = self._shown(place, file) if file.entries else f"{place.path} is empty now, and no longer there."
         return self._warned(said, place)
 
-    def _warned(self, said: str, place: Place) -> str:
+    def _warned(self, said: str, place: MemoryPath) -> str:
         """What was done, with what the model should know of the file that it was done in."""
         text = self._workspace.view(self._profile, place.target).document.text
         warnings = self._rights(place.target).unmerged(f"the {place.target} file", text, self._workspace.parse)
@@ -301,12 +301,12 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    def _change(self, place: Place, operations: list[Operation], digest: str) -> None:
+    def _change(self, place: MemoryPath, operations: list[Operation], digest: str) -> None:
         if not operations:
             raise bad_arguments("this changes no fact", "View the file to see what it says.")
         self._write(place, operations, digest)
 
-    def _write(self, place: Place, operations: list[Operation], digest: str) -> None:
+    def _write(self, place: MemoryPath, operations: list[Operation], digest: str) -> None:
         # What the model is told is that the file says it now, so nothing may go beside the file.
         self._workspace.write(
             self._profile, operations, target=place.target, actor=self._profile, expected=digest, on_stale="refuse"

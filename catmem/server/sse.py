@@ -12,7 +12,7 @@ import logging
 from collections import Counter
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from catmem.service.watching.news import News
     from catmem.service.workspace import Workspace
-
-T = TypeVar("T")
 
 LOG = logging.getLogger("catmem.server")
 
@@ -267,17 +265,15 @@ class Live:
             self._looking = None
 
     async def _look(self) -> None:
-        self._watch.workspace = workspace = self._app.state.workspace
-        news = await self._in_thread(self._watch.look)
+        workspace, pool = self._app.state.workspace, self._app.state.workers.pool
+        loop = asyncio.get_running_loop()
+        news = await loop.run_in_executor(pool, self._watch.look)
         actors = {reader.actor for reader in self._readers}
         if news and actors:
             # Who comes from here on is told of nothing that was found before.
-            told = await self._in_thread(lambda: {actor: heard(workspace, news, actor) for actor in actors})
+            told = await loop.run_in_executor(pool, lambda: {actor: heard(workspace, news, actor) for actor in actors})
             for reader in self._readers:
                 reader.give(told.get(reader.actor, ()))
-
-    async def _in_thread(self, function: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._app.state.workers.pool, function)
 
 
 def live_of(app: Starlette) -> Live:

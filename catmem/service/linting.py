@@ -31,7 +31,7 @@ from catmem.service.stores import open_store, parse_file
 from catmem.service.unread import look_over
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import SIDECAR, Change
-from catmem.store.files.backups import copies_in
+from catmem.store.files.retention import copies_in
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, RefusedError, UnknownRevisionError
 from catmem.policy.access import Rights
 from catmem.policy.schema import faults_by
 from catmem.policy.yamlfile import key_text
-from catmem.server.api.endpoint import Answer, Asked, Deferred, unrecorded
+from catmem.server.api.endpoint import Answer, ApiRequest, Deferred, unrecorded
 from catmem.server.api.forms import body_schema
 from catmem.server.errors import ServerError
 from catmem.service import answering
@@ -33,13 +33,13 @@ _LOGGED = 100
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-def head(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def head(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """Which revision an entity is at."""
     told = answering.head_answer(workspace, asked.get("entity_id"), caller.profile)
     return Answer(told.make(), _base_of(told))
 
 
-def read(workspace: Workspace, caller: Caller, asked: Asked) -> Deferred:
+def read(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Deferred:
     """The entries of an entity that the caller sees."""
     told = answering.read_answer(
         workspace,
@@ -54,18 +54,18 @@ def read(workspace: Workspace, caller: Caller, asked: Asked) -> Deferred:
     return Deferred(lambda: Answer(told.make(), _base_of(told)), told.made_of)
 
 
-def log(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def log(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """The newest revisions of an entity."""
     limit = asked.get("limit") or _LOGGED
     return Answer(answering.log_answer(workspace, asked.get("entity_id"), caller.profile, limit))
 
 
-def branches(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def branches(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """The branches that are not merged yet."""
     return Answer(answering.branches_answer(workspace, asked.get("entity_id"), caller.profile))
 
 
-def prompt(workspace: Workspace, caller: Caller, asked: Asked) -> Deferred:
+def prompt(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Deferred:
     """The prompt of a profile, as text or with its role."""
     told = answering.prompt_answer(
         workspace, asked.get("profile"), caller.profile, style=asked.get("style"), as_of=asked.get("as_of")
@@ -78,7 +78,7 @@ def prompt(workspace: Workspace, caller: Caller, asked: Asked) -> Deferred:
     return Deferred(make, told.made_of)
 
 
-def lint(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def lint(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """What lint finds."""
     return Answer(answering.lint_answer(workspace, caller.profile, as_of=asked.get("as_of")))
 
@@ -90,18 +90,23 @@ def _base_of(told: Told) -> str:
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
-def write(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def write(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """Make the write of an envelope, or of a plain write."""
     value = _json(asked.body)
     sender = None if caller.profile is None else Sender(caller.agent, caller.profile)
     submit: Callable[..., Written]
     if isinstance(value, dict) and is_plain(value):
-        fields = _with_retry(_fit(value, asked.body), asked)
+        fields = _fit(value, asked.body)
+        if asked.retry is not None and fields.setdefault("op_id", asked.retry) != asked.retry:
+            raise _contrary("Idempotency-Key", "op_id")
         envelope = plain_envelope(workspace, fields, sender, _base(fields, asked))
         entity, submit = envelope.entity_id, partial(submit_read, workspace, envelope)
     else:
         if isinstance(value, dict):
-            _refuse_contrary(value, asked)
+            if asked.match is not None and str(value.get("prev_rev")) != asked.match.revision:
+                raise _contrary("If-Match", "prev_rev")
+            if asked.retry is not None and value.get("op_id") != asked.retry:
+                raise _contrary("Idempotency-Key", "op_id")
             entity = str(value.get("entity_id"))
         submit = partial(submit_value, workspace, value, len(asked.body))
     try:
@@ -114,13 +119,7 @@ def write(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     return Answer(_written(written, to_agent=caller.profile is not None), written.revision)
 
 
-def _with_retry(fields: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
-    if asked.retry is not None and fields.get("op_id", asked.retry) != asked.retry:
-        raise _contrary("Idempotency-Key", "op_id")
-    return {**fields, **({} if asked.retry is None else {"op_id": asked.retry})}
-
-
-def _base(fields: Mapping[str, Any], asked: Asked) -> WriteBase | None:
+def _base(fields: Mapping[str, Any], asked: ApiRequest) -> WriteBase | None:
     """What a plain write is made on. Raises ``ServerError``: 428 where nothing says it, 400 where two things do."""
     match = asked.match
     if match is None:
@@ -135,13 +134,6 @@ def _base(fields: Mapping[str, Any], asked: Asked) -> WriteBase | None:
     if "prev_rev" in fields and str(fields["prev_rev"]) != match.revision:
         raise _contrary("If-Match", "prev_rev")
     return WriteBase(match.revision, match.fits)
-
-
-def _refuse_contrary(fields: Mapping[str, Any], asked: Asked) -> None:
-    if asked.match is not None and str(fields.get("prev_rev")) != asked.match.revision:
-        raise _contrary("If-Match", "prev_rev")
-    if asked.retry is not None and fields.get("op_id") != asked.retry:
-        raise _contrary("Idempotency-Key", "op_id")
 
 
 def _contrary(header: str, field: str) -> ServerError:
@@ -171,7 +163,7 @@ def _written(written: Written, *, to_agent: bool) -> dict[str, Any]:
     }
 
 
-def merge(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def merge(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """Bring branches together with the head."""
     fields = _fields(asked, "Merge")
     try:
@@ -204,7 +196,7 @@ def _without_texts(conflict: Mapping[str, Any]) -> dict[str, Any]:
     return {name: conflict[name] for name in ("branch", "reason", "taken") if name in conflict}
 
 
-def seed_plan(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def seed_plan(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """What a seed would do, entry by entry: for a person."""
     if caller.profile is not None:
         raise ForbiddenError(
@@ -234,19 +226,20 @@ def _categories(named: list[str] | None, one: str | None) -> list[str] | None:
     return named if one is None else [one]
 
 
-def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
+def seed(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """Seed other profiles; a file that was refused makes the whole a 409, and the others are seeded."""
     fields = _fields(asked, "Seed")
     targets, only = fields.get("targets"), fields.get("target")
     categories = _categories(fields.get("categories"), fields.get("category"))
     if caller.profile is None:
-        plan = workspace.plan_seed(fields["source"], targets, target=only, resolve=_side(fields), categories=categories)
+        plan = workspace.plan_seed(
+            fields["source"], targets, target=only, resolve=fields.get("resolve"), categories=categories
+        )
         told = workspace.apply_seed(plan).to_dict()
         errors = [*(each["error"] for each in told["refused"]), *told["unreadable"]]
-        refused = bool(errors)
-        if refused:
-            told |= {"code": errors[0]["code"], "message": "some files were not seeded"}
-        return Answer(told, status=409 if refused else 200)
+        if not errors:
+            return Answer(told)
+        return Answer({**told, "code": errors[0]["code"], "message": "some files were not seeded"}, status=409)
     from catmem.service.seeding.applying import seed_answer
 
     if fields["source"] != caller.profile or "resolve" in fields:
@@ -258,11 +251,6 @@ def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
     if told["success"]:
         return Answer(told)
     return Answer({**told, "code": told["reason"], "message": told["error"]}, status=409)
-
-
-def _side(fields: Mapping[str, Any]) -> Literal["target", "source"] | None:
-    side: Literal["target", "source"] | None = fields.get("resolve")
-    return side
 
 
 # --- bodies --------------------------------------------------------------------------------------------------------
@@ -293,7 +281,7 @@ def _bad_json(message: str) -> ServerError:
     return ServerError(400, message, code="bad_json", hint="Nothing was done. Send one JSON value in UTF-8.")
 
 
-def _fields(asked: Asked, form: str) -> dict[str, Any]:
+def _fields(asked: ApiRequest, form: str) -> dict[str, Any]:
     """The body as its form has it. Raises ``ServerError`` 400, and 422 (``bad_body``)."""
     value = _json(asked.body)
     for key, message, hint in faults_by(body_schema(form), value):

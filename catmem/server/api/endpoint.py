@@ -59,12 +59,12 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
     """What a request asks for: its parameters by name, its body, and what it says of revisions that it knows."""
 
     values: Mapping[str, Any]
     body: bytes = b""
-    match: Match | None = None
+    match: IfMatch | None = None
     retry: str | None = None
     """What ``Idempotency-Key`` names: an ``op_id``."""
 
@@ -108,7 +108,7 @@ class Endpoint:
     name: str
     summary: str
     said: str
-    answer: Callable[[Workspace, Caller, Asked], Answer | Deferred]
+    answer: Callable[[Workspace, Caller, ApiRequest], Answer | Deferred]
     gives: str
     parameters: Sequence[Parameter] = ()
     body: str | None = None
@@ -201,7 +201,7 @@ _TAG = re.compile(r'"(?P<base>[0-9]{1,12}[a-z]{0,8}|u[0-9a-f]{32})(?:-[0-9a-f]{1
 _ANY_TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 
 
-class Match(NamedTuple):
+class IfMatch(NamedTuple):
     """What ``If-Match`` names: a revision, or else a text that has none."""
 
     revision: str | None
@@ -223,7 +223,7 @@ def tag_of(body: bytes, base: str | None = None) -> str:
     return f'"{digest}"' if base is None else f'"{base}-{digest}"'
 
 
-def read_match(headers: Sequence[str]) -> Match | None:
+def read_match(headers: Sequence[str]) -> IfMatch | None:
     """What ``If-Match`` says, which may stand in several headers.
 
     Raises ``ServerError`` 400 (``bad_precondition``) for more than one tag, and for ``*``.
@@ -240,7 +240,7 @@ def read_match(headers: Sequence[str]) -> Match | None:
             hint='Give the ETag of what you read, such as "7". A weak tag, a list and * name no one revision.',
         )
     base = found["base"]
-    return Match(None, base) if base.startswith("u") else Match(base)
+    return IfMatch(None, base) if base.startswith("u") else IfMatch(base)
 
 
 def is_known(header: str | None, tag: str) -> bool:
@@ -262,7 +262,7 @@ _MOST_BYTES = 16 << 20
 """Bytes that all kept answers may take."""
 _OVERHEAD = 8192
 """Bytes that an answer takes beside what is counted: the question, headers, places in tables."""
-_OF_THE_BODY = frozenset({"content-type", "content-length"})
+OF_THE_BODY = frozenset({"content-type", "content-length"})
 _NO_STORE = {"Cache-Control": "no-store"}
 _CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"}
 
@@ -298,11 +298,11 @@ async def _respond(request: Request, endpoint: Endpoint) -> Response:
         told = answer_of(error, bounded=not caller.is_person, status=status)[1]
         return JSONResponse(told, status, _NO_STORE)
     if not endpoint.writes and is_known(request.headers.get("if-none-match"), made.headers["etag"]):
-        return Response(None, 304, {name: value for name, value in made.headers.items() if name not in _OF_THE_BODY})
+        return Response(None, 304, {name: value for name, value in made.headers.items() if name not in OF_THE_BODY})
     return made
 
 
-async def _asked(request: Request, endpoint: Endpoint) -> Asked:
+async def _asked(request: Request, endpoint: Endpoint) -> ApiRequest:
     """What a request asks for. Raises ``ServerError``: 400 ``bad_parameter``, ``bad_precondition``, 415."""
     headers = request.headers
     given = [*_query(request), *((name, str(value)) for name, value in request.path_params.items())]
@@ -313,15 +313,8 @@ async def _asked(request: Request, endpoint: Endpoint) -> Asked:
                 400, f"{endpoint.method} {endpoint.path} takes no body", code="bad_body",
                 hint="Nothing was done. Give what is asked for as parameters of the address.",
             )  # fmt: skip
-        return Asked(values)
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON_TYPE:
-        raise ServerError(
-            415,
-            f"the body is {shown(kind) if kind else 'of no type'}, and has to be JSON",
-            code="unsupported_media",
-            hint="Nothing was done. Send the header 'Content-Type: application/json'.",
-        )
+        return ApiRequest(values)
+    refuse_other_type(request, JSON_TYPE, "JSON", "Send the header 'Content-Type: application/json'.")
     if endpoint.body != WRITE and (conditions := CONDITIONS.intersection(headers)):
         raise ServerError(
             400,
@@ -330,7 +323,15 @@ async def _asked(request: Request, endpoint: Endpoint) -> Asked:
             hint="Nothing was done. Leave the header out: it is for /mem/write.",
         )
     match, retry = read_match(headers.getlist("if-match")), headers.get("idempotency-key")
-    return Asked(values, await request.body(), match, None if retry is None else retry.strip().strip('"'))
+    return ApiRequest(values, await request.body(), match, None if retry is None else retry.strip().strip('"'))
+
+
+def refuse_other_type(request: Request, kind: str, called: str, hint: str) -> None:
+    """Raise ``ServerError`` 415 (``unsupported_media``) for a body of another type."""
+    found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if found != kind:
+        message = f"the body is {shown(found) if found else 'of no type'}, and has to be {called}"
+        raise ServerError(415, message, code="unsupported_media", hint=f"Nothing was done. {hint}")
 
 
 def _query(request: Request) -> list[tuple[str, str]]:
@@ -342,7 +343,7 @@ def _query(request: Request) -> list[tuple[str, str]]:
         raise bad_parameter("the query cannot be read", "Write it as NAME=VALUE, joined by &, in UTF-8.") from None
 
 
-def _status(endpoint: Endpoint, asked: Asked, error: CatmemError) -> int | None:
+def _status(endpoint: Endpoint, asked: ApiRequest, error: CatmemError) -> int | None:
     """The status of an error where it is another one here: with ``If-Match`` a stale write is a 412."""
     if asked.match is not None and _is_stale(error):
         return 412
@@ -362,7 +363,7 @@ def _made(  # noqa: PLR0913, PLR0917 - called in a thread
     cache: AnswerCache,
     workspace: Workspace,
     caller: Caller,
-    asked: Asked,
+    asked: ApiRequest,
     as_json: bool,  # noqa: FBT001
 ) -> Response:
     """The answer of an endpoint, made in the same thread: that of a large file takes its time.

@@ -104,6 +104,6 @@ def routes() -> list[BaseRoute]:
     ]
 
 
-def _nowhere(asked: reading.Asked) -> NoReturn:
+def _nowhere(asked: reading.PageRequest) -> NoReturn:
     del asked
     raise ServerError(404, "this page does not exist", code="no_such_page", hint="The overview leads to all there are.")

@@ -23,8 +23,8 @@ from catmem.text import counted, plural
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from catmem.server.page.reading import Asked
-    from catmem.server.page.refusal import Refusal
+    from catmem.server.page.reading import PageRequest
+    from catmem.server.page.refusal import FormRefusal
     from catmem.server.page.writing import Sent
     from catmem.service.merging.branches import Outcome
     from catmem.service.merging.decisions import Answer, Ask, Disagreement
@@ -59,7 +59,7 @@ OUTLOOKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class BranchDecision:
     """A conflict with what was chosen of it. ``choices`` are what may be, with words for it, and whether it was chosen.
 
     ``words`` are those of the text field, ``kept`` the tags that they get.
@@ -83,13 +83,17 @@ class Decision:
         return not any(chosen for *_, chosen in self.choices)
 
 
-def all_branches(asked: Asked) -> Page:
+def all_branches(asked: PageRequest) -> Page:
     """The branches of all files that are not merged yet."""
     return Page("branches.html", {**branches_of_all(asked.workspace)._asdict(), "outlooks": OUTLOOKS})
 
 
 def one_branch(
-    asked: Asked, said: Mapping[str, str] | None = None, refusal: Refusal | None = None, *, otherwise: bool = False
+    asked: PageRequest,
+    said: Mapping[str, str] | None = None,
+    refusal: FormRefusal | None = None,
+    *,
+    otherwise: bool = False,
 ) -> Page:
     """A branch, the head and what both come from, entry by entry.
 
@@ -120,7 +124,7 @@ def one_branch(
             "undecided": undecided,
             "too_many": len(plan.conflicts) > MOST,
             "reasons": REASONS,
-            "paged": paged(sorted(others, key=lambda pair: _ORDER.index(pair.outcome)), asked.number("page"), _SIZE),
+            "paged": paged(sorted(others, key=lambda pair: _ORDER.index(pair.outcome)), asked.page, _SIZE),
             "preview": _preview(asked, given, is_refused=refusal is not None) if is_ready else None,
             "refusal": refusal,
             "otherwise": otherwise,
@@ -131,7 +135,7 @@ def one_branch(
     )
 
 
-def _unread(asked: Asked, error: DriftError, refusal: Refusal | None) -> Page:
+def _unread(asked: PageRequest, error: DriftError, refusal: FormRefusal | None) -> Page:
     """The page of a branch that cannot be brought together with the head: one of them holds what no tool wrote."""
     workspace, entity, branch = asked.workspace, asked.named, asked.path["branch"]
     is_open = any(each.revision == branch for each in open_branches(workspace, entity))
@@ -149,7 +153,7 @@ def _unread(asked: Asked, error: DriftError, refusal: Refusal | None) -> Page:
     )
 
 
-def _preview(asked: Asked, said: Mapping[str, str], *, is_refused: bool) -> dict[str, Any] | None:
+def _preview(asked: PageRequest, said: Mapping[str, str], *, is_refused: bool) -> dict[str, Any] | None:
     """What a merge would write; ``None`` where it was refused for what was decided."""
     try:
         plan = _decided(asked, said)
@@ -160,7 +164,7 @@ def _preview(asked: Asked, said: Mapping[str, str], *, is_refused: bool) -> dict
     return {"diff": diff_of(plan.before, plan.after), "warnings": plan.warnings, "digest": _digest_of(plan)}
 
 
-def _decided(asked: Asked, said: Mapping[str, str]) -> MergePlan:
+def _decided(asked: PageRequest, said: Mapping[str, str]) -> MergePlan:
     return plan_merge(asked.workspace, asked.named, [asked.path["branch"]], precedence=_asking(said))
 
 
@@ -185,10 +189,10 @@ def _asking(said: Mapping[str, str]) -> Ask:
     return ask
 
 
-def _decisions(found: Sequence[Disagreement], said: Mapping[str, str]) -> list[Decision]:
+def _decisions(found: Sequence[Disagreement], said: Mapping[str, str]) -> list[BranchDecision]:
     """Each conflict, with the words of its branch to begin with as long as there is room for them in one form."""
     room = _ROOM - sum(_size(words) for name, words in said.items() if name.startswith("words-"))
-    decisions: list[Decision] = []
+    decisions: list[BranchDecision] = []
     for each in found:
         decision = _decision(each, said)
         if decision.begins:
@@ -202,7 +206,7 @@ def _size(words: str) -> int:
     return len(quote_plus(words.replace("\n", "\r\n")))
 
 
-def _decision(found: Disagreement, said: Mapping[str, str]) -> Decision:
+def _decision(found: Disagreement, said: Mapping[str, str]) -> BranchDecision:
     conflict, key = found.conflict, key_of(found.conflict)
     chosen = said.get(f"choice-{key}")
     start = conflict.theirs or conflict.ours
@@ -212,7 +216,7 @@ def _decision(found: Disagreement, said: Mapping[str, str]) -> Decision:
         words = next((said[name] for name in _typed(said) if name.startswith(f"words-{key.place}-")), None)
         typed = words is not None
     own = OWN in CHOICES[conflict.reason]
-    return Decision(
+    return BranchDecision(
         found=found,
         key=str(key),
         choices=tuple((each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
@@ -241,7 +245,7 @@ def _typed(said: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _left_over(said: Mapping[str, str], decisions: Sequence[Decision]) -> list[str]:
+def _left_over(said: Mapping[str, str], decisions: Sequence[BranchDecision]) -> list[str]:
     """Texts that a person wrote for conflicts that there are no more: so that they are not lost."""
     places = {each.key.partition("-")[0] for each in decisions if each.has_words}
     return [said[name] for name in _typed(said) if name.split("-")[1] not in places]
@@ -279,7 +283,7 @@ def drop(sent: Sent) -> Did:
     return _merged(sent, drop=True)
 
 
-def again(sent: Sent, refusal: Refusal) -> Page:
+def again(sent: Sent, refusal: FormRefusal) -> Page:
     """The branch beside what is at the head by now, with what was decided as far as it is the same."""
     return one_branch(sent, sent.fields, refusal)
 

@@ -4,8 +4,8 @@ The answers of a review (``reviewing.operations``) and the operations of the com
 is meant as it was shown, so that the same form is the same write however often it is sent.
 
 A field that nobody touched changes nothing. Browsers send back something else than what a file holds: a field of one
-line has no line ends, and a text has one kind of them. So ``Draft.of`` is an entry as a browser sends it back, and only
-what differs from that was changed.
+line has no line ends, and a text has one kind of them. So ``EntryDraft.of`` is an entry as a browser sends it back, and
+only what differs from that was changed.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.model.document import Document, Entry, TagValue
-    from catmem.server.page.reading import Asked
-    from catmem.server.page.refusal import Refusal
+    from catmem.server.page.reading import PageRequest
+    from catmem.server.page.refusal import FormRefusal
     from catmem.server.page.writing import Sent
     from catmem.service.listing import SeenFile
     from catmem.service.reviewing.operations import Answering
@@ -67,7 +67,7 @@ class Choices(NamedTuple):
     domains: list[str]
 
 
-def edit_form(asked: Asked) -> Page:
+def edit_form(asked: PageRequest) -> Page:
     """The form of an entry as it is now; the query names it by its id, and ``where`` its category."""
     entity = asked.named
     file = seen_file(asked.workspace, *entity.split("/"))
@@ -80,36 +80,36 @@ def edit_form(asked: Asked) -> Page:
             hint="It was changed or removed since that link was made. The page of the file shows what there is.",
         )
     # Not verified unless the person says so: a typo that is put right makes nothing true.
-    context = _form(asked.workspace, entity, file, Draft.of(entry))
+    context = _form(asked.workspace, entity, file, EntryDraft.of(entry))
     context |= {"base": file.revision or file.digest, "entry": entry, "where": entry.category}
     back = own_address(asked.query.get("back", f"/page/files/{entity}"))
     return Page("edit.html", {**context, "next": asked.query.get("next", ""), "back": back})
 
 
-def edit_again(sent: Sent, refusal: Refusal) -> Page:
+def edit_again(sent: Sent, refusal: FormRefusal) -> Page:
     """The same with what the person typed; the rest is as it is now. One that is gone can be added with these words."""
     file = seen_file(sent.workspace, *sent.named.split("/"))
     since, where = refusal.since, sent.get("where")
     entry = entry_in(file.document, sent.get("entry"), where) if since is None else since.entry
-    draft = Draft.sent(sent.fields)
+    draft = EntryDraft.sent(sent.fields)
     seen = None if since is None or entry is None else seen_text(sent.workspace, sent.named, sent.expected)
     was = None if seen is None else entry_in(sent.workspace.parse(seen), sent.get("entry"), where)
     if entry is not None and was is not None:
-        draft = draft.on(Draft.of(was), Draft.of(entry))
+        draft = draft.on(EntryDraft.of(was), EntryDraft.of(entry))
     context = _form(sent.workspace, sent.named, file, draft, refusal)
     context |= {"entry": entry, "where": where if entry is None else entry.category, "next": sent.get("next")}
     # The words of one that is gone go to another address, so it is another write than the one that was refused.
     return Page("add.html" if since is not None and since.fate == "gone" else "edit.html", context)
 
 
-def add_again(sent: Sent, refusal: Refusal) -> Page:
+def add_again(sent: Sent, refusal: FormRefusal) -> Page:
     """The form of a new entry with what the person typed."""
     file = seen_file(sent.workspace, *sent.named.split("/"))
-    return Page("add.html", _form(sent.workspace, sent.named, file, Draft.sent(sent.fields), refusal))
+    return Page("add.html", _form(sent.workspace, sent.named, file, EntryDraft.sent(sent.fields), refusal))
 
 
 def _form(
-    workspace: Workspace, entity: str, file: SeenFile, draft: Draft, refusal: Refusal | None = None
+    workspace: Workspace, entity: str, file: SeenFile, draft: EntryDraft, refusal: FormRefusal | None = None
 ) -> dict[str, Any]:
     return {
         **of_entity(entity),
@@ -122,7 +122,7 @@ def _form(
     }
 
 
-def choices(workspace: Workspace, entity: str, document: Document, draft: Draft) -> Choices:
+def choices(workspace: Workspace, entity: str, document: Document, draft: EntryDraft) -> Choices:
     """The categories that an entry of this file can go to, as far as they are known, and the domains.
 
     That of the draft is always among them: a browser chooses the first where it finds none that is chosen.
@@ -153,7 +153,7 @@ _FIELDS = ("content", "expires", "domain")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class EntryDraft:
     """An entry as the fields of a form say it: every value is a text. ``verified``: the person knows that it holds.
 
     ``category`` is empty for an entry without one; ``new_category`` goes before it.
@@ -167,13 +167,13 @@ class Draft:
     verified: bool = False
 
     @classmethod
-    def sent(cls, fields: Mapping[str, str]) -> Draft:
+    def sent(cls, fields: Mapping[str, str]) -> EntryDraft:
         """What a person sent."""
         texts = {name: fields.get(name, "") for name in ("content", "category", "new_category", "expires", "domain")}
         return cls(**texts, verified="verified" in fields)
 
     @classmethod
-    def of(cls, entry: Entry) -> Draft:
+    def of(cls, entry: Entry) -> EntryDraft:
         """An entry as it is, with every text as the field of a form gives it back."""
         tags = entry.tags
         return cls(
@@ -183,7 +183,7 @@ class Draft:
             domain=_in_line(_listed(tags.get("domain"))),
         )
 
-    def on(self, was: Draft, now: Draft) -> Draft:
+    def on(self, was: EntryDraft, now: EntryDraft) -> EntryDraft:
         """The same changes on ``now``, where the person saw ``was``: what they left alone is as it is now."""
         texts = {name: getattr(now, name) for name in _FIELDS if getattr(self, name) == getattr(was, name)}
         if not self.new_category.strip() and self.category == was.category:
@@ -210,9 +210,9 @@ class Draft:
         return Operation("add", content=self.content, category=self.goes_to or None, tags=tags or None)
 
 
-def operations_for(entry: Entry, draft: Draft, as_of: date) -> list[Operation]:
+def operations_for(entry: Entry, draft: EntryDraft, as_of: date) -> list[Operation]:
     """What makes an entry what a draft of it says; nothing for what it says already."""
-    was = Draft.of(entry)
+    was = EntryDraft.of(entry)
     content = None if draft.content == was.content else draft.content
     tags: Tags = {}
     if draft.expires.strip() != was.expires.strip():
@@ -273,12 +273,12 @@ def remove(sent: Sent) -> Did:
 
 def edit(sent: Sent) -> Did:
     """The entry as the form has it: words, category, and the tags that a person sets."""
-    return _put(sent, operations_for(_meant(sent), Draft.sent(sent.fields), clock.today()))
+    return _put(sent, operations_for(_meant(sent), EntryDraft.sent(sent.fields), clock.today()))
 
 
 def add(sent: Sent) -> Did:
     """A new entry."""
-    return _put(sent, [Draft.sent(sent.fields).addition()])
+    return _put(sent, [EntryDraft.sent(sent.fields).addition()])
 
 
 def undo(sent: Sent) -> Did:

@@ -10,7 +10,7 @@ from catmem.errors import CatmemError
 from catmem.policy.access import visible
 from catmem.policy.profile import limit_of
 from catmem.policy.threats import BuiltinScanner, scan_each
-from catmem.server.page.entries import Draft, choices
+from catmem.server.page.entries import EntryDraft, choices
 from catmem.server.page.formats import limit_bar, paged, title_of
 from catmem.server.page.reading import Page
 from catmem.service.ages.known import freshness_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry
     from catmem.policy.profile import Profile
     from catmem.policy.staleness import Freshness
-    from catmem.server.page.reading import Asked
+    from catmem.server.page.reading import PageRequest
     from catmem.service.workspace import Workspace
 
 _SIZE = 100
@@ -48,7 +48,7 @@ class Shown(NamedTuple):
     follows: tuple[str, ...] = ()
 
 
-def whole_file(asked: Asked) -> Page:
+def whole_file(asked: PageRequest) -> Page:
     """The entries of a file in file order; the query may name a ``category``."""
     workspace, entity = asked.workspace, asked.named
     owner, _, target = entity.partition("/")
@@ -66,7 +66,7 @@ def whole_file(asked: Asked) -> Page:
     except CatmemError as error:
         problems.append(error)  # a record of seeds that cannot be read hides no entry
     limit, size = limit_of(profile, target, workspace.config), size_of(document.text)
-    draft = Draft(category=wanted or "")
+    draft = EntryDraft(category=wanted or "")
     return Page(
         "file.html",
         {

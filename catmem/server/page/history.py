@@ -17,8 +17,8 @@ from catmem.store.contract import unknown_revision
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from catmem.server.page.reading import Asked
-    from catmem.server.page.refusal import Refusal
+    from catmem.server.page.reading import PageRequest
+    from catmem.server.page.refusal import FormRefusal
     from catmem.server.page.writing import Sent
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision
@@ -47,10 +47,10 @@ class HistoryRow(NamedTuple):
     change: int | None
 
 
-def history(asked: Asked) -> Page:
+def history(asked: PageRequest) -> Page:
     """The revisions of a file, the newest first."""
     workspace, entity = asked.workspace, asked.named
-    first = (asked.number("page") - 1) * _SIZE
+    first = (asked.page - 1) * _SIZE
     digest, newest = bytes_digest(workspace.store.peek(entity)), workspace.store.head(entity)
     # One more than is shown: the change of size is told against the revision before.
     found = list(islice(workspace.store.log(entity), first, first + _SIZE + 1))
@@ -64,7 +64,7 @@ def history(asked: Asked) -> Page:
                 HistoryRow(each, beginning(words.get(each.revision, ""), _WORDS), _change(each, sizes)) for each in some
             ],
             "compared": _compared(some),
-            "page": asked.number("page"),
+            "page": asked.page,
             "more": len(found) > _SIZE,
             "outside": first == 0 and newest is not None and newest.digest != digest,
             "watched": [(entity, digest)],
@@ -83,7 +83,7 @@ def _change(revision: Revision, sizes: Mapping[str, int]) -> int | None:
     return None if size is None else revision.size - size
 
 
-def revision(asked: Asked) -> Page:
+def revision(asked: PageRequest) -> Page:
     """What a revision changed; with ``since`` in the query, what changed from that one to it.
 
     Of two that a person chose, the query names both.
@@ -95,7 +95,7 @@ def revision(asked: Asked) -> Page:
 
 
 def _revision(
-    workspace: Workspace, entity: str, name: str, since: str | None = None, refusal: Refusal | None = None
+    workspace: Workspace, entity: str, name: str, since: str | None = None, refusal: FormRefusal | None = None
 ) -> Page:
     """One revision, or what is there now, with the way back to it; ``refusal`` tells why that was not gone."""
     store = workspace.store
@@ -143,7 +143,7 @@ def adopt(sent: Sent) -> Did:
     return Did(f"/page/history/{entity}", [(entity, adopt_now(sent.workspace, entity, expected=sent.seen))])
 
 
-def again(sent: Sent, refusal: Refusal) -> Page:
+def again(sent: Sent, refusal: FormRefusal) -> Page:
     """What the form was on: the revision, and what it differs in from what is there by now."""
     store, entity = sent.workspace.store, sent.named
     now, head = store.read(entity), store.head(entity)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Entry
     from catmem.policy.lint.diagnostic import Diagnostic
-    from catmem.server.page.reading import Asked
-    from catmem.service.workspace import Workspace
+    from catmem.server.page.reading import PageRequest
 
     Copies: TypeAlias = Mapping[tuple[str, str], frozenset[str]]
+    Same: TypeAlias = tuple[str | None, str | None, str, str]
 
 _SIZE = 100
 
@@ -33,18 +33,23 @@ REVIEWED = frozenset({"CM307", "CM308"})
 
 
 class About(NamedTuple):
-    """A finding, the id of the entry that it is in, if it is in one, and the files whose copies of that have it too.
+    """A finding, with the entity and the entry that it is in, if it is in one, and the files whose copies have it too.
 
     ``address`` is the page where somebody can do what it asks for, if there is one.
     """
 
     finding: Diagnostic
-    entry: str | None = None
+    entity: str | None
+    entry: str | None
+    address: str | None
     copies: tuple[str, ...] = ()
-    address: str | None = None
+
+    def same(self, entity: str | None) -> Same:
+        """What it has in common with the same finding of a copy, or of what it is a copy of."""
+        return entity, self.entry, self.finding.code, self.finding.message
 
 
-class LintedFile(NamedTuple):
+class FileFindings(NamedTuple):
     """A file with what was found in it, and the page that shows it, if there is one; ``None`` for settings of the root.
 
     ``is_memory``: it is a memory file of a profile, whose page has a place for each entry.
@@ -56,7 +61,7 @@ class LintedFile(NamedTuple):
     findings: list[About]
 
 
-def lint(asked: Asked) -> Page:
+def lint(asked: PageRequest) -> Page:
     """Findings by file, those of copies with what they follow; the query may name a ``severity`` and a ``rule``."""
     linter = Linter.open(asked.workspace.root, search=False)
     try:
@@ -66,19 +71,22 @@ def lint(asked: Asked) -> Page:
         rule = asked.if_there("rule", [each.code for each in counted])
         chosen = [each for each in counted if severity in {None, each.severity} and rule in {None, each.code}]
         problems = list(found.errors)
-        told = _with_copies(_located(linter, chosen), _copies(asked.workspace, problems))
-        entities = {path: _entity(linter, path) for path in {each.finding.path for each in told}}
+        copies: Copies = {}
+        try:
+            copies = seeded_copies(asked.workspace)
+        except CatmemError as error:
+            problems.append(error)  # a record of seeds that cannot be read hides no finding
+        told = _with_copies(list(_located(linter, chosen)), copies)
     finally:
         linter.close()
-    some = paged(told, asked.number("page"), _SIZE)
-    files: list[LintedFile] = []
+    some = paged(told, asked.page, _SIZE)
+    files: list[FileFindings] = []
     profiles = [each.name for each in load_each(asked.workspace)[0]]
     for each in some.rows:
         path = each.finding.path
         if not files or files[-1].path != path:
-            entity = entities[path]
-            address = _of_profile(path, profiles) if entity is None else f"/page/files/{entity}"
-            files.append(LintedFile(path, address, entity is not None, []))
+            address = _of_profile(path, profiles) if each.entity is None else f"/page/files/{each.entity}"
+            files.append(FileFindings(path, address, each.entity is not None, []))
         files[-1].findings.append(each)
     names = {each.code: each.name for each in counted}
     rules = Counter(each.code for each in counted)
@@ -101,71 +109,47 @@ def lint(asked: Asked) -> Page:
     )
 
 
-def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[tuple[About, str | None]]:
+def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[About]:
     entity: str | None = None
     entries: Sequence[Entry] = ()
     path: str | None = None
     for each in findings:
         if each.path != path:
-            path = each.path
-            entity = _entity(linter, path)
+            path, entity = each.path, _entity(linter, each.path)
             entries = () if entity is None else _entries(linter, path)
         entry = next((one.id for one in entries if one.start <= each.start < one.end), None)
-        yield About(each, entry, address=_answered_at(each, entity, entry)), entity
+        address = "/page/branches" if each.code == "CM903" else None
+        if each.code in REVIEWED and entity is not None and entry is not None:
+            queue = with_query("/page/queue", profile=entity.partition("/")[0], entry=entry)
+            address = f"{queue}#{reference(entry)}"
+        yield About(each, entity, entry, address)
 
 
-def _answered_at(finding: Diagnostic, entity: str | None, entry: str | None) -> str | None:
-    if finding.code == "CM903":
-        return "/page/branches"
-    if finding.code in REVIEWED and entity is not None and entry is not None:
-        address = with_query("/page/queue", profile=entity.partition("/")[0], entry=entry)
-        return f"{address}#{reference(entry)}"
-    return None
-
-
-def _copies(workspace: Workspace, problems: list[CatmemError]) -> Copies:
-    """Which entries are copies, and of what. A record of seeds that cannot be read hides no finding."""
-    try:
-        return seeded_copies(workspace)
-    except CatmemError as error:
-        problems.append(error)
-        return {}
-
-
-def _with_copies(located: Iterable[tuple[About, str | None]], copies: Copies) -> list[About]:
+def _with_copies(located: Sequence[About], copies: Copies) -> list[About]:
     """The findings, without those of copies of which the same is found where they come from: that names them."""
-    findings = [(each, _Same(entity, each.entry, each.finding.code, each.finding.message)) for each, entity in located]
-    known = {key for _, key in findings}
-    followed: dict[_Same, set[str]] = {}
-    told: list[tuple[About, _Same]] = []
-    for each, key in findings:
-        source = _first_of(key, known, copies)
-        if source == key:
-            told.append((each, key))
-        else:
-            followed.setdefault(source, set()).add(str(key.entity))
-    return [each._replace(copies=tuple(sorted(followed.get(key, ())))) for each, key in told]
+    known = {each.same(each.entity) for each in located}
+    sources = [_first_of(each, known, copies) for each in located]
+    followed: dict[Same, set[str]] = {}
+    for each, source in zip(located, sources, strict=True):
+        if source != each.entity:
+            followed.setdefault(each.same(source), set()).add(str(each.entity))
+    return [
+        each._replace(copies=tuple(sorted(followed.get(each.same(each.entity), ()))))
+        for each, source in zip(located, sources, strict=True)
+        if source == each.entity
+    ]
 
 
-class _Same(NamedTuple):
-    """What a finding and that of a copy have in common but for the entity."""
-
-    entity: str | None
-    entry: str | None
-    code: str
-    message: str
-
-
-def _first_of(key: _Same, known: Collection[_Same], copies: Copies) -> _Same:
-    """The finding at the source of the sources; the same one for what is no copy, or follows itself."""
-    seen = [key]
+def _first_of(finding: About, known: Collection[Same], copies: Copies) -> str | None:
+    """The entity at the source of the sources that has the finding too; its own where it is no copy, or in a circle."""
+    seen = [finding.entity]
     while True:
-        sources = sorted(copies.get((seen[-1].entity or "", seen[-1].entry or ""), ()))
-        above = next((each for source in sources if (each := seen[-1]._replace(entity=source)) in known), None)
+        sources = sorted(copies.get((seen[-1] or "", finding.entry or ""), ()))
+        above = next((source for source in sources if finding.same(source) in known), None)
         if above is None:
             return seen[-1]
         if above in seen:
-            return key
+            return finding.entity
         seen.append(above)
 
 

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from catmem.policy.fleet import Fleet
     from catmem.policy.manifest import Manifest
     from catmem.server.page.formats import Bar
-    from catmem.server.page.reading import Asked
+    from catmem.server.page.reading import PageRequest
 
 _TEXT = 60_000
 """Characters of a prompt that the page shows; the whole is a link away."""
 
 
-def overview(asked: Asked) -> Page:
+def overview(asked: PageRequest) -> Page:
     """Each profile with what it holds, what is due, and what waits."""
     seen = asked.overviews.read()
     return Page("overview.html", {"overview": seen, "due": sum(seen.due.values())})
 
 
-def profile_prompt(asked: Asked) -> Page:
+def profile_prompt(asked: PageRequest) -> Page:
     """The prompt of a profile. A file that cannot be read is an error: a prompt without it would be another one."""
     workspace = asked.workspace
     profile = workspace.profile(asked.path["name"])
@@ -111,7 +111,7 @@ class AccessRow(NamedTuple):
     named: tuple[tuple[str, list[str]], ...]
 
 
-def access(asked: Asked) -> Page:
+def access(asked: PageRequest) -> Page:
     """The matrix of categories and profiles; the query may name a ``target``."""
     found = read_access(asked.workspace)
     target = asked.choice("target", FILE_NAMES)
@@ -139,7 +139,7 @@ def _row(fleet: Fleet, category: str, names: list[str], target: str | None) -> A
     return AccessRow(category, declared, fleet.count(category, target), marks, tuple(each for each in named if each[1]))
 
 
-def explained(asked: Asked) -> Page:
+def explained(asked: PageRequest) -> Page:
     """Why one profile may, or may not, read and write one category."""
     why = explain(asked.workspace, asked.path["name"], asked.path["category"])
     return Page("why.html", {"why": why, "questions": QUESTIONS, "root": asked.workspace.root})

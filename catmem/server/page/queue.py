@@ -16,7 +16,7 @@ from catmem.service.reviewing.review import Review
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from catmem.server.page.reading import Asked
+    from catmem.server.page.reading import PageRequest
     from catmem.service.reviewing.due import Due, DueState
 
 STATES: dict[DueState, str] = {
@@ -43,7 +43,7 @@ class Waiting(NamedTuple):
     elsewhere: bool
 
 
-def queue(asked: Asked) -> Page:
+def queue(asked: PageRequest) -> Page:
     """What is due, the oldest of each profile first; the query may name a ``profile``, a ``state`` and an ``entry``.
 
     For one profile also its copies that are answered at their sources, with the way there.

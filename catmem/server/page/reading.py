@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from catmem.errors import CatmemError
 from catmem.policy.schema import shown
-from catmem.server.api.endpoint import Parameter, bad_parameter, read_values
+from catmem.server.api.endpoint import OF_THE_BODY, Parameter, bad_parameter, is_known, read_values
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
 from catmem.server.guard import in_thread
@@ -40,7 +40,7 @@ OWN_REFERRER = {"Referrer-Policy": "same-origin"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """What a person asked to see. ``path`` are the parts of the address, ``query`` what stands behind its ``?``."""
 
     workspace: Workspace
@@ -68,18 +68,19 @@ class Asked:
         said = self.query.get(name)
         return next((each for each in known if each == said), None)
 
-    def number(self, name: str, most: int = 1_000_000) -> int:
-        """A number of the query, from 1, which is the default. Raises ``ServerError`` 400 for anything else."""
-        said = self.query.get(name) or "1"
-        if not (said.isascii() and said.isdecimal() and len(said) <= len(str(most)) and int(said) >= 1):
-            raise bad_parameter(f"{name} is {shown(said)}", "It is a number from 1 on.")
+    @property
+    def page(self) -> int:
+        """The page of a long list that the query asks for, from 1. Raises ``ServerError`` 400 for what is no number."""
+        said = self.query.get("page") or "1"
+        if not (said.isascii() and said.isdecimal() and len(said) <= len("1000000") and int(said) >= 1):
+            raise bad_parameter(f"page is {shown(said)}", "It is a number from 1 on.")
         return int(said)
 
     def page_of(self, ids: Iterable[str], size: int) -> int:
         """The page that the query asks for: the one that holds the ``entry`` that it names, or a number."""
         named = self.query.get("entry")
         place = next((index for index, each in enumerate(ids) if each == named), None) if named else None
-        return self.number("page") if place is None else place // size + 1
+        return self.page if place is None else place // size + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Page:
     status: int = 200
 
 
-View: TypeAlias = Callable[[Asked], Page]
+View: TypeAlias = Callable[[PageRequest], Page]
 """Looks at the memory and says what is shown. Runs in a worker thread, and writes nothing."""
 
 
@@ -121,17 +122,19 @@ def reading(view: View, *takes: str) -> Callable[[Request], Awaitable[Response]]
     return endpoint
 
 
-def asked_of(request: Request) -> Asked:
+def asked_of(request: Request) -> PageRequest:
     """The request of a person. Raises ``ServerError``: 401, and 403 for everybody else."""
     caller = caller_of(request)
     if not caller.is_person:
         message, hint = _for_people(caller)
         raise ServerError(403, message, code="people_only", hint=hint)
     state = request.app.state
-    return Asked(state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews)
+    return PageRequest(
+        state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews
+    )
 
 
-def _made(request: Request, view: View, asked: Asked, visit: Visit | None) -> tuple[int, bytes]:
+def _made(request: Request, view: View, asked: PageRequest, visit: Visit | None) -> tuple[int, bytes]:
     page = view(asked)
     said: dict[str, Any] = {"done": recent_change(asked.workspace, asked.query.get(DID))}
     if visit is not None:
@@ -157,15 +160,13 @@ def _answer(request: Request, status: int, html: bytes) -> Response:
     tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
     # What is shown depends on the cookie that remembers light or dark, and on who asks.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Cookie, Authorization", **OWN_REFERRER}
-    known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
-    if status == 200 and tag in known:  # noqa: PLR2004
+    if status == 200 and is_known(request.headers.get("if-none-match"), tag):  # noqa: PLR2004
         return Response(status_code=304, headers=headers)
     return Response(html, status, headers, "text/html")
 
 
 # --- errors, and who is not let in ---------------------------------------------------------------------------------
 
-_OF_THE_BODY = frozenset({"content-type", "content-length"})
 _HEADINGS = {
     401: "This page wants a token",
     403: "This is not for you",
@@ -199,7 +200,7 @@ def error_page(request: Request, error: Exception) -> Response:
         # Every link of the page would lead the token of an agent to this page again.
         "stranger": is_person is False,
     }
-    headers = {name: value for name, value in plain.headers.items() if name not in _OF_THE_BODY}
+    headers = {name: value for name, value in plain.headers.items() if name not in OF_THE_BODY}
     return Response(rendered("error.html", context), plain.status_code, {**headers, **OWN_REFERRER}, "text/html")
 
 

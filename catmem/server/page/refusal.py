@@ -61,7 +61,7 @@ class Since(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class FormRefusal:
     """Why a form was refused. ``since`` is ``None`` unless it was for what changed.
 
     ``expected``, ``entry`` and ``op_id`` are what the form says when it is sent again: those of what is there now if
@@ -76,7 +76,7 @@ class Refusal:
     op_id: str | None
 
 
-def refusal_of(sent: Sent, error: Exception, status: int) -> Refusal:
+def refusal_of(sent: Sent, error: Exception, status: int) -> FormRefusal:
     """What the page of a refused form says. Raises what reading the store raises."""
     plain = plain_refusal(sent, error, status)
     if sent.entity is None or not isinstance(error, _OLD_VIEW):
@@ -91,11 +91,11 @@ def refusal_of(sent: Sent, error: Exception, status: int) -> Refusal:
     return replace(plain, since=since, expected=base, entry=entry, op_id=op_id)
 
 
-def plain_refusal(sent: Sent, error: Exception, status: int) -> Refusal:
+def plain_refusal(sent: Sent, error: Exception, status: int) -> FormRefusal:
     """The same without a look at the store: the form as it was sent."""
     known = error if isinstance(error, CatmemError) else unforeseen()
     heading = _HEADINGS.get(status, "This was not written")
-    return Refusal(heading, known, None, sent.expected, sent.fields.get("entry"), sent.fields.get("op_id"))
+    return FormRefusal(heading, known, None, sent.expected, sent.fields.get("entry"), sent.fields.get("op_id"))
 
 
 def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from catmem.policy.search_snippet import Snippet
     from catmem.policy.staleness import State
-    from catmem.server.page.reading import Asked
+    from catmem.server.page.reading import PageRequest
     from catmem.service.searching.search import Found
 
 _MOST = 50
@@ -30,7 +30,7 @@ _LONGEST = 400
 STATES: dict[State, str] = {"fresh": "Fresh", "stale": "Stale", "expired": "Expired", "unverified": "Unverified"}
 
 
-class Hit(NamedTuple):
+class PageHit(NamedTuple):
     """An entry that was found, and the piece that shows why: texts, each looked for or not.
 
     ``ahead`` are its tags that hold a date in the future, ``in_sight`` says whether its profile sees it.
@@ -43,7 +43,7 @@ class Hit(NamedTuple):
     in_sight: bool
 
 
-def search(asked: Asked) -> Page:
+def search(asked: PageRequest) -> Page:
     """The entries that a query finds, the best first; the query may name a ``profile`` and a ``state``."""
     profiles = profile_names(asked.workspace.config.profiles_dir)
     query = asked.query.get("q", "").strip()[:_LONGEST]
@@ -61,7 +61,7 @@ def search(asked: Asked) -> Page:
         return frozenset(visible(document, target, profile, asked.workspace.config.taxonomy).categories)
 
     hits = [
-        Hit(
+        PageHit(
             row.profile,
             row.found,
             tuple(_pieces(row.found.snippet)),
@@ -87,7 +87,7 @@ def search(asked: Asked) -> Page:
     )
 
 
-def _searched(asked: Asked, name: str | None, query: str, state: State | None) -> Everywhere:
+def _searched(asked: PageRequest, name: str | None, query: str, state: State | None) -> Everywhere:
     states = [state] if state else None
     if name is None:
         return search_everywhere(asked.workspace, query, limit=_MOST, state=states, whole=True)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from catmem.policy.seed import FilePlan, SeedRow
     from catmem.server.page.formats import Diff
-    from catmem.server.page.reading import Asked
-    from catmem.server.page.refusal import Refusal
+    from catmem.server.page.reading import PageRequest
+    from catmem.server.page.refusal import FormRefusal
     from catmem.server.page.writing import Sent
     from catmem.service.seeding.plan import SeedPlan, SeedResult
     from catmem.service.workspace import Workspace
@@ -49,7 +49,7 @@ STATES = {
 }
 
 
-class SeedFile(NamedTuple):
+class SeedChange(NamedTuple):
     """One file of a target: the plan, what it would change, and how its entries stand.
 
     ``digest`` names all that a seed makes of it, ``None`` where there is nothing to do.
@@ -62,7 +62,7 @@ class SeedFile(NamedTuple):
     digest: str | None
 
 
-def seeds(asked: Asked) -> Page:
+def seeds(asked: PageRequest) -> Page:
     """Every profile that another seeds, with what waits."""
     overview = asked.overviews.read()
     found = [(line, line.seeded) for line in overview.lines if line.seeded is not None]
@@ -77,7 +77,7 @@ def seeds(asked: Asked) -> Page:
     )
 
 
-def one_seed(asked: Asked) -> Page:
+def one_seed(asked: PageRequest) -> Page:
     """What seeding one profile would change, file by file. Raises ``UnknownNameError`` for one that nothing seeds."""
     name = asked.workspace.profile(asked.path["name"]).name
     source = next((source for source, targets in seed_order(asked.workspace).sources if name in targets), None)
@@ -86,7 +86,7 @@ def one_seed(asked: Asked) -> Page:
     return _page(asked.workspace, source, name, asked.choice("resolve", SIDES))
 
 
-def seeds_of(asked: Asked) -> Page:
+def seeds_of(asked: PageRequest) -> Page:
     """What seeding everybody that a profile seeds would change."""
     source = asked.workspace.profile(asked.path["source"]).name
     return _page(asked.workspace, source, None, asked.choice("resolve", SIDES))
@@ -97,7 +97,7 @@ def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown ag
     source: str,
     name: str | None,
     resolve: Side | None,
-    refusal: Refusal | None = None,
+    refusal: FormRefusal | None = None,
     result: SeedResult | None = None,
 ) -> Page:
     """What a seed of ``name``, or of all that ``source`` seeds, would change by now.
@@ -138,9 +138,9 @@ def _targets(workspace: Workspace, source: str, name: str | None) -> Sequence[st
     return targets
 
 
-def _file(plan: FilePlan, whole: SeedPlan, most: int) -> SeedFile:
+def _file(plan: FilePlan, whole: SeedPlan, most: int) -> SeedChange:
     hidden = {"in_sync", "conflict"} if plan.conflicts else {"in_sync"}  # open conflicts are shown with both sides
-    return SeedFile(
+    return SeedChange(
         plan=plan,
         diff=diff_of(plan.before, plan.after, most),
         counts=Counter(row.state for row in plan.rows),
@@ -170,7 +170,7 @@ def apply(sent: Sent) -> Did | Page:
     return Did(urlsplit(sent.back).path, [(each.plan.target, each.revision) for each in result.files])
 
 
-def again(sent: Sent, refusal: Refusal) -> Page:
+def again(sent: Sent, refusal: FormRefusal) -> Page:
     """What a seed would change by now."""
     return _page(*_asked(sent), refusal)
 

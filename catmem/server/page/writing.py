@@ -19,14 +19,14 @@ from starlette.responses import RedirectResponse, Response
 
 from catmem.errors import CatmemError, StaleError
 from catmem.policy.schema import shown
-from catmem.server.api.endpoint import read_values
+from catmem.server.api.endpoint import read_values, refuse_other_type
 from catmem.server.errors import ServerError
 from catmem.server.guard import DEADLINE, in_thread
 from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token_of, visit_of
 from catmem.server.page.formats import own_address, with_query
-from catmem.server.page.reading import OWN_REFERRER, Asked, Page, asked_of, error_page, in_html
+from catmem.server.page.reading import OWN_REFERRER, Page, PageRequest, asked_of, error_page, in_html
 from catmem.server.page.recent_changes import MOST, NOTHING_TO_DO
-from catmem.server.page.refusal import Refusal, plain_refusal, refusal_of
+from catmem.server.page.refusal import FormRefusal, plain_refusal, refusal_of
 from catmem.service.envelopes.builder import WriteBase, plain_envelope
 from catmem.service.envelopes.submitting import submit_read
 from catmem.service.history import entity_of
@@ -43,7 +43,7 @@ _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
-class Sent(Asked):
+class Sent(PageRequest):
     """A form as a person sent it. ``fields`` is what it says.
 
     ``entity`` is what it changes (``None``: nothing that the form names), ``expected`` the revision that the person
@@ -92,7 +92,7 @@ Action: TypeAlias = Callable[[Sent], Did | Page]
 
 A ``Page`` is shown as it is: what a form would write, or what it could not write of many things."""
 
-Again: TypeAlias = Callable[[Sent, Refusal], Page]
+Again: TypeAlias = Callable[[Sent, FormRefusal], Page]
 """Shows the form again that was refused, with what the person typed. Runs in a worker thread, and writes nothing."""
 
 
@@ -171,14 +171,7 @@ def bad_form(message: str) -> ServerError:
 async def _fields(request: Request, takes: Sequence[str]) -> dict[str, str]:
     """The fields of a form. Raises ``ServerError``: 415, and 400 for what no browser sends, or no form of the page."""
     read_values((), request.query_params.multi_items())
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != _FORM_TYPE:
-        raise ServerError(
-            415,
-            f"the body is {shown(kind) if kind else 'of no type'}, and has to be a form",
-            code="unsupported_media",
-            hint="Nothing was done. Programs write to /mem/write.",
-        )
+    refuse_other_type(request, _FORM_TYPE, "a form", "Programs write to /mem/write.")
     try:
         text = (await request.body()).decode("ascii")
         given = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
@@ -194,7 +187,7 @@ async def _fields(request: Request, takes: Sequence[str]) -> dict[str, str]:
     return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
 
 
-def _sent(asked: Asked, fields: Mapping[str, str]) -> Sent:
+def _sent(asked: PageRequest, fields: Mapping[str, str]) -> Sent:
     path = asked.path
     return Sent(
         *(asked.workspace, asked.caller, asked.address, path, asked.query, asked.overviews),
@@ -262,7 +255,7 @@ _TYPED = frozenset({"content"})
 def _plainly(says: str) -> Again:
     """A page with every field of the form: what a person types in sight, the rest as it was."""
 
-    def again(sent: Sent, refusal: Refusal) -> Page:
+    def again(sent: Sent, refusal: FormRefusal) -> Page:
         kept = {name: value for name, value in sent.fields.items() if name not in _OF_THE_FORM | _TYPED}
         typed = {name: value for name, value in sent.fields.items() if name in _TYPED}
         return Page("refused.html", {"refusal": refusal, "sent": sent, "says": says, "kept": kept, "typed": typed})

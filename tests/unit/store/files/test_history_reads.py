@@ -10,6 +10,7 @@ from catmem.store.contract import Change
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
+from tests.merges import merge_appended
 
 
 class Counted(System):
@@ -31,7 +32,9 @@ def system():
 
 @pytest.fixture
 def store(tmp_path, system):
-    store = FileStore(lambda name: Place(tmp_path, (), f"{name}.md"), ["user", "memory"], system=system)
+    store = FileStore(
+        lambda name: Place(tmp_path, (), f"{name}.md"), ["user", "memory"], merge=merge_appended, system=system
+    )
     yield store
     store.close()
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tests.docs.pages import Page
 
 PAGES = [
+    "ci",
+    "lint",
     "migrate",
     "import",
     "seeding",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.docs.pages import Page
 
 PAGES = [
+    "errors",
     "ci",
     "lint",
     "migrate",

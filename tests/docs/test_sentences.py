@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from tests.docs.pages import Page
 
 PAGES = [
+    "glossary",
+    "categorize",
+    "forget",
+    "claude-code",
     "errors",
     "ci",
     "lint",
@@ -169,3 +173,12 @@ def test_an_unwanted_word_is_seen(text):
 )
 def test_other_words_pass(text):
     assert unwanted(read("made-up.md", text)) == []
+
+
+def test_the_glossary_is_in_order_with_a_sentence_and_a_page_for_each_term():
+    lines = load(ROOT / "docs" / "glossary.md").text.splitlines()
+    found = [re.fullmatch(r"- \*\*(.+?)\*\*: (.+)\. \[.+\]\([a-z-]+\.md(#.+)?\)", line) for line in lines[4:]]
+    assert all(found)
+    terms = [each[1].strip("`_").lower() for each in found if each]
+    assert terms == sorted(terms, key=lambda term: re.sub(r"\W|_", "", term))
+    assert not any(". " in each[2] for each in found if each)

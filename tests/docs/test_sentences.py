@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from tests.docs.pages import Page
 
 PAGES = [
-    "glossary",
     "categorize",
-    "forget",
+    "ci",
     "claude-code",
     "errors",
-    "ci",
+    "fleet",
+    "forget",
+    "format",
+    "glossary",
+    "import",
     "lint",
     "migrate",
-    "import",
-    "seeding",
-    "fleet",
-    "writing",
-    "search",
-    "staleness",
-    "prompt",
-    "schemas",
     "profiles",
-    "format",
+    "prompt",
     "quickstart",
+    "schemas",
+    "search",
+    "seeding",
+    "staleness",
+    "writing",
 ]
 MOST_WORDS = 35
 

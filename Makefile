@@ -25,7 +25,7 @@ TABLE ?=
 # A PYTHON that somebody named is taken at its word; else any Python that is new enough will do.
 PYTHONS := $(PYTHON) $(if $(filter file,$(origin PYTHON)),python3.14 python3.13 python3.12 python3.11)
 
-.PHONY: help demo test browser-test api hermes-test torture lint docs bench build clean
+.PHONY: help demo test browser-test api hermes-test torture lint docs site bench build clean
 .DEFAULT_GOAL := help
 
 help:
@@ -38,6 +38,7 @@ help:
 	@echo "                  one row: ONLY=kills; a hundredth of each: SHARE=0.01; as Markdown too: TABLE=file)"
 	@echo "make hermes-test  what is tested against the real Hermes Agent, which this installs"
 	@echo "make docs         write docs/cli.md and docs/rules.md anew, from the commands and the rules of lint"
+	@echo "make site         the docs as a site, in build/site"
 	@echo "make bench        speed, against the limits that the project sets itself (a few minutes)"
 	@echo "make build        the source distribution and the wheel, in dist/"
 	@echo "make clean        remove what these made"
@@ -79,6 +80,10 @@ lint: $(VENV)/.dev
 docs: $(VENV)/.dev
 	@$(BIN)/python -m tests.docs.cli_reference
 	@$(BIN)/python -m tests.docs.rules_page
+
+site: $(VENV)/.site
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
+	@echo "The site is in build/site: open build/site/index.html in a browser."
 
 bench: $(VENV)/.dev $(VENV_HERMES)/.tried $(VENV_CHEETAHCLAWS)/.tried
 	@$(BIN)/python -m benchmarks --hermes-python $(VENV_HERMES)/bin/python \
@@ -125,6 +130,11 @@ $(VENV)/.installed: $(VENV)/.python pyproject.toml catmem/__init__.py
 $(VENV)/.dev: $(VENV)/.installed
 	@echo "Installing what tests and linters need into $(VENV) ..." >&2
 	@$(BIN)/python $(PIP_INSTALL) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.site: $(VENV)/.installed
+	@echo "Installing what the site needs into $(VENV) ..." >&2
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[site]'
 	@touch $@
 
 # Hermes Agent is only measured against, so a machine that cannot have it still gets every other figure.

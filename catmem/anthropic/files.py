@@ -17,7 +17,7 @@ from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.policy.styles import blocked_line
 from catmem.policy.threats import BuiltinScanner, scan_each
-from catmem.service.showing import value_texts
+from catmem.service.seen_entry import value_texts
 from catmem.service.writing.operation import Operation
 from catmem.syntax.slug import UNCATEGORIZED
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from catmem.service.reviewing.review import Answered, Due, Review
+    from catmem.service.review import Answered, Due, Review
 
 _WIDTH = 72
 _HELP = """\
@@ -131,7 +131,7 @@ class Dialogue:
                     return True
                 answered = self._act(due, line)
             except CatmemError as error:
-                from catmem.service.reviewing.review import ChangedError
+                from catmem.service.review import ChangedError
 
                 if isinstance(error, ChangedError):
                     print_error(error, as_json=self.as_json)

@@ -20,7 +20,7 @@ from catmem.cli.output import columns, emit, emit_json, first_line, printable, s
 if TYPE_CHECKING:
     from datetime import date
 
-    from catmem.service.listing import ListedEntry
+    from catmem.service.seen_entry import SeenEntry
     from catmem.service.workspace import Workspace
 
 _WIDTH = 72
@@ -77,7 +77,7 @@ def command(  # noqa: PLR0913 - one parameter an option
 def _print_json(
     workspace: Workspace, profile: str, target: str | None, category: str | None, as_of: date | None
 ) -> None:
-    from catmem.service.listing import list_with_files
+    from catmem.service.seen_entry import list_with_files
 
     warn_of_rows(workspace, profile, target)
     entries, files = list_with_files(workspace, profile, target=target, category=category, as_of=as_of)
@@ -87,7 +87,7 @@ def _print_json(
     emit_json({"profile": profile, "files": said, "entries": [entry.to_dict() for entry in entries]})
 
 
-def _state(entry: ListedEntry) -> str:
+def _state(entry: SeenEntry) -> str:
     if entry.threats:
         return f"blocked: {', '.join(entry.threats)}"
     return entry.freshness.note or entry.freshness.state

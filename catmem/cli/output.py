@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from catmem.errors import CatmemError
     from catmem.model.document import Entry
-    from catmem.service.listing import SeenFile
+    from catmem.service.seen_entry import SeenFile
     from catmem.service.workspace import Workspace
     from catmem.service.writing.written import How, Written
     from catmem.store.contract import Fault

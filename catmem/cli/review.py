@@ -14,7 +14,7 @@ from catmem.cli.output import columns, emit, first_line, print_unreadable, print
 if TYPE_CHECKING:
     from datetime import date
 
-    from catmem.service.reviewing.review import DueState, Review
+    from catmem.service.review import DueState, Review
 
 _WIDTH = 72
 
@@ -73,7 +73,7 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     Exit status 1: some are left without an answer.
     """
-    from catmem.service.reviewing.review import Review
+    from catmem.service.review import Review
     from catmem.service.writing.terms import undeclared
 
     if only_list + undo + restart > 1:
@@ -104,7 +104,7 @@ def _end(review: Review, left: int, *, as_json: bool) -> None:
 
 
 def _say_notes(review: Review) -> None:
-    from catmem.service.ages.known import notes_of
+    from catmem.service.ages import notes_of
 
     for note in (*([review.round.note] if review.round.note else []), *notes_of(review.workspace)):
         say(printable(f"note: {note}"))

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
 
-    from catmem.policy.search_snippet import Snippet
-    from catmem.service.searching.search import Found, Searched
+    from catmem.policy.search_rank import Snippet
+    from catmem.service.search import Found, Searched
     from catmem.service.workspace import Workspace
 
 _LIMIT = 20
@@ -66,8 +66,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     QUERY is words, any of which is enough, and "quoted phrases", which an entry must have; - is stdin.
     """
-    from catmem.service.ages.known import notes_of
-    from catmem.service.searching.search import search
+    from catmem.service.ages import notes_of
+    from catmem.service.search import search
 
     workspace = open_with_store(root_folder)
     warn_of_rows(workspace, profile, target)
@@ -120,7 +120,7 @@ def _say_nothing_found(
 ) -> None:
     """What was searched in vain, and what would find something."""
     from catmem.policy.schema import shown
-    from catmem.service.searching.search import search
+    from catmem.service.search import search
     from catmem.service.writing.terms import undeclared
 
     where = f"{profile}/{filters['target']}" if "target" in filters else f"{profile}/user and {profile}/memory"
@@ -142,7 +142,7 @@ def _say_nothing_found(
 
 
 def _print_json(workspace: Workspace, profile: str, query: str, found: Searched) -> None:
-    from catmem.service.searching.usage import read_usage, usage_key
+    from catmem.service.usage import read_usage, usage_key
 
     usage = {each.target: read_usage(workspace, f"{profile}/{each.target}") for each in found.found}
     for note in {use.note for use in usage.values() if use.note is not None}:

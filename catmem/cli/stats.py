@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.policy.sizes import Sizes, Use
-    from catmem.service.sizes import Measured, Stats
+    from catmem.service.fleet import Measured, Stats
 
 _HEAD = ("profile", "entries", "prompt", "unfiltered", "files", "% of files", "")
 _NUMBERS = range(1, 6)
@@ -49,7 +49,7 @@ def command(
 
     Exit status 2 if a profile or a file could not be looked at; all others are there.
     """
-    from catmem.service.sizes import read_stats
+    from catmem.service.fleet import read_stats
 
     workspace = open_to_read(root_folder)
     stats = read_stats(workspace, names, source=source, as_of=as_of)

@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from catmem.service.tool.tool import ToolSession
+from catmem.service.tool import ToolSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable

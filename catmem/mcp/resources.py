@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from mcp_types import Resource, ResourceTemplate
 
 from catmem.names import TARGETS
-from catmem.service.showing import entry_dict
+from catmem.service.seen_entry import entry_dict
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from catmem.mcp.conversations import Conversations
 from catmem.mcp.tools import TOOLS, call_tool
 from catmem.service.answering import prompt_answer
 from catmem.service.profiles import discreet
-from catmem.service.tool.tool import ToolSession
+from catmem.service.tool import ToolSession
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -70,6 +70,11 @@ class Taxonomy:
         """Every declared slug, aliases and ``__uncategorized__`` included, with the category it stands for."""
         return {**{slug: slug for slug in self.categories}, **self.aliases, UNCATEGORIZED: UNCATEGORIZED}
 
+    def category(self, name: str) -> str:
+        """The category that a slug, a title or an alias names, whether it is declared or not."""
+        slug = slugify(name)
+        return self.aliases.get(slug, slug)
+
     @property
     def closed_slugs(self) -> frozenset[str] | None:
         """The categories that patterns may select: the declared ones if the taxonomy is closed, else ``None`` (any)."""

@@ -7,12 +7,10 @@ needs: a word is looked for in the whole folded text, and tags are read only of 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.model.document import Entry
-from catmem.policy.search import IN_CATEGORY, Term, in_name, words_of
-from catmem.policy.search_fold import fold, has_accents
+from catmem.policy.search_query import IN_CATEGORY, Term, fold, has_accents, in_name, words_of
 from catmem.policy.staleness import DATED_BY, read_date
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.escape import unescape
@@ -21,15 +19,13 @@ from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from datetime import date
 
-    from catmem.model.document import Document, TagValue
+    from catmem.model.document import Document
 
 _REMEMBERED = 64
 """Terms whose places an index keeps."""
-_REMEMBERED_ENTRIES = 1000
-"""Entries that an index keeps with what was read of them."""
 _PLAIN_BLOCK = 200
 """Characters within which a tag block of one group ends that is looked up, and not read each time."""
 _BLANKS = frozenset((" ", "\n"))
@@ -59,45 +55,8 @@ class Facts(NamedTuple):
     days: tuple[int, ...]
 
 
-class _Read(Entry):
-    """An entry that keeps what was read of it: who shows it asks for its body, tags and id several times."""
-
-    @cached_property
-    def body(self) -> str:
-        return super().body
-
-    @property
-    def tags(self) -> dict[str, TagValue]:
-        return {key: value if isinstance(value, str) else list(value) for key, value in self._tags.items()}
-
-    @cached_property
-    def _tags(self) -> dict[str, TagValue]:
-        return super().tags
-
-    @cached_property
-    def id(self) -> str:
-        return super().id
-
-
 class Index:
     """The places of words in one document, by *piece*: what stands between two boundaries, an entry or a blank."""
-
-    __slots__ = (
-        "_accents",
-        "_blocks",
-        "_ends",
-        "_entries",
-        "_facts",
-        "_firsts",
-        "_folded",
-        "_places",
-        "_starts",
-        "_was_asked",
-        "document",
-        "hostile",
-        "stretches",
-        "threats",
-    )
 
     def __init__(self, document: Document) -> None:
         """Read the boundaries of the document, and nothing else yet."""
@@ -112,15 +71,11 @@ class Index:
         self._ends[0] = max(self._ends[0], scan.start)  # a delimiter on the first line has no newline in front
         self._firsts = [0, *(bisect_left(self._starts, header.end) for header in scan.headers)]
         self.stretches = self._read_stretches()
-        self.threats: dict[int, tuple[str, ...]] = {}
-        """What the threat scan found in the body of a piece, as far as somebody has asked it and noted that here."""
         self.hostile: dict[int, bool] = {}
-        """Whether it found something in the body or the tags, likewise."""
+        """Whether the threat scan found something in the body or the tags of a piece, as far as somebody has asked."""
         self._folded: str | None = None
         self._accents = False
-        self._was_asked = False
         self._facts: dict[int, Facts] = {}
-        self._entries: dict[int, Entry] = {}
         self._blocks: dict[str, tuple[int, ...] | None] = {}
         self._places: dict[Term, Mapping[int, float]] = {}
 
@@ -136,35 +91,12 @@ class Index:
     def _characters(self, first: int, end: int) -> int:
         return max(0, sum(self._ends[first:end]) - sum(self._starts[first:end]))
 
-    def lines(self, offsets: Iterable[int]) -> dict[int, int]:
-        """The line, from 1, of each of some offsets."""
-        document = self.document
-        if self._was_asked:
-            return {offset: document.line(offset) for offset in offsets}
-        # To count up to a few places is quicker than to look for every line, if it is done once.
-        self._was_asked = True
-        found: dict[int, int] = {}
-        line, before = 1, 0
-        for offset in sorted(offsets):
-            line += document.text.count("\n", before, offset)
-            found[offset] = line
-            before = offset
-        return found
-
     def entry(self, piece: int) -> Entry:
         """The entry that a piece is; a piece in which something was found is one."""
-        known = self._entries.get(piece)
-        if known is None:
-            if len(self._entries) >= _REMEMBERED_ENTRIES:
-                self._entries.clear()
-            known = self._entries[piece] = self._read_entry(piece)
-        return known
-
-    def _read_entry(self, piece: int) -> Entry:
         start, text = self._starts[piece], self.document.text
         raw = text[start : self._ends[piece]].strip()
         start = text.index(raw[0], start)
-        return _Read(self.category(piece), start, start + len(raw), raw, self.document.limits.tag_block_chars)
+        return Entry(self.category(piece), start, start + len(raw), raw, self.document.limits.tag_block_chars)
 
     def category(self, piece: int) -> str:
         """The category of a piece."""

@@ -19,7 +19,8 @@ from catmem.model.compose import composed, read_like
 from catmem.model.merge_into import merge_into, only_verified
 from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.version import Version
-from catmem.policy.seedslice import is_expired, slice_text, withheld
+from catmem.policy.seedslice import slice_text, withheld
+from catmem.policy.staleness import expired_on
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -210,7 +211,7 @@ def _arriving(parts: Parts, base: Sequence[Seeded], ours: Document) -> _Arriving
             continue
         copy = Version.of(ours.entries[said[number]]) if number in said else None
         is_own = copy is not None and not (copy.says(were[number]) or copy.says(each.version))
-        is_silent = copy is None or (is_own and is_expired(copy.tags, parts.offered.as_of))
+        is_silent = copy is None or (is_own and expired_on(copy.tags, parts.offered.as_of) is not None)
         if each.is_hostile:
             kept[base[number].key] += 1
         arriving.append(base[number] if each.is_hostile or is_silent else each.seeded())

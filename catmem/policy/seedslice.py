@@ -8,7 +8,7 @@ from catmem.model.compose import composed
 from catmem.model.version import Version
 from catmem.policy.access import visible
 from catmem.policy.seedlock import Seeded
-from catmem.policy.staleness import read_date
+from catmem.policy.staleness import expired_on
 from catmem.policy.threats import BuiltinScanner, scan_each
 from catmem.syntax.slug import UNCATEGORIZED
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from datetime import date
 
-    from catmem.model.document import Document, TagValue
+    from catmem.model.document import Document
     from catmem.policy.config import Taxonomy
     from catmem.policy.profile import Profile
 
@@ -66,8 +66,9 @@ def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy,
         elif entry.category in hostile:
             withheld = "blocked: title"
         is_hostile = withheld is not None
-        if not is_hostile and is_expired(entry.tags, as_of):
-            withheld = f"expired {read_date(entry.tags['expires'])}"
+        expired = None if is_hostile else expired_on(entry.tags, as_of)
+        if expired is not None:
+            withheld = f"expired {expired}"
         offered.append(Offered(Version.of(entry), entry.id, withheld, is_hostile))
     titles = {section.category: section.title for section in reversed(document.sections)}
     clear = scan_each(BuiltinScanner(), list(titles.values()))
@@ -112,9 +113,3 @@ def slice_text(offered: Offer, entries: Iterable[Offered]) -> str:
     """A slice as the text of a memory file, without what is withheld."""
     versions = [each.version for each in entries if each.withheld is None]
     return composed(versions, offered.titles, offered.document).text
-
-
-def is_expired(tags: Mapping[str, TagValue], day: date) -> bool:
-    """Whether an entry with these tags had its last day before ``day``."""
-    expires = read_date(tags.get("expires"))
-    return expires is not None and day > expires

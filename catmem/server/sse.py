@@ -26,9 +26,8 @@ from catmem.server.headers import plain, refuse_cross_site
 from catmem.server.limits import in_thread, stopping
 from catmem.server.openapi import EVENTS_PATH
 from catmem.server.settings import CONNECTIONS
+from catmem.service.news import EVERY, MISSED, Watch, concerns, heard, heard_name, standing
 from catmem.service.profiles import discreet
-from catmem.service.watching.news import MISSED, concerns, heard, heard_name, standing
-from catmem.service.watching.watch import EVERY, Watch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import Receive, Scope, Send
 
-    from catmem.service.watching.news import News
+    from catmem.service.news import News
     from catmem.service.workspace import Workspace
 
 T = TypeVar("T")

@@ -1,14 +1,16 @@
-"""The profiles of a root on disk: what each may read and write, and why.
+"""The profiles of a root on disk: what each may read and write, and why; and how long their prompts are.
 
 A profile that is not right, or a file that cannot be read, is named among the problems, and hides none of the others.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem import clock
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.names import TARGETS
 from catmem.policy.fleet import Fleet, Held, fleet_of
@@ -16,11 +18,13 @@ from catmem.policy.profile import load_profile
 from catmem.policy.reasons import Reason, reasons
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.policy.selector import is_pattern
+from catmem.policy.sizes import Sizes, Whole, measure, total
 from catmem.service.profiles import load_each
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import date
     from pathlib import Path
 
     from catmem.model.document import Document
@@ -98,7 +102,7 @@ def explain(workspace: Workspace, name: str, category: str) -> Why:
     """
     config = workspace.config
     profile = workspace.profile(name)
-    slug = known_slug(category, workspace)
+    slug = config.taxonomy.category(category)
     note = None
     if slug not in config.taxonomy.declared():
         access = read_access(workspace)
@@ -147,18 +151,12 @@ def chosen_categories(
     chosen: set[str] = set()
     notes: list[str] = []
     for each in wanted:
-        slug = each if is_pattern(each) else known_slug(each, workspace)
+        slug = each if is_pattern(each) else workspace.config.taxonomy.category(each)
         found = {category for category in fleet.categories if fnmatchcase(category, slug)}
         if not found:
             notes.append(unknown_category(each, fleet))
         chosen |= found
     return tuple(category for category in fleet.categories if not wanted or category in chosen), tuple(notes)
-
-
-def known_slug(category: str, workspace: Workspace) -> str:
-    """The category that a person means by a slug, a title or an alias."""
-    slug = slugify(category)
-    return workspace.config.taxonomy.aliases.get(slug, slug)
 
 
 def unknown_category(category: str, fleet: Fleet) -> str:
@@ -229,3 +227,103 @@ def _count(counts: dict[Held, int], target: str, document: Document) -> None:
     for entry in document.entries:
         held = Held(entry.category, target, headers)
         counts[held] = counts.get(held, 0) + 1
+
+
+# --- how long prompts are ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The prompt of one profile from the files of ``owner``; ``missing`` names the targets that have no file."""
+
+    profile: str
+    tier: int
+    style: str
+    owner: str
+    missing: tuple[str, ...]
+    sizes: Sizes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The measures as JSON-ready data."""
+        return {
+            "profile": self.profile,
+            "tier": self.tier,
+            "style": self.style,
+            "owner": self.owner,
+            "missing": list(self.missing),
+            **self.sizes.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The prompts of some profiles by tier and name. ``problems`` are the profiles and files that are left out."""
+
+    as_of: date
+    source: str | None
+    profiles: tuple[Measured, ...]
+    problems: tuple[CatmemError, ...]
+
+    @property
+    def total(self) -> Sizes:
+        """All of them together."""
+        return total(measured.sizes for measured in self.profiles)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole as JSON-ready data."""
+        return {
+            "as_of": self.as_of.isoformat(),
+            "source": self.source,
+            "profiles": [measured.to_dict() for measured in self.profiles],
+            "total": self.total.to_dict(),
+            "problems": [problem.to_dict() for problem in self.problems],
+        }
+
+
+def read_stats(
+    workspace: Workspace, names: tuple[str, ...] = (), *, source: str | None = None, as_of: date | None = None
+) -> Stats:
+    """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``.
+
+    A profile whose files cannot all be read is left out and named among the problems: half a file is no measure. Raises
+    ``UnknownNameError`` and ``ConfigError`` for a profile that is named and not right, and ``UnreadableError`` for the
+    files of ``source``.
+    """
+    day = as_of or clock.today()
+    profiles, problems = ([workspace.profile(name) for name in names], []) if names else load_each(workspace)
+    given = None if source is None else workspace.profile(source)
+    shared = None
+    if given is not None:
+        shared, wrong = _whole(workspace, given)
+        if shared is None:
+            raise wrong[0]
+    measured: dict[str, Measured] = {}
+    for profile in sorted(profiles, key=lambda each: (each.tier, each.name)):
+        owner, whole = given or profile, shared
+        if whole is None:
+            whole, wrong = _whole(workspace, owner)
+            problems += wrong
+        if whole is not None:
+            measured[profile.name] = _measured(workspace, profile, owner, whole, day)
+    return Stats(day, source, tuple(measured.values()), tuple(problems))
+
+
+def _measured(workspace: Workspace, profile: Profile, owner: Profile, whole: Whole, day: date) -> Measured:
+    return Measured(
+        profile=profile.name,
+        tier=profile.tier,
+        style=profile.prompt.style,
+        owner=owner.name,
+        missing=tuple(
+            target
+            for target in TARGETS
+            # A store of another kind keeps no file in the folder.
+            if not (whole.documents[target].text or os.path.lexists(workspace.path(owner.name, target)))
+        ),
+        sizes=measure(whole, profile, owner, as_of=day, config=workspace.config),
+    )
+
+
+def _whole(workspace: Workspace, owner: Profile) -> tuple[Whole | None, list[CatmemError]]:
+    documents, problems = documents_of(workspace, owner.name)
+    return (None, problems) if problems else (Whole(documents), problems)

@@ -22,12 +22,12 @@ from catmem.policy.profile import limit_of
 from catmem.policy.prompt import build_prompt
 from catmem.policy.sizes import Use
 from catmem.service.backends import places
+from catmem.service.due import answered_elsewhere, due_facts
+from catmem.service.profile_memory import parse_file
 from catmem.service.profiles import load_each
-from catmem.service.reviewing.due import answered_elsewhere, due_facts
 from catmem.service.seeding.copies import copies_among
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.planning import EPHEMERAL_TIER, plan_seed, seed_order
-from catmem.service.stores import parse_file
 from catmem.text import size_of
 
 if TYPE_CHECKING:

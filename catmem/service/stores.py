@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnknownNameError
-from catmem.model.document import parse
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import memory_dir
 from catmem.service.backends import Opening, backend_of
+from catmem.service.profile_memory import parse_file
 from catmem.store.contract import Merged
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
@@ -88,13 +88,6 @@ def place_of(root: Path, path: Path) -> Place:
         return Place(root, folder.relative_to(root).parts, path.name)
     top = next(each for each in (folder, *folder.parents) if each.is_dir())
     return Place(top, folder.relative_to(top).parts, path.name)
-
-
-def parse_file(config: Config, data: str | bytes) -> Document:
-    """Parse a memory file as its root reads it: aliases stand for their categories, cards are no sections."""
-    taxonomy = config.taxonomy
-    declared = taxonomy.declared() if taxonomy.card_titles else None
-    return parse(data, declared, aliases=taxonomy.aliases)
 
 
 def merge_files(config: Config, base: bytes, ours: bytes, theirs: bytes) -> Merged:

@@ -14,8 +14,8 @@ from catmem.names import FILE_NAMES
 from catmem.policy.profile import memory_dir, profile_names
 from catmem.policy.schema import suggestion
 from catmem.service.backends import backend_of
+from catmem.service.profile_memory import parse_file
 from catmem.service.store_names import shown_store
-from catmem.service.stores import parse_file
 from catmem.store.contract import Fault
 from catmem.text import DEFAULT_LIMITS
 

@@ -17,7 +17,7 @@ from catmem.service.envelopes.builder import FIELDS, Base, is_plain, plain_envel
 from catmem.service.envelopes.reading import fields_in, json_of
 from catmem.service.envelopes.submitting import submit_read, submit_value
 from catmem.service.envelopes.writers import Sender
-from catmem.service.showing import entry_dict
+from catmem.service.seen_entry import entry_dict
 from catmem.store.contract import revision_number
 
 if TYPE_CHECKING:

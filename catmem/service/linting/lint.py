@@ -23,7 +23,8 @@ from catmem.policy.lint.settings import Settings, read_settings
 from catmem.service import gate
 from catmem.service.linting.sources import Root, Source
 from catmem.service.linting.stores import faults
-from catmem.service.stores import open_store, parse_file
+from catmem.service.profile_memory import parse_file
+from catmem.service.stores import open_store
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS

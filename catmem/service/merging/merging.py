@@ -22,7 +22,7 @@ from catmem.service.merging.branches import open_branches
 from catmem.service.merging.deciding import Answer, Ask, Disagreement, How, Settling, asking
 from catmem.service.merging.past import NOW, Past
 from catmem.service.merging.plan import Joined, MergePlan
-from catmem.service.showing import findings_in, value_texts
+from catmem.service.seen_entry import findings_in, value_texts
 from catmem.service.writing.budget import Usage
 from catmem.service.writing.view import checked_expected
 from catmem.service.writing.written import on_adoption, on_restoration, on_two_wordings

@@ -13,12 +13,13 @@ from catmem.errors import BusyError, CatmemError, NoMatchError, UnreadableError
 from catmem.policy.schema import shown
 from catmem.service import gate
 from catmem.service.history import entity_of
+from catmem.service.profile_memory import parse_file
 from catmem.service.profiles import entities_of_each
 from catmem.service.purging.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
 from catmem.service.purging.seeds import purge_lock
-from catmem.service.searching.usage import USAGE_NAME, drop_gone
-from catmem.service.stores import locate, parse_file
+from catmem.service.stores import locate
 from catmem.service.upkeep import lasting_store, told_from
+from catmem.service.usage import USAGE_NAME, drop_gone
 from catmem.service.writing.matching import ambiguous, entries_holding, refuse_empty
 from catmem.store.contract import Change
 from catmem.store.files.erasing import UNREADABLE

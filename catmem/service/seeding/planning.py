@@ -32,7 +32,7 @@ from catmem.policy.seed import FilePlan, Parts, is_settled, left_out, plan_file
 from catmem.policy.seedlock import LOCK_NAME
 from catmem.policy.seedslice import Offer, Offered, is_named, offer, slice_text, sliced
 from catmem.policy.staleness import DATED_BY
-from catmem.service.ages.known import clocks_of
+from catmem.service.ages import clocks_of
 from catmem.service.profiles import load_each
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Asked, Basis, Refusal, SeedPlan

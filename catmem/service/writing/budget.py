@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem import clock
 from catmem.errors import CatmemError, OverBudgetError
 from catmem.names import TARGETS
-from catmem.policy.staleness import freshness, stale_after_days
-from catmem.service.showing import preview
+from catmem.policy.staleness import freshness
+from catmem.service.seen_entry import preview
 from catmem.service.writing.written import Crowded, Written
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ def could_go(
     """The entries that might leave, as JSON-ready data: expired, stale, unverified, then the oldest; at most 20."""
     rated = []
     for index, entry in enumerate(entries):
-        tags = entry.tags
-        limit = stale_after_days(entry.category, tags, owner, config)
-        found = freshness(tags, as_of=as_of, stale_after=limit)
+        found = freshness(entry, owner, config, as_of=as_of)
         day = found.day.isoformat() if found.day else ""
         rated.append((_FIRST_TO_GO.index(found.state), day, index, found.state, entry))
     return [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import AmbiguousError, EditError, NoMatchError
 from catmem.policy.schema import shown
-from catmem.service.showing import preview
+from catmem.service.seen_entry import preview
 from catmem.service.writing.view import says
 from catmem.text import unify_newlines
 

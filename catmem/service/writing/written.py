@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from catmem.names import FILE_NAMES
 from catmem.policy.access import hidden_by_sections
 from catmem.policy.schema import known_tags, meant_tag
-from catmem.policy.staleness import freshness, read_date
-from catmem.service.showing import preview
+from catmem.policy.staleness import expired_on, read_date
+from catmem.service.seen_entry import preview
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -212,12 +212,12 @@ def on_two_wordings(double: tuple[Version, Version]) -> str:
 
 def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:
     """What to know of an entry that is expired today and is verified."""
-    found = freshness(tags, as_of=terms.today, stale_after=0)
-    if found.state != "expired":
+    day = expired_on(tags, terms.today)
+    if day is None:
         return None
     kept_out = terms.owner.prompt.expired == "drop"
     effect = "stays out of prompts until its tag expires is changed" if kept_out else "prompts say so"
-    return f"expired on {found.day}, and {effect}"
+    return f"expired on {day}, and {effect}"
 
 
 def on_unread(category: str, document: Document, terms: Terms) -> str | None:

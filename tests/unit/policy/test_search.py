@@ -8,9 +8,8 @@ import pytest
 
 from catmem.errors import QueryError
 from catmem.model.document import parse
-from catmem.policy.search import MOST_CHARACTERS, MOST_WORDS, Term, parse_query
-from catmem.policy.search_fold import fold
 from catmem.policy.search_index import Index
+from catmem.policy.search_query import MOST_CHARACTERS, MOST_WORDS, Term, fold, parse_query
 from tests.together import together
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from catmem.model.document import parse
-from catmem.policy.search import parse_query
 from catmem.policy.search_index import Index
-from catmem.policy.search_rank import Source, matches, ranked
-from catmem.policy.search_snippet import WIDTH, snippet
+from catmem.policy.search_query import parse_query
+from catmem.policy.search_rank import WIDTH, Source, matches, ranked, snippet
 from tests.together import together
 
 DAY = 700_000

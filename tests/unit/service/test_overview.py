@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from catmem.service.overview import Overviews
-from catmem.service.reviewing.review import Review
+from catmem.service.review import Review
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 

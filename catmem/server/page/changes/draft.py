@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from catmem.policy.staleness import read_date
-from catmem.service.reviewing.operations import corrections, day_of, keeping
+from catmem.service.due import corrections, day_of, keeping
 from catmem.service.writing.operation import Operation
 from catmem.text import unify_newlines
 

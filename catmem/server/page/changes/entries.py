@@ -17,15 +17,15 @@ from catmem.server.page.recent_changes import before, can_be_undone, record_of
 from catmem.server.page.refused import seen_text
 from catmem.server.page.shown import reference
 from catmem.server.page.writing import Did, Sent, bad_form, done, put
+from catmem.service.due import expiring, keeping, removing
 from catmem.service.history import restore
-from catmem.service.reviewing.operations import expiring, keeping, removing
 from catmem.store.contract import stale, unknown_revision
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from catmem.model.document import Entry
-    from catmem.service.reviewing.operations import Answering
+    from catmem.service.due import Answering
     from catmem.service.writing.operation import Operation
 
 _FILES = "/page/files/"

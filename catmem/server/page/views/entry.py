@@ -12,7 +12,7 @@ from catmem.server.page.reading import Page
 from catmem.server.page.refused import seen_text
 from catmem.server.page.shown import title_of
 from catmem.service.history import entity_of
-from catmem.service.listing import seen_file
+from catmem.service.seen_entry import seen_file
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from catmem.server.page.reading import Asked
     from catmem.server.page.refused import Refusal
     from catmem.server.page.writing import Sent
-    from catmem.service.listing import SeenFile
+    from catmem.service.seen_entry import SeenFile
     from catmem.service.workspace import Workspace
 
 EDIT, ADD = "/page/change/edit", "/page/change/add"

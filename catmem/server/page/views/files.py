@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
 from catmem.errors import CatmemError
 from catmem.policy.access import visible
 from catmem.policy.profile import limit_of
-from catmem.policy.threats import BuiltinScanner, scan_each
+from catmem.policy.staleness import dated_ahead
 from catmem.server.page.changes.draft import Draft
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import bar_of, paged, title_of
 from catmem.server.page.views.entry import choices
-from catmem.service.ages.known import freshness_of
+from catmem.service.ages import freshness_of
 from catmem.service.history import entity_of
-from catmem.service.listing import seen_file
-from catmem.service.reviewing.operations import dated_ahead
 from catmem.service.seeding.copies import copies_in
+from catmem.service.seen_entry import SeenEntry, seen_file
 from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:
@@ -26,24 +26,20 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document, Entry
     from catmem.policy.profile import Profile
-    from catmem.policy.staleness import Freshness
     from catmem.server.page.reading import Asked
     from catmem.service.workspace import Workspace
 
 _SIZE = 100
 
 
-class Shown(NamedTuple):
-    """An entry on the page. ``threats`` are the rules for which prompts withhold it.
+@dataclass(frozen=True, slots=True)
+class Shown(SeenEntry):
+    """An entry on the page.
 
     ``ahead`` are its tags that hold a date in the future. ``follows`` are the entities that it is a copy of: it is
     changed there.
     """
 
-    entry: Entry
-    line: int
-    freshness: Freshness
-    threats: tuple[str, ...]
     in_sight: bool
     ahead: tuple[tuple[str, date], ...]
     follows: tuple[str, ...] = ()
@@ -123,14 +119,12 @@ def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
     target = entity.partition("/")[2]
     day = clock.today()
     ages = freshness_of(workspace, profile, entity, document, entries, as_of=day, reader=None)
-    threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
     groups: list[Group] = []
-    for entry, age, findings in zip(entries, ages, threats, strict=True):
+    for entry, age in zip(entries, ages, strict=True):
         if not groups or groups[-1].category != entry.category:
             groups.append(Group(entry.category, title_of(workspace, document, entry.category), []))
-        rules = tuple(sorted({finding.rule for finding in findings}))
         line, sources = document.line(entry.start), tuple(sorted(follows.get(entry.id, ())))
-        row = Shown(entry, line, age, rules, entry.start in in_sight, dated_ahead(entry.tags, day), sources)
+        row = Shown(entity, line, entry, age, entry.start in in_sight, dated_ahead(entry.tags, day), sources)
         groups[-1].rows.append(row)
     return groups

@@ -10,13 +10,13 @@ from catmem.policy.profile import profile_names
 from catmem.server.page.addresses import with_query
 from catmem.server.page.reading import Page
 from catmem.server.page.shown import paged, reference
-from catmem.service.reviewing.review import Review
+from catmem.service.review import Review
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from catmem.server.page.reading import Asked
-    from catmem.service.reviewing.due import Due, DueState
+    from catmem.service.due import Due, DueState
 
 STATES: dict[DueState, str] = {
     "expired": "Expired",

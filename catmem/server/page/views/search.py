@@ -8,19 +8,19 @@ from catmem import clock
 from catmem.errors import QueryError
 from catmem.policy.access import visible
 from catmem.policy.profile import profile_names
+from catmem.policy.staleness import dated_ahead
 from catmem.server.page.reading import Page
-from catmem.service.reviewing.operations import dated_ahead
-from catmem.service.searching.everywhere import Everywhere, FoundOf, search_everywhere
-from catmem.service.searching.search import search as search_one
+from catmem.service.search import Everywhere, FoundOf, search_everywhere
+from catmem.service.search import search as search_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
-    from catmem.policy.search_snippet import Snippet
+    from catmem.policy.search_rank import Snippet
     from catmem.policy.staleness import State
     from catmem.server.page.reading import Asked
-    from catmem.service.searching.search import Found
+    from catmem.service.search import Found
     from catmem.service.workspace import Workspace
 
 _MOST = 50

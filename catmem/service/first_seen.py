@@ -8,7 +8,6 @@ comes back (a restore, a file that was emptied for a while) is as old as it was.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import defaultdict
 from copy import copy
@@ -18,7 +17,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document
-from catmem.model.pairing import alike, pair_entries
+from catmem.model.pairing import alike, pair_entries, words_of
+from catmem.model.unified import equal_ends
 from catmem.policy.staleness import DATED_BY, read_date
 from catmem.service.profile_memory import parse_file
 from catmem.store.changes import splice
@@ -62,24 +62,11 @@ class Known(NamedTuple):
     days: tuple[date, ...] = ()
 
 
-class Seen(NamedTuple):
-    """The revision that was looked at last, so that it is found again in the journal."""
+class Differing(NamedTuple):
+    """The entries of two texts in the stretches in which they differ, in file order."""
 
-    sequence: int
-    op_id: str
-    revision: str
-
-
-class Step(NamedTuple):
-    """One revision: the document before it and after it, and the entries of both that may differ.
-
-    Bytes that are no text leave the document as it was.
-    """
-
-    revision: Revision
-    before: Document | None
-    after: Document | None
-    found: Differing
+    old: Sequence[Entry]
+    new: Sequence[Entry]
 
 
 def body_key(body: str) -> str:
@@ -94,13 +81,11 @@ class History:
     that revision; it is compared with what comes next.
     """
 
-    __slots__ = ("document", "known", "last", "rights")
-
     def __init__(self, rights: Rights) -> None:
         """Nothing has been looked at."""
         self.rights = rights
         self.known: dict[str, Known] = {}
-        self.last: Seen | None = None
+        self.last: Revision | None = None
         self.document: Document | None = None
 
     def of(self, document: Document, entries: Sequence[Entry]) -> dict[int, Moment]:
@@ -118,15 +103,15 @@ class History:
                     found[start] = older.moment
         return found
 
-    def take(self, step: Step) -> None:
-        """Look at the next revision."""
-        revision, known = step.revision, self.known
-        self.last = _seen(revision)
-        if step.after is None:
+    def take(self, revision: Revision, before: Document | None, after: Document | None, found: Differing) -> None:
+        """Look at the next revision, which makes ``after`` of ``before``; ``found`` may differ."""
+        known = self.known
+        self.last = revision
+        if after is None:
             return
         if not revision.is_branch:
-            self.document = step.after
-        changed = self._in_sight(step.before, step.after, step.found)
+            self.document = after
+        changed = self._in_sight(before, after, found)
         keys = [body_key(entry.body) for entry in changed.new]
         fresh = {entry.start for entry, key in zip(changed.new, keys, strict=True) if key not in known}
         if fresh:
@@ -147,7 +132,7 @@ class History:
             days[key] = (*days.get(key, ()), *_days(entry))
         known.update({key: known[key]._replace(days=own) for key, own in days.items() if own})
         if len(known) > 2 * MOST:
-            self._forget(step.after)
+            self._forget(after)
 
     def _in_sight(self, before: Document | None, after: Document, found: Differing) -> Differing:
         """What differs for the reader: without what it may not see, and without what is equal at either end.
@@ -156,12 +141,7 @@ class History:
         """
         old = () if before is None else self.rights.among(before, found.old)
         new = self.rights.among(after, found.new)
-        first, most = 0, min(len(old), len(new))
-        while first < most and _same(old[first], new[first]):
-            first += 1
-        behind = 0
-        while behind < most - first and _same(old[-1 - behind], new[-1 - behind]):
-            behind += 1
+        first, behind = equal_ends(*([(entry.raw, entry.category) for entry in side] for side in (old, new)))
         return Differing(old[first : len(old) - behind], new[first : len(new) - behind])
 
     def _forget(self, document: Document) -> None:
@@ -223,10 +203,9 @@ def followed(
     Where something was purged, and in another journal than that of the last time, all is worked out anew.
     """
     head = store.head(entity)
-    newest = None if head is None else _seen(head)
     found, anew = list(histories), []
     for index, history in enumerate(histories):
-        if newest is None or history.last == newest:
+        if head is None or history.last == head:
             continue
         since = _since(store, entity, history)
         found[index] = new = History(history.rights) if since is None else copy(history)
@@ -236,11 +215,11 @@ def followed(
             new.known = history.known.copy()
             pairs = ((each, store.read(entity, each.revision).data) for each in reversed(since))
             for step in _steps(pairs, history.document, parse):
-                new.take(step)
+                new.take(*step)
     if anew:
         for step in _steps(store.replay(entity), None, parse):
             for new in anew:
-                new.take(step)
+                new.take(*step)
     return found
 
 
@@ -252,7 +231,7 @@ def _since(store: Store, entity: str, history: History) -> list[Revision] | None
     since: list[Revision] = []
     for revision in store.log(entity):
         if revision.sequence <= last.sequence:
-            return since if _seen(revision) == last else None
+            return since if revision == last else None
         since.append(revision)
         if revision.op == "purge" or len(since) > _FEW:
             return None
@@ -261,8 +240,8 @@ def _since(store: Store, entity: str, history: History) -> list[Revision] | None
 
 def _steps(
     revisions: Iterable[tuple[Revision, bytes]], document: Document | None, parse: Callable[[bytes], Document]
-) -> Iterator[Step]:
-    """What each revision changes. Bytes that are no text are passed over; a branch is compared with the head."""
+) -> Iterator[tuple[Revision, Document | None, Document | None, Differing]]:
+    """What ``take`` wants of each. Bytes that are no text change nothing; a branch is compared with the head."""
     for revision, data in revisions:
         try:
             if document is None:
@@ -271,19 +250,11 @@ def _steps(
             else:
                 after, found = changed_document(document, data)
         except (NotUtf8Error, TooLargeError, UnicodeDecodeError):
-            yield Step(revision, document, document, Differing((), ()))
+            yield revision, document, document, Differing((), ())
             continue
-        yield Step(revision, document, after, found)
+        yield revision, document, after, found
         if not revision.is_branch:
             document = after
-
-
-def _seen(revision: Revision) -> Seen:
-    return Seen(revision.sequence, revision.op_id, revision.revision)
-
-
-def _same(one: Entry, other: Entry) -> bool:
-    return one.raw == other.raw and one.category == other.category
 
 
 def _days(entry: Entry) -> tuple[date, ...]:
@@ -316,16 +287,8 @@ def _told(told: object, key: str, before: str) -> Moment | None:
     return Moment(basis, time)
 
 
-_WORD = re.compile(r"\w+")
 _RARE, _REACH = 4, 64
 """By how many of its rarest words, and among how many entries, the origin of an entry in a new category is sought."""
-
-
-class Differing(NamedTuple):
-    """The entries of two texts in the stretches in which they differ, in file order."""
-
-    old: Sequence[Entry]
-    new: Sequence[Entry]
 
 
 def changed_document(old: Document, data: bytes) -> tuple[Document, Differing]:
@@ -392,13 +355,13 @@ def origins(found: Differing, wanted: Collection[int], reworded: Collection[str]
 def _by_words(gone: Sequence[Entry], free: Collection[int], left: Sequence[Entry]) -> dict[int, Entry]:
     """For each entry that is left a gone one that holds all of it, or a ``free`` one that shares half of its words."""
     holding: dict[str, list[int]] = defaultdict(list)
-    words = [_words(entry.body) for entry in gone]
+    words = [words_of(entry.body) for entry in gone]
     for index, own in enumerate(words):
         for word in own:
             holding[word].append(index)
     by_start: dict[int, Entry] = {}
     for entry in left:
-        own, body = _words(entry.body), entry.body
+        own, body = words_of(entry.body), entry.body
         rarest = sorted((word for word in own if word in holding), key=lambda word: (len(holding[word]), word))
         near = dict.fromkeys(index for word in rarest[:_RARE] for index in holding[word][:_REACH])
         for index in near:
@@ -406,7 +369,3 @@ def _by_words(gone: Sequence[Entry], free: Collection[int], left: Sequence[Entry
                 by_start[entry.start] = gone[index]
                 break
     return by_start
-
-
-def _words(body: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(body.lower()))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from catmem.errors import CatmemError
     from catmem.model.document import Entry
-    from catmem.service.seen_entry import SeenFile
+    from catmem.service.profile_memory import Reading
     from catmem.service.workspace import Workspace
     from catmem.service.writing.written import How, Written
     from catmem.store.contract import Fault
@@ -74,7 +74,7 @@ def say(text: str) -> None:
     sys.stderr.buffer.flush()
 
 
-def warn_of(file: SeenFile) -> None:
+def warn_of(file: Reading) -> None:
     """Say why the history of a file was not looked at, if it was not."""
     if file.warning is not None:
         say(printable(f"warning: {file.warning}"))

@@ -66,7 +66,7 @@ def _seen(
 ) -> tuple[dict[str, Any], Document, tuple[Problem, ...]]:
     """What a profile may see of its file; as JSON with what names the text that was read."""
     from catmem.policy.access import visible
-    from catmem.service.seen_entry import seen_file
+    from catmem.service.profile_memory import seen_file
 
     if not as_json:
         view = workspace.view(profile, target)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, StoreError
 from catmem.model.document import parse
 from catmem.names import TARGETS
 from catmem.policy.access import all_problems, visible
@@ -48,6 +48,25 @@ class Notice(NamedTuple):
     path: Path | None
     line: int | None
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A whole document as it is now, hidden categories included, and what to say as ``expected`` when writing to it.
+
+    ``revision`` is ``None`` for bytes that no store has recorded yet; ``digest`` always names them. ``warning`` says
+    why the history was not looked at, if it was not.
+    """
+
+    entity: str
+    revision: str | None
+    digest: str
+    document: Document
+    warning: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """``revision`` and ``digest``."""
+        return {"revision": self.revision, "digest": self.digest}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +157,16 @@ def read_memory(workspace: Workspace, name: str, *, source: str | None = None) -
         paths = places(workspace.config, owner)
         documents = {target: read_document(workspace, owner, target, paths[target]) for target in TARGETS}
         return ProfileMemory(profile, owner, documents, paths, workspace.config)
+
+
+def seen_file(workspace: Workspace, name: str, target: str) -> Reading:
+    """A profile's file, with its revision. A history that cannot be read hides nothing of the file itself."""
+    try:
+        return workspace.read(name, target)
+    except StoreError as error:
+        document = workspace.view(name, target).document
+        warning = f"the history of {name}/{target} cannot be read: {error}"
+        return Reading(f"{name}/{target}", None, document.digest, document, warning)
 
 
 def read_document(workspace: Workspace, profile: Profile, target: str, path: Path | None = None) -> Document:

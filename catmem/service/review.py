@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, ConfigError, DriftError, EditError, NoMatchError, StaleError, UnreadableError
+from catmem.errors import CatmemError, DriftError, EditError, NoMatchError, StaleError
 from catmem.files import read_bounded, replace_json
 from catmem.names import TARGETS
-from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names
+from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names, refuse_no_root
 from catmem.service.due import (
     Answering,
     Due,
@@ -36,9 +37,9 @@ from catmem.service.due import (
     rewording,
 )
 from catmem.service.history import restore
+from catmem.service.profile_memory import parsed_at
 from catmem.service.profiles import load_each
 from catmem.service.seeding.copies import seeded_copies
-from catmem.service.stores import locate
 from catmem.store.lasting import SIDECAR
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.service.writing.written import Written
 
-__all__ = ["Answer", "Answered", "ChangedError", "Due", "DueState", "Review", "Undone"]
+__all__ = ["Answer", "Answered", "ChangedError", "Due", "DueState", "Review"]
 
 _ROUND = "review.json"
 _FORMAT = 2
@@ -68,18 +69,10 @@ class ChangedError(DriftError):
 class Answered(NamedTuple):
     """What an answer did. ``revision`` is ``None`` where nothing was written; ``notes`` say what else there is."""
 
-    answer: Answer
-    entity: str
-    revision: str | None
-    notes: tuple[str, ...] = ()
-
-
-class Undone(NamedTuple):
-    """The answer that was taken back; ``revision`` is the new one that says what was there before."""
-
     answer: str
     entity: str
     revision: str | None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -118,13 +111,7 @@ class Review:
         ``category`` and ``states`` keep some facts only. The files that copies of these profiles follow are looked at
         too, so that no copy is asked about that is answered there. Raises ``ConfigError`` and ``UnknownNameError``.
         """
-        if workspace.config.path is None and not profile_names(workspace.config.profiles_dir):
-            raise ConfigError(
-                "no catmem.yaml was found here or above, and no profiles",
-                code="no_root",
-                path=workspace.root,
-                hint="Go to the root or name it with --root; 'catmem init' makes one.",
-            )
+        refuse_no_root(workspace.config)
         chosen, unreadable = [workspace.profile(name) for name in dict.fromkeys(profiles)], list[CatmemError]()
         if not chosen:
             chosen, unreadable = load_each(workspace)
@@ -141,7 +128,6 @@ class Review:
         if restart:
             review.round.begin_anew()
         review._look_at_all()
-        review._look_at_sources()
         return review
 
     # --- what is due ----------------------------------------------------------------------------------------------
@@ -152,8 +138,7 @@ class Review:
 
     def elsewhere(self) -> list[Due]:
         """The due facts of these profiles that are copies and answered at their sources, in their order."""
-        found = (due for profile in self.profiles for due in self._facts_of(profile))
-        return [due for due in found if self._follows(due)]
+        return [due for profile in self.profiles for due in self._facts_of(profile) if self._follows(due)]
 
     def sources_of(self, due: Due) -> Mapping[str, bool]:
         """The entities that a fact is a copy of, and whether it is due there too; none for one that is no copy."""
@@ -184,8 +169,8 @@ class Review:
     @property
     def passed_over(self) -> int:
         """How many due facts are not asked about, since they were answered or skipped in this round already."""
-        facts = (due for profile in self.profiles for due in self._facts_of(profile))
-        return sum(not self._follows(due) for due in facts) - len(self.due())
+        facts = sum(not self._follows(due) for profile in self.profiles for due in self._facts_of(profile))
+        return facts - len(self.due())
 
     def _facts_of(self, profile: Profile) -> Iterator[Due]:
         """What is due in the files of one profile, in file order."""
@@ -213,39 +198,34 @@ class Review:
         return any(each.entry.id == entry_id for each in self._facts.get(entity, ()))
 
     def _look_at_all(self) -> None:
-        seen: set[object] = set()
+        """Read the files of the profiles, and what copies among them follow, where that is not read anyway."""
+        seen: set[Path] = set()
         for profile in self.profiles:
             for target in TARGETS:
-                entity = f"{profile.name}/{target}"
-                try:
-                    path = locate(self.workspace.config, self.workspace.profile, entity).path
+                with self._telling():
+                    path = self.workspace.path_of(profile, target).resolve()
                     if path not in seen:  # two profiles may keep their memory in one folder
-                        self._look_at(profile, entity)
+                        self._look_at(profile, f"{profile.name}/{target}")
                     seen.add(path)
-                except CatmemError as error:
-                    self.unreadable.append(error)
-
-    def _look_at_sources(self) -> None:
-        """Read what copies of these profiles follow, where that is not looked at anyway."""
         names = {profile.name for profile in self.profiles}
         followed = (known for (entity, _), known in self._copies.items() if entity.partition("/")[0] in names)
         for entity in sorted(set[str]().union(*followed) - self._texts.keys()):
-            try:
+            with self._telling():
                 self._look_at(self.workspace.profile(entity.partition("/")[0]), entity)
-            except CatmemError as error:
-                self.unreadable.append(error)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except CatmemError as error:
+            self.unreadable.append(error)
 
     def _look_at(self, profile: Profile, entity: str) -> bool:
         """Read a file again; whether it has changed since the last time."""
         data = self.workspace.store.peek(entity)
         if self._texts.get(entity) == data:
             return False
-        try:
-            document = self.workspace.parse(data)
-        except UnreadableError as error:
-            _, _, target = entity.partition("/")
-            error.path = str(self.workspace.path(profile.name, target))
-            raise
+        document = parsed_at(self.workspace, data, self.workspace.path_of(profile, entity.rpartition("/")[2]))
         entries = [entry for entry in document.entries if self.category in {None, entry.category}]
         found = due_facts(self.workspace, profile, entity, document, entries, self.as_of)
         self._texts[entity] = data
@@ -282,9 +262,10 @@ class Review:
         """Not now: it is asked about again in the next round."""
         return self._pass("skip", due, ())
 
-    def undo(self) -> Undone:
-        """Take the last answer back, of this run or the one before it. Raises ``EditError`` (``no_undo``) if it cannot.
+    def undo(self) -> Answered:
+        """Take the last answer back, of this run or the one before it; ``revision`` says what was there before.
 
+        Raises ``EditError`` (``no_undo``) if it cannot.
         What it wrote is taken back only if nothing was written to the file since; else ``RefusedError`` says so.
         """
         last = self.round.last
@@ -310,7 +291,7 @@ class Review:
         self.round.last = None
         self.round.write()
         self._look_again(last.entity)
-        return Undone(last.answer, last.entity, revision)
+        return Answered(last.answer, last.entity, revision)
 
     def finish(self) -> None:
         """End the round if nothing is left of it: what was passed over is asked about again in the next."""

@@ -6,14 +6,14 @@ Answers are bounded, and those for an agent are without what a prompt would with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from catmem import clock
-from catmem.errors import StoreError
 from catmem.names import TARGETS
 from catmem.policy.access import visible
 from catmem.policy.staleness import Freshness, freshness
 from catmem.policy.threats import BuiltinScanner, scan_each
+from catmem.service.profile_memory import seen_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry, TagValue
     from catmem.policy.profile import Profile
     from catmem.policy.threats import Finding
+    from catmem.service.profile_memory import Reading
     from catmem.service.workspace import Workspace
 
 PREVIEW = 80
@@ -63,32 +64,6 @@ class SeenEntry:
         }
 
 
-class SeenFile(NamedTuple):
-    """A file as it was read to be shown, with what a write may give as ``expected``.
-
-    ``revision`` is ``None`` for a text that is not recorded yet. ``warning`` says why the history was not looked at.
-    """
-
-    document: Document
-    revision: str | None
-    digest: str
-    warning: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """``revision`` and ``digest``."""
-        return {"revision": self.revision, "digest": self.digest}
-
-
-def seen_file(workspace: Workspace, name: str, target: str) -> SeenFile:
-    """A profile's file, with its revision. A history that cannot be read hides nothing of the file itself."""
-    try:
-        reading = workspace.read(name, target)
-    except StoreError as error:
-        document = workspace.view(name, target).document
-        return SeenFile(document, None, document.digest, f"the history of {name}/{target} cannot be read: {error}")
-    return SeenFile(reading.document, reading.revision, reading.digest)
-
-
 def list_with_files(
     workspace: Workspace,
     name: str,
@@ -96,7 +71,7 @@ def list_with_files(
     target: str | None = None,
     category: str | None = None,
     as_of: date | None = None,
-) -> tuple[list[SeenEntry], dict[str, SeenFile]]:
+) -> tuple[list[SeenEntry], dict[str, Reading]]:
     """What ``Workspace.list`` lists, and the files that it was read from, by target."""
     profile = workspace.profile(name)
     files = {each: seen_file(workspace, profile.name, each) for each in ([target] if target else TARGETS)}

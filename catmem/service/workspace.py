@@ -20,7 +20,7 @@ from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.profile import check_profile, find_profile, load_profiles, one_reading, profile_names
 from catmem.service.backends import backend_of, memory_files, places
 from catmem.service.counts import Counts
-from catmem.service.profile_memory import Cache, parsed_at, read_document, read_memory
+from catmem.service.profile_memory import Cache, Reading, parsed_at, read_document, read_memory
 from catmem.service.writing.operation import Operation, asked_by
 from catmem.text import DEFAULT_LIMITS
 
@@ -47,19 +47,6 @@ if TYPE_CHECKING:
     from catmem.service.writing.written import How, Written
     from catmem.store.contract import OnDrift, OnStale, Store
     from catmem.store.envelope import Envelope
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A whole document as it is now, hidden categories included, and what to say as ``expected`` when writing to it.
-
-    ``revision`` is ``None`` for bytes that no store has recorded yet; ``digest`` always names them.
-    """
-
-    entity: str
-    revision: str | None
-    digest: str
-    document: Document
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from catmem.server.page.reading import Page
 from catmem.server.page.refused import seen_text
 from catmem.server.page.shown import title_of
 from catmem.service.history import entity_of
-from catmem.service.seen_entry import seen_file
+from catmem.service.profile_memory import seen_file
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from catmem.server.page.reading import Asked
     from catmem.server.page.refused import Refusal
     from catmem.server.page.writing import Sent
-    from catmem.service.seen_entry import SeenFile
+    from catmem.service.profile_memory import Reading
     from catmem.service.workspace import Workspace
 
 EDIT, ADD = "/page/change/edit", "/page/change/add"
@@ -144,7 +144,7 @@ def choices(workspace: Workspace, entity: str, document: Document, draft: Draft)
     return Choices(owner, offered, not (taxonomy.closed or taxonomy.card_titles), sorted(domains))
 
 
-def _of_file(workspace: Workspace, entity: str, file: SeenFile, draft: Draft) -> dict[str, object]:
+def _of_file(workspace: Workspace, entity: str, file: Reading, draft: Draft) -> dict[str, object]:
     owner, _, target = entity.partition("/")
     return {
         "entity": entity,

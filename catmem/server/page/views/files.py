@@ -16,8 +16,9 @@ from catmem.server.page.shown import bar_of, paged, title_of
 from catmem.server.page.views.entry import choices
 from catmem.service.ages import freshness_of
 from catmem.service.history import entity_of
+from catmem.service.profile_memory import seen_file
 from catmem.service.seeding.copies import copies_in
-from catmem.service.seen_entry import SeenEntry, seen_file
+from catmem.service.seen_entry import SeenEntry
 from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:

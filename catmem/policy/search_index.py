@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 64
 """Terms whose places an index keeps."""
-_PLAIN_BLOCK = 200
-"""Characters within which a tag block of one group ends that is looked up, and not read each time."""
-_BLANKS = frozenset((" ", "\n"))
-_MAY_GO_ON = frozenset(("", "[", " ", "\t", "\n"))
-"""What may stand between a group and another that belongs to the same block."""
 
 
 class Stretch(NamedTuple):
@@ -76,7 +71,6 @@ class Index:
         self._folded: str | None = None
         self._accents = False
         self._facts: dict[int, Facts] = {}
-        self._blocks: dict[str, tuple[int, ...] | None] = {}
         self._places: dict[Term, Mapping[int, float]] = {}
 
     def _read_stretches(self) -> tuple[Stretch, ...]:
@@ -118,13 +112,6 @@ class Index:
         end = start + len(raw)
         if raw[0] not in tag_blocks.MAY_BEGIN:
             return Facts(start, end, ())
-        if raw[0] == "[":
-            closed = raw.find("]", 0, _PLAIN_BLOCK)
-            behind = raw[closed + 1 : closed + 3]
-            if closed > 0 and behind[:1] in _BLANKS and behind[1:] not in _MAY_GO_ON:
-                days = self._plain_days(raw[: closed + 1])
-                if days is not None:
-                    return Facts(start + closed + 2, end, days)
         text = unify_newlines(unescape(raw))
         pairs, body = tag_blocks.read(text, self.document.limits.tag_block_chars)
         # Escapes and carriage returns make the stored text longer, line by line.
@@ -177,20 +164,6 @@ class Index:
             start, position = match.span()
             if position > self._ends[bisect_right(self._starts, start) - 1]:
                 position = start + 1
-
-    def _plain_days(self, block: str) -> tuple[int, ...] | None:
-        """The days of a tag block of one group on one line, without quotes and lists; ``None`` if it is not one.
-
-        What such a group says depends on nothing that follows, and most of a file's entries share a few of them.
-        """
-        if block in self._blocks:
-            return self._blocks[block]
-        days = None
-        if not any(sign in block for sign in '"\\\r\n') and block.count("[") == 1:
-            pairs = tag_blocks.read_pairs(block, self.document.limits.tag_block_chars)
-            days = _days(pairs) if pairs else None
-        self._blocks[block] = days
-        return days
 
     def _text(self) -> str:
         if self._folded is None:

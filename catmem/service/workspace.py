@@ -7,7 +7,7 @@ for callers who need the opposite, a prompt that stays the same until they ask f
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -90,10 +90,8 @@ class Workspace:
         try:
             yield now
         finally:
-            # One that could not be opened has nothing open.
-            with suppress(CatmemError):
-                if now.store is not self._given:
-                    now.store.close()
+            if now._cache.store is not None:
+                now._cache.store.close()
 
     @property
     def root(self) -> Path:

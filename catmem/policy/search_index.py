@@ -152,7 +152,6 @@ class Index:
         return found
 
     def _matches(self, term: Term) -> Iterator[re.Match[str]]:
-        """Where a term stands in the whole text, in order."""
         folded, pattern = self._text(), term.pattern(accents=self._accents)
         if not term.is_phrase:
             yield from pattern.finditer(folded)

@@ -81,11 +81,6 @@ class Query(NamedTuple):
 
     terms: tuple[Term, ...]
 
-    @property
-    def phrases(self) -> tuple[Term, ...]:
-        """The terms that an entry must have."""
-        return tuple(term for term in self.terms if term.is_phrase)
-
 
 def parse_query(text: str) -> Query:
     """Read a query. Raises ``QueryError`` (``empty_query``, ``long_query``)."""
@@ -214,7 +209,6 @@ def _beyond_ascii(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _folded(character: str) -> str:
-    """One character, folded to one character."""
     letters = [each for each in unicodedata.normalize("NFKD", character) if not is_accent(each)]
     bare = letters[0] if len(letters) == 1 else character
     small = next((each for each in (bare.casefold(), bare.lower()) if len(each) == 1), bare)

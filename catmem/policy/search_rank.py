@@ -94,7 +94,6 @@ def _in_sight(source: Source, places: Mapping[int, float]) -> Mapping[int, float
 
 
 def _rarity(count: int, having: int) -> float:
-    """What a term counts that so many of all entries have; always over 0."""
     return log(1 + (count - having + 0.5) / (having + 0.5))
 
 
@@ -205,7 +204,6 @@ def _window(body: str, found: tuple[int, int], width: int) -> tuple[int, int]:
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Spans in order, those that overlap as one."""
     joined: list[tuple[int, int]] = []
     for start, end in spans:
         if joined and start < joined[-1][1]:

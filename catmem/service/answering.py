@@ -195,7 +195,6 @@ def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None =
 
 
 def _asking(workspace: Workspace, actor: str | None) -> Profile | None:
-    """The profile that asks, ``None`` for a person."""
     return None if actor is None else workspace.profile(actor)
 
 
@@ -226,13 +225,11 @@ def _entries(
 
 
 def _acted(revision: Revision) -> str | None:
-    """The profile that made a revision, if one did."""
     actor = revision.note.get("actor")
     return actor if isinstance(actor, str) else None
 
 
 def _discreet(revision: Revision) -> dict[str, Any]:
-    """What a profile may know of a revision."""
     return {
         "revision": revision.revision,
         "parents": list(revision.parents),

@@ -145,7 +145,6 @@ class History:
         return Differing(old[first : len(old) - behind], new[first : len(new) - behind])
 
     def _forget(self, document: Document) -> None:
-        """Forget the bodies that went away first."""
         there = {body_key(entry.body) for entry in self.rights.in_sight(document)}
         gone = [key for key in self.known if key not in there]
         for key in gone[:-MOST]:
@@ -258,7 +257,6 @@ def _steps(
 
 
 def _days(entry: Entry) -> tuple[date, ...]:
-    """The days that the tags of an entry give."""
     tags = entry.tags
     return tuple(day for key in DATED_BY if (day := read_date(tags.get(key))) is not None) if tags else ()
 

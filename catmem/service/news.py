@@ -170,7 +170,6 @@ def _newest(tips: Sequence[Revision]) -> int:
 
 
 def _recorded(store: Store, entity: str, before: int, newest: int) -> list[News]:
-    """The revisions behind a sequence, the oldest first."""
     if newest == before:
         return []
     if newest < before:  # another history was put in the place of this one
@@ -271,7 +270,6 @@ def _whole(news: News) -> dict[str, Any]:
 
 
 def _discreet(news: News) -> dict[str, Any]:
-    """What everybody is told who hears of it."""
     said: dict[str, Any] = {} if news.entity is None else {"entity_id": news.entity}
     if news.profile is not None:
         said["profile"] = news.profile

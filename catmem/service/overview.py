@@ -243,7 +243,6 @@ class Overviews:
         )
 
     def _lock_of_seeds(self) -> SeedLock | None:
-        """What was seeded; ``None`` where it cannot be read."""
         file = SeedFile(self.workspace.root)
         try:
             return self._once("lock", "", bytes_digest(file.data()), lambda: file.read()[1])
@@ -292,7 +291,6 @@ class Overviews:
     # --- seeds ------------------------------------------------------------------------------------------------------
 
     def _seeded(self, now: Mapping[str, _Now], day: date) -> tuple[dict[str, Seeded], list[CatmemError]]:
-        """How each profile stands to the one that seeds it, by name."""
         profiles = {name: each.profile for name, each in now.items()}
         try:
             order, wrong = seed_order(self.workspace, profiles)

@@ -173,7 +173,6 @@ class Review:
         return facts - len(self.due())
 
     def _facts_of(self, profile: Profile) -> Iterator[Due]:
-        """What is due in the files of one profile, in file order."""
         for target in TARGETS:
             yield from self._facts.get(f"{profile.name}/{target}", ())
 
@@ -191,7 +190,6 @@ class Review:
         return sorted(pending, key=lambda due: due.freshness.day or self.as_of)
 
     def _follows(self, due: Due) -> bool:
-        """Whether a fact is a copy that is answered at its source."""
         return answered_elsewhere(due.key, self._copies, self._ids, self._is_due)
 
     def _is_due(self, entity: str, entry_id: str) -> bool:
@@ -306,7 +304,6 @@ class Review:
             self.round.write()
 
     def _answer(self, answer: Answer, due: Due, answering: Answering) -> Answered:
-        """Make the one write of an answer, and remember it."""
         if answering.operation is None:
             return self._pass(answer, due, answering.notes)
         name, _, target = due.entity.partition("/")

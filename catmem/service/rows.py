@@ -122,8 +122,6 @@ def _mark(entry: Entry) -> str:
 
 
 class _Said(NamedTuple):
-    """What a row says an entry is to be."""
-
     row: FoundRow
     category: str
     body: str
@@ -132,8 +130,6 @@ class _Said(NamedTuple):
 
 
 class _Editing:
-    """Makes the edits, one after the other."""
-
     def __init__(self, document: Document) -> None:
         self.document = document
         self.bad: list[tuple[int, str]] = []
@@ -267,7 +263,6 @@ def _in_place(group: Sequence[_Said], entries: Sequence[Entry], paired: Mapping[
 
 
 def _rising(order: Sequence[int]) -> set[int]:
-    """A longest rising subsequence."""
     ends: list[int] = []
     places: list[int] = []
     for number in order:

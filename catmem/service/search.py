@@ -210,8 +210,6 @@ def _checked_states(given: Collection[State] | None) -> frozenset[str] | None:
 
 
 class _Search:
-    """One search: its sources, and what is read of the entries that it finds."""
-
     def __init__(self, workspace: Workspace, reader: str, query: Query, narrowing: Narrowing) -> None:
         target, source = narrowing.get("target"), narrowing.get("source")
         self.workspace = workspace

@@ -100,7 +100,6 @@ def damages(workspace: Workspace) -> int:
 
 
 def _standing(workspace: Workspace, profile: Profile | None, target: str, as_of: date) -> Standing | None:
-    """How an entity stands; ``None`` if that cannot be told."""
     if profile is None:
         return None
     entity = f"{profile.name}/{target}"

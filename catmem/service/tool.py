@@ -113,8 +113,6 @@ def memory_tool(
 
 @dataclass(frozen=True, slots=True)
 class _Door:
-    """One call of the tool."""
-
     workspace: Workspace
     profile: str
     session: ToolSession
@@ -155,7 +153,6 @@ class _Door:
         return {"success": True, "action": "search", "entries": told, "total": total, **cut, "message": message}
 
     def _count_used(self, found: Sequence[SeenEntry], day: date) -> None:
-        """Count one use of each entry. Where that cannot be kept, the search has found what it found all the same."""
         from catmem.service.usage import count_used
 
         for target in dict.fromkeys(each.target for each in found):
@@ -388,7 +385,6 @@ def _categories(named: str, seen: Sequence[str]) -> str:
 
 
 def _message(call: Call, done: Written) -> str:
-    """What was done, in a sentence."""
     if not done.changed:
         said = "Nothing was changed."
     elif call.action == "operations":

@@ -154,7 +154,6 @@ def _unread(config: Config, homes: Mapping[str, Path], store: Callable[[], Store
 
 
 def _homes(config: Config, profiles: Iterable[Profile]) -> Iterator[tuple[str, Path]]:
-    """Where the files of profiles would be."""
     for profile in profiles:
         with suppress(CatmemError):  # a finding of its own, for those who look at profiles
             yield profile.name, memory_dir(profile, config)

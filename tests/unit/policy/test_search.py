@@ -85,7 +85,7 @@ def test_a_query_is_words_and_phrases(query, terms):
 
 def test_a_phrase_is_required_and_a_word_is_not():
     query = parse_query('tea "due date"')
-    assert [term.words for term in query.phrases] == [("due", "date")]
+    assert [term.words for term in query.terms if term.is_phrase] == [("due", "date")]
 
 
 def test_a_long_run_without_blanks_is_looked_for_in_pieces_too():

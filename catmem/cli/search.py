@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.policy.search_rank import Snippet
-    from catmem.service.search import Found, Searched
+    from catmem.service.search import Searched, SearchHit
     from catmem.service.workspace import Workspace
 
 _LIMIT = 20
@@ -86,12 +86,12 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         say(f"{len(found.found)} of {found.total:,} entries; --limit {found.total} shows all.")
 
 
-def _lines(found: Sequence[Found]) -> list[str]:
+def _lines(found: Sequence[SearchHit]) -> list[str]:
     """Two lines for each entry: where it stands and how old it is, and the piece that shows why it was found."""
     return [f"{_place(each)}\n    {_styled(each.snippet)}\n" for each in found]
 
 
-def _place(found: Found) -> str:
+def _place(found: SearchHit) -> str:
     state = found.freshness.note or found.freshness.state
     said = [f"{found.target}:{found.line}", found.entry.category, state]
     if found.threats:

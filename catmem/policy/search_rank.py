@@ -30,7 +30,7 @@ _B = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SearchSource:
     """One document that is searched, as far as somebody sees it.
 
     ``seen`` has 1 for each piece that may be found. There are so many ``pieces`` in sight, with so many ``characters``.
@@ -42,7 +42,7 @@ class Source:
     characters: int
 
     @classmethod
-    def of(cls, index: Index, categories: Container[str]) -> Source:
+    def of(cls, index: Index, categories: Container[str]) -> SearchSource:
         """The document as somebody sees it who sees these categories."""
         chosen = [stretch for stretch in index.stretches if stretch.category in categories]
         pieces = sum(stretch.end - stretch.first for stretch in chosen)
@@ -64,7 +64,7 @@ class Ranked(NamedTuple):
     score: float
 
 
-def matches(query: Query, sources: Sequence[Source]) -> list[Match]:
+def matches(query: Query, sources: Sequence[SearchSource]) -> list[Match]:
     """Every entry in sight that has all phrases of the query, and any of its words or phrases."""
     count = sum(source.pieces for source in sources)
     average = max(1.0, sum(source.characters for source in sources) / max(1, count))
@@ -86,7 +86,7 @@ def matches(query: Query, sources: Sequence[Source]) -> list[Match]:
     ]
 
 
-def _in_sight(source: Source, places: Mapping[int, float]) -> Mapping[int, float]:
+def _in_sight(source: SearchSource, places: Mapping[int, float]) -> Mapping[int, float]:
     seen = source.seen
     if 0 not in seen:
         return places

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document, Entry
     from catmem.policy.profile import Profile
-    from catmem.service.first_seen import History
+    from catmem.service.first_seen import EntryHistory
     from catmem.service.workspace import Workspace
 
 
@@ -92,7 +92,7 @@ def known_since(workspace: Workspace, owner: str, actor: Profile | None, body: s
     return min((day for day in days if day is not None), default=None)
 
 
-def _histories(workspace: Workspace, entity: str, readers: Sequence[Profile | None]) -> list[History]:
+def _histories(workspace: Workspace, entity: str, readers: Sequence[Profile | None]) -> list[EntryHistory]:
     taxonomy, target = workspace.config.taxonomy, entity.rpartition("/")[2]
     rights = [Rights(each, target, taxonomy) for each in readers]
     return workspace._cache.histories.of(workspace, entity, rights)  # noqa: SLF001 - the workspace keeps them

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document, Entry, TagValue
     from catmem.policy.profile import Profile
-    from catmem.service.usage import Use
+    from catmem.service.usage import EntryUse
     from catmem.service.workspace import Workspace
 
 DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
@@ -42,7 +42,7 @@ class Due(SeenEntry):
     stale_after: int
     future: tuple[tuple[str, date], ...]
     why: str
-    use: Use | None = None
+    use: EntryUse | None = None
 
     @property
     def state(self) -> DueState:
@@ -81,7 +81,7 @@ def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
     It is a person who asks.
     """
     found: list[Due] = []
-    uses: Mapping[str, Use] | None = None
+    uses: Mapping[str, EntryUse] | None = None
     states = freshness_of(workspace, profile, entity, document, entries, as_of=as_of, reader=None)
     for entry, freshness in zip(entries, states, strict=True):
         tags = entry.tags

@@ -74,7 +74,7 @@ def body_key(body: str) -> str:
     return blake2b(body.encode(errors="surrogatepass"), digest_size=12).hexdigest()
 
 
-class History:
+class EntryHistory:
     """The moments of one entity's entries for one reader, up to the revision ``last``.
 
     Nothing changes it once ``followed`` has given it, so several threads may ask it. ``document`` is the whole file at
@@ -151,7 +151,7 @@ class History:
             del self.known[key]
 
 
-class Histories:
+class EntryHistories:
     """What was worked out of histories lately, so that the next question looks at what is new alone.
 
     By entity and by what the reader may see, those that were asked last at the end. Safe to use from several threads.
@@ -161,20 +161,20 @@ class Histories:
         """None yet."""
         self.notes: dict[str, str] = {}
         """Whose history could not be read, and why, by entity."""
-        self._kept: dict[Hashable, History] = {}
+        self._kept: dict[Hashable, EntryHistory] = {}
         self._lock = threading.Lock()
 
-    def of(self, workspace: Workspace, entity: str, readers: Sequence[Rights]) -> list[History]:
+    def of(self, workspace: Workspace, entity: str, readers: Sequence[Rights]) -> list[EntryHistory]:
         """The history of an entity up to now, for each of its readers; empty ones where it cannot be read."""
         keys = [_key(entity, rights) for rights in readers]
         with self._lock:
-            kept = [self._kept.get(key) or History(rights) for key, rights in zip(keys, readers, strict=True)]
+            kept = [self._kept.get(key) or EntryHistory(rights) for key, rights in zip(keys, readers, strict=True)]
         try:
             found = followed(workspace.store, entity, kept, partial(parse_file, workspace.config))
         except CatmemError as error:
             why = f"the history of {entity} cannot be read ({error})"
             self.notes[entity] = f"{why}, so what has no date of its own is as old as the file"
-            return [History(rights) for rights in readers]
+            return [EntryHistory(rights) for rights in readers]
         self.notes.pop(entity, None)
         with self._lock:
             for key, history in zip(keys, found, strict=True):
@@ -195,8 +195,8 @@ def _key(entity: str, rights: Rights) -> Hashable:
 
 
 def followed(
-    store: Store, entity: str, histories: Sequence[History], parse: Callable[[bytes], Document]
-) -> list[History]:
+    store: Store, entity: str, histories: Sequence[EntryHistory], parse: Callable[[bytes], Document]
+) -> list[EntryHistory]:
     """The histories up to the newest revision. Raises what reading the store raises.
 
     Where something was purged, and in another journal than that of the last time, all is worked out anew.
@@ -207,7 +207,7 @@ def followed(
         if head is None or history.last == head:
             continue
         since = _since(store, entity, history)
-        found[index] = new = History(history.rights) if since is None else copy(history)
+        found[index] = new = EntryHistory(history.rights) if since is None else copy(history)
         if since is None:
             anew.append(new)
         else:
@@ -222,7 +222,7 @@ def followed(
     return found
 
 
-def _since(store: Store, entity: str, history: History) -> list[Revision] | None:
+def _since(store: Store, entity: str, history: EntryHistory) -> list[Revision] | None:
     """The revisions behind the last that was looked at, newest first; ``None`` if all have to be looked at."""
     last = history.last
     if last is None:

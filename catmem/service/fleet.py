@@ -19,6 +19,7 @@ from catmem.policy.reasons import Reason, reasons
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.policy.selector import is_pattern
 from catmem.policy.sizes import Sizes, Whole, measure, total
+from catmem.service.profile_memory import read_document
 from catmem.service.profiles import load_each
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
@@ -83,11 +84,11 @@ def read_access(workspace: Workspace) -> Access:
     counts: dict[Held, int] = {}
     read: set[Path] = set()
     for profile in profiles:
-        documents, wrong = documents_of(workspace, profile.name)
+        documents, wrong = documents_of(workspace, profile)
         problems += wrong
         for target, document in documents.items():
             # Two profiles may share a folder.
-            path = workspace.path(profile.name, target)
+            path = workspace.path_of(profile, target)
             if path not in read:
                 read.add(path)
                 _count(counts, target, document)
@@ -109,7 +110,7 @@ def explain(workspace: Workspace, name: str, category: str) -> Why:
         if slug not in access.fleet.categories:
             note = unknown_category(category, access.fleet)
     counts: dict[Held, int] = {}
-    documents, problems = documents_of(workspace, profile.name)
+    documents, problems = documents_of(workspace, profile)
     for target, document in documents.items():
         _count(counts, target, document)
     written = None
@@ -176,13 +177,13 @@ def unknown_category(category: str, fleet: Fleet) -> str:
     )
 
 
-def documents_of(workspace: Workspace, name: str) -> tuple[dict[str, Document], list[CatmemError]]:
+def documents_of(workspace: Workspace, profile: Profile) -> tuple[dict[str, Document], list[CatmemError]]:
     """The files of a profile that can be read, by target (a missing file is an empty one), and why others cannot."""
     documents: dict[str, Document] = {}
     problems: list[CatmemError] = []
     for target in TARGETS:
         try:
-            documents[target] = workspace.view(name, target).document
+            documents[target] = read_document(workspace, profile, target)
         except CatmemError as error:
             problems.append(error)
             if not isinstance(error, UnreadableError):
@@ -290,22 +291,25 @@ def read_stats(
     files of ``source``.
     """
     day = as_of or clock.today()
-    profiles, problems = ([workspace.profile(name) for name in names], []) if names else load_each(workspace)
+    chosen = dict.fromkeys(names)
+    profiles, problems = ([workspace.profile(name) for name in chosen], []) if names else load_each(workspace)
     given = None if source is None else workspace.profile(source)
     shared = None
     if given is not None:
-        shared, wrong = _whole(workspace, given)
-        if shared is None:
+        documents, wrong = documents_of(workspace, given)
+        if wrong:
             raise wrong[0]
-    measured: dict[str, Measured] = {}
+        shared = Whole(documents)
+    measured: list[Measured] = []
     for profile in sorted(profiles, key=lambda each: (each.tier, each.name)):
-        owner, whole = given or profile, shared
+        whole = shared
         if whole is None:
-            whole, wrong = _whole(workspace, owner)
+            documents, wrong = documents_of(workspace, profile)
             problems += wrong
+            whole = None if wrong else Whole(documents)
         if whole is not None:
-            measured[profile.name] = _measured(workspace, profile, owner, whole, day)
-    return Stats(day, source, tuple(measured.values()), tuple(problems))
+            measured.append(_measured(workspace, profile, given or profile, whole, day))
+    return Stats(day, source, tuple(measured), tuple(problems))
 
 
 def _measured(workspace: Workspace, profile: Profile, owner: Profile, whole: Whole, day: date) -> Measured:
@@ -318,12 +322,7 @@ def _measured(workspace: Workspace, profile: Profile, owner: Profile, whole: Who
             target
             for target in TARGETS
             # A store of another kind keeps no file in the folder.
-            if not (whole.documents[target].text or os.path.lexists(workspace.path(owner.name, target)))
+            if not (whole.documents[target].text or os.path.lexists(workspace.path_of(owner, target)))
         ),
         sizes=measure(whole, profile, owner, as_of=day, config=workspace.config),
     )
-
-
-def _whole(workspace: Workspace, owner: Profile) -> tuple[Whole | None, list[CatmemError]]:
-    documents, problems = documents_of(workspace, owner.name)
-    return (None, problems) if problems else (Whole(documents), problems)

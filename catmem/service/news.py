@@ -62,7 +62,7 @@ class News:
 MISSED = News("missed", None)
 
 
-class Known(NamedTuple):
+class _Known(NamedTuple):
     """How an entity stood.
 
     ``sequence`` is that of its newest record, ``None`` where it could never be read. ``outside`` is the digest of a
@@ -84,10 +84,10 @@ class Watch:
         """Nothing is looked at yet."""
         self.workspace = workspace
         self._marks: dict[str, object] = {}
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, _Known] = {}
         self._broken: dict[str, str] = {}
         self._trouble: str | None = None
-        self._first = Known(None)
+        self._first = _Known(None)
         """What is known of an entity that is seen for the first time."""
 
     def look(self) -> list[News]:
@@ -105,7 +105,7 @@ class Watch:
         for entity, mark in marks.items():
             found += self._entity(entity)
             self._marks[entity] = mark
-        self._first = Known()
+        self._first = _Known()
         return found
 
     def _changed(self) -> dict[str, object]:
@@ -138,16 +138,16 @@ class Watch:
         return news
 
 
-def _compared(store: Store, entity: str, before: Known) -> tuple[Known, list[News]]:
+def _compared(store: Store, entity: str, before: _Known) -> tuple[_Known, list[News]]:
     tips, now = _standing(store, entity)
     newest = _newest(tips)
     outside = now.digest if now.revision is None else None
     news = [News("recovered", entity)] if before.trouble else []
     if before.sequence is None:
-        return Known(newest, outside), news
+        return _Known(newest, outside), news
     news += _recorded(store, entity, before.sequence, newest)
     newest = max(newest, *(each.record.sequence for each in news if each.record), 0)
-    after = Known(newest, outside)
+    after = _Known(newest, outside)
     head = next((tip.revision for tip in tips if not tip.is_branch), "0")
     if outside is not None and outside != before.outside:
         news.append(News("drift", entity, head, outside, recorded=False))

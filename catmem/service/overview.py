@@ -69,7 +69,7 @@ class Measure(NamedTuple):
         return max(self.uses, key=lambda use: use.used / use.of if use.of else 1, default=None)
 
 
-class Seeded(NamedTuple):
+class SeedState(NamedTuple):
     """How a profile stands to the profile ``source`` that seeds it.
 
     ``arriving`` entries are new, changed or gone at the source; ``conflicts`` were changed on both sides. ``known`` is
@@ -101,7 +101,7 @@ class ProfileOverview:
     measure: Measure | None
     unmerged: int
     outside: tuple[str, ...]
-    seeded: Seeded | None
+    seeded: SeedState | None
     problems: tuple[CatmemError, ...]
 
 
@@ -277,7 +277,7 @@ class Overviews:
             outside += [entity for tip in tips if not tip.is_branch and tip.digest != digest]
         return _Now(profile, paths, texts, content_digest(state), unmerged, tuple(outside), tuple(problems))
 
-    def _line(self, now: _Now, seeded: Seeded | None, day: date) -> ProfileOverview:
+    def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
         profile, measure, problems = now.profile, None, now.problems
         if len(now.texts) == len(TARGETS):
             try:
@@ -290,14 +290,14 @@ class Overviews:
 
     # --- seeds ------------------------------------------------------------------------------------------------------
 
-    def _seeded(self, now: Mapping[str, _Now], day: date) -> tuple[dict[str, Seeded], list[CatmemError]]:
+    def _seeded(self, now: Mapping[str, _Now], day: date) -> tuple[dict[str, SeedState], list[CatmemError]]:
         profiles = {name: each.profile for name, each in now.items()}
         try:
             order, wrong = seed_order(self.workspace, profiles)
             lock = bytes_digest(SeedFile(self.workspace.root).data())
         except CatmemError as error:
             return {}, [error]
-        found: dict[str, Seeded] = {}
+        found: dict[str, SeedState] = {}
         for source, targets in order:
             stamps = {
                 name: (source, lock, day, now[source].stamp, now[name].stamp)
@@ -314,17 +314,17 @@ class Overviews:
 
     def _planned(
         self, source: str, targets: Sequence[str], profiles: Mapping[str, Profile], day: date
-    ) -> dict[str, Seeded]:
+    ) -> dict[str, SeedState]:
         if not targets:
             return {}
         try:
             plan = plan_seed(self.workspace, source, targets, as_of=day, profiles=profiles)
         except CatmemError as error:
-            return dict.fromkeys(targets, Seeded(source, problems=(error,)))
-        found: dict[str, Seeded] = {}
+            return dict.fromkeys(targets, SeedState(source, problems=(error,)))
+        found: dict[str, SeedState] = {}
         for name in targets:
             files = [each for each in plan.files if each.target.partition("/")[0] == name]
-            found[name] = Seeded(
+            found[name] = SeedState(
                 source,
                 arriving=sum(each.count(*_ARRIVING) for each in files),
                 conflicts=sum(len(each.conflicts) for each in files),

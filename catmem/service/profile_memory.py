@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from catmem.policy.search_index import Index
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
-    from catmem.service.first_seen import Histories
+    from catmem.service.first_seen import EntryHistories
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Store
 
@@ -222,8 +222,8 @@ class Cache:
         self.text = lru_cache(TEXTS)(partial(Text, config))
 
     @cached_property
-    def histories(self) -> Histories:
+    def histories(self) -> EntryHistories:
         """When entries were first seen."""
-        from catmem.service.first_seen import Histories
+        from catmem.service.first_seen import EntryHistories
 
-        return Histories()
+        return EntryHistories()

@@ -15,7 +15,7 @@ from catmem.names import TARGETS, known_target
 from catmem.policy.access import visible_categories
 from catmem.policy.schema import suggestion
 from catmem.policy.search_query import parse_query
-from catmem.policy.search_rank import Match, Snippet, Source, matches, ranked, snippet
+from catmem.policy.search_rank import Match, SearchSource, Snippet, matches, ranked, snippet
 from catmem.policy.staleness import State
 from catmem.policy.threats import BuiltinScanner, scan_each
 from catmem.service.ages import freshness_of
@@ -40,7 +40,7 @@ STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True, slots=True)
-class Found(SeenEntry):
+class SearchHit(SeenEntry):
     """One entry that a search found, with its score, over 0, and the piece of it that shows why."""
 
     score: float
@@ -59,15 +59,15 @@ class Found(SeenEntry):
 class Searched(NamedTuple):
     """What a search shows, and how many entries it found in all."""
 
-    found: list[Found]
+    found: list[SearchHit]
     total: int
 
 
-class FoundOf(NamedTuple):
+class ProfileHit(NamedTuple):
     """An entry that a search found, and the profile that sees it."""
 
     profile: str
-    found: Found
+    found: SearchHit
 
 
 class Everywhere(NamedTuple):
@@ -76,7 +76,7 @@ class Everywhere(NamedTuple):
     ``unreadable`` are the profiles and files that could not be searched.
     """
 
-    found: list[FoundOf]
+    found: list[ProfileHit]
     total: int
     unreadable: tuple[CatmemError, ...]
 
@@ -155,12 +155,12 @@ def search_everywhere(workspace: Workspace, query: str, **narrowing: Unpack[Narr
     """
     parse_query(query)  # also where nothing can be searched
     profiles, unreadable = load_each(workspace)
-    rows: list[FoundOf] = []
+    rows: list[ProfileHit] = []
     total = 0
     for profile in profiles:
         for searched in _parts(workspace, profile.name, query, narrowing, unreadable):
             total += searched.total
-            rows += [FoundOf(profile.name, each) for each in searched.found]
+            rows += [ProfileHit(profile.name, each) for each in searched.found]
     rows.sort(key=lambda row: -row.found.score)
     return Everywhere(rows[: narrowing.get("limit")], total, tuple(unreadable))
 
@@ -223,7 +223,7 @@ class _Search:
         self.sources = [self._source(each, paths[each]) for each in self.targets]
         self._ages: dict[Match, Freshness] = {}
 
-    def _source(self, target: str, path: Path) -> Source:
+    def _source(self, target: str, path: Path) -> SearchSource:
         try:
             data = self.workspace.bytes_of(self.owner, target, path)
             index = self.workspace._cache.text(data).index  # noqa: SLF001 - the workspace keeps it
@@ -232,9 +232,9 @@ class _Search:
             raise
         present = dict.fromkeys(stretch.category for stretch in index.stretches)
         if self.whole:
-            return Source.of(index, present)
+            return SearchSource.of(index, present)
         taxonomy = self.workspace.config.taxonomy
-        return Source.of(index, visible_categories(index.document, present, target, self.reader, taxonomy))
+        return SearchSource.of(index, visible_categories(index.document, present, target, self.reader, taxonomy))
 
     def found(self) -> list[Match]:
         """Every entry in sight that the query finds, in no order."""
@@ -285,14 +285,14 @@ class _Search:
     def _entity(self, source: int) -> str:
         return f"{self.owner.name}/{self.targets[source]}"
 
-    def shown(self, best: Sequence[tuple[Match, float]]) -> list[Found]:
+    def shown(self, best: Sequence[tuple[Match, float]]) -> list[SearchHit]:
         """Some matches with their scores, as they are shown."""
         ages = self.freshness(match for match, _ in best)
-        shown: list[Found] = []
+        shown: list[SearchHit] = []
         for match, score in best:
             entry, document = self.entry(match), self.sources[match.source].index.document
             line, piece = document.line(entry.start), snippet(entry.body, self.query)
-            shown.append(Found(self._entity(match.source), line, entry, ages[match], score, piece))
+            shown.append(SearchHit(self._entity(match.source), line, entry, ages[match], score, piece))
         return shown
 
     def dated(self, found: Sequence[Match]) -> list[tuple[Match, int]]:

@@ -33,7 +33,7 @@ _PATIENCE = 1.0
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Use(NamedTuple):
+class EntryUse(NamedTuple):
     """How an entry was used: on which day last, and how many times."""
 
     last: date
@@ -44,10 +44,10 @@ class Use(NamedTuple):
         return {"last": self.last.isoformat(), "times": self.times}
 
 
-class Usage(NamedTuple):
+class EntryUsage(NamedTuple):
     """The uses of an entity's entries by ``usage_key``, and why nothing is known of them, if so."""
 
-    uses: dict[str, Use]
+    uses: dict[str, EntryUse]
     note: str | None = None
 
 
@@ -56,13 +56,13 @@ def usage_key(entry: Entry) -> str:
     return content_digest(entry.body)
 
 
-def read_usage(workspace: Workspace, entity: str) -> Usage:
+def read_usage(workspace: Workspace, entity: str) -> EntryUsage:
     """How the entries of an entity were used; those that never were are left out. Never fails."""
     try:
         found = _read(_folder(workspace))
     except (OSError, UnreadableError) as error:
-        return Usage({}, _note("read", error))
-    return Usage({key: use for (of, key), use in found.items() if of == entity})
+        return EntryUsage({}, _note("read", error))
+    return EntryUsage({key: use for (of, key), use in found.items() if of == entity})
 
 
 def count_used(workspace: Workspace, entity: str, shown: Iterable[Entry], day: date) -> str | None:
@@ -75,8 +75,8 @@ def count_used(workspace: Workspace, entity: str, shown: Iterable[Entry], day: d
         with _alone(folder):
             uses = _read(folder)
             for key in dict.fromkeys(map(usage_key, shown)):
-                last, times = uses.pop((entity, key), Use(day, 0))
-                uses[entity, key] = Use(max(last, day), times + 1)
+                last, times = uses.pop((entity, key), EntryUse(day, 0))
+                uses[entity, key] = EntryUse(max(last, day), times + 1)
             _write(folder, uses)
     except FileNotFoundError:
         return None
@@ -127,12 +127,12 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _read(folder: Path) -> dict[tuple[str, str], Use]:
+def _read(folder: Path) -> dict[tuple[str, str], EntryUse]:
     """All uses by entity and ``usage_key``, those that were used last at the end. Raises ``UnreadableError``."""
     path = folder / USAGE_NAME
     try:
         rows = json.loads(read_bounded(path, _LARGEST, follow_symlink=False))
-        return {(str(of), str(key)): Use(date.fromisoformat(last), int(times)) for of, key, last, times in rows}
+        return {(str(of), str(key)): EntryUse(date.fromisoformat(last), int(times)) for of, key, last, times in rows}
     except UnreadableError as error:
         if error.code == "missing":
             return {}
@@ -141,6 +141,6 @@ def _read(folder: Path) -> dict[tuple[str, str], Use]:
         raise UnreadableError("it is damaged; without it, all is counted anew", code="io", path=path) from error
 
 
-def _write(folder: Path, uses: dict[tuple[str, str], Use]) -> None:
+def _write(folder: Path, uses: dict[tuple[str, str], EntryUse]) -> None:
     rows = [[of, key, use.last.isoformat(), use.times] for (of, key), use in uses.items()]
     replace_json(folder / USAGE_NAME, rows[-_MOST:])

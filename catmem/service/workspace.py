@@ -18,7 +18,7 @@ from catmem.names import TARGETS, known_target
 from catmem.policy.access import View, all_problems, visible
 from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.profile import check_profile, find_profile, load_profiles, one_reading, profile_names
-from catmem.service.backends import backend_of, memory_files, places
+from catmem.service.backends import backend_of, places
 from catmem.service.counts import Counts
 from catmem.service.profile_memory import Cache, Reading, parsed_at, read_document, read_memory
 from catmem.service.writing.operation import Operation, asked_by
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from catmem.service.merging.deciding import How as HowMerged
     from catmem.service.merging.plan import Joined
     from catmem.service.profile_memory import Notice, Session
-    from catmem.service.search import Found, Narrowing
+    from catmem.service.search import Narrowing, SearchHit
     from catmem.service.seeding.plan import SeedPlan, SeedResult
     from catmem.service.seen_entry import SeenEntry
     from catmem.service.survey import Survey
@@ -169,7 +169,7 @@ class Workspace:
         documents = {each: read_document(self, profile, each) for each in targets}
         return list_documents(self, profile, documents, category=category, as_of=as_of)
 
-    def search(self, name: str, query: str, **narrowing: Unpack[Narrowing]) -> Sequence[Found]:
+    def search(self, name: str, query: str, **narrowing: Unpack[Narrowing]) -> Sequence[SearchHit]:
         """The entries that a profile sees in its own files, or in those of ``source``, and that ``query`` finds.
 
         The best come first. ``query`` is words, of which any is enough, and ``"quoted phrases"``, which are required.
@@ -229,10 +229,9 @@ class Workspace:
     def missing_files(self, name: str) -> tuple[Path, ...]:
         """The files that a profile could have and has not; in a database, the entities that hold nothing."""
         profile = self.profile(name)
-        files = memory_files(self.config, profile)
-        if files:
-            return tuple(path for path in files.values() if not os.path.lexists(path))
         named = places(self.config, profile)
+        if self.keeps_files:
+            return tuple(path for path in named.values() if not os.path.lexists(path))
         return tuple(path for target, path in named.items() if not self.store.peek(f"{profile.name}/{target}"))
 
     def parse(self, data: str | bytes) -> Document:

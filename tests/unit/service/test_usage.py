@@ -13,7 +13,7 @@ import pytest
 from catmem.service.purging.purge import purge
 from catmem.service.tool import memory_tool
 from catmem.service.upkeep import fsck
-from catmem.service.usage import Use, count_used, read_usage, usage_key
+from catmem.service.usage import EntryUse, count_used, read_usage, usage_key
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.service.tree import holding
@@ -195,7 +195,7 @@ def test_nothing_is_lost_where_several_count_at_once(workspace):
 def test_a_clock_that_went_back_takes_no_day_back(workspace):
     count(workspace)
     count(workspace, day=date(2026, 11, 1))
-    assert list(read_usage(workspace, ENTITY).uses.values()) == [Use(DAY, 2)]
+    assert list(read_usage(workspace, ENTITY).uses.values()) == [EntryUse(DAY, 2)]
 
 
 def test_a_purge_forgets_it_and_what_a_stopped_process_left_of_it(workspace, place, kept):

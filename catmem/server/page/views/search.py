@@ -10,7 +10,7 @@ from catmem.policy.access import visible
 from catmem.policy.profile import profile_names
 from catmem.policy.staleness import dated_ahead
 from catmem.server.page.reading import Page
-from catmem.service.search import Everywhere, FoundOf, search_everywhere
+from catmem.service.search import Everywhere, ProfileHit, search_everywhere
 from catmem.service.search import search as search_one
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from catmem.policy.search_rank import Snippet
     from catmem.policy.staleness import State
     from catmem.server.page.reading import Asked
-    from catmem.service.search import Found
+    from catmem.service.search import SearchHit
     from catmem.service.workspace import Workspace
 
 _MOST = 50
@@ -37,7 +37,7 @@ class Hit(NamedTuple):
     """
 
     name: str
-    found: Found
+    found: SearchHit
     pieces: tuple[tuple[str, bool], ...]
     ahead: tuple[tuple[str, date], ...]
     in_sight: bool
@@ -88,7 +88,7 @@ def _searched(asked: Asked, name: str | None, query: str, state: State | None) -
     if name is None:
         return search_everywhere(asked.workspace, query, limit=_MOST, state=states, whole=True)
     found = search_one(asked.workspace, name, query, limit=_MOST, state=states, whole=True)
-    return Everywhere([FoundOf(name, each) for each in found.found], found.total, ())
+    return Everywhere([ProfileHit(name, each) for each in found.found], found.total, ())
 
 
 class _Sights:

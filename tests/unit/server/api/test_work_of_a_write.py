@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from catmem.policy import profile
-from catmem.service import workspace as workspaces
+from catmem.service import profile_memory
 from catmem.service.envelopes import builder, reading, submitting
 from catmem.store.sql.database import Database, Link
 from tests.http_root import plain, served_root
@@ -37,7 +37,7 @@ def counted(monkeypatch):
 
         monkeypatch.setattr(where, name, counting)
 
-    count(workspaces, "parse", "documents parsed")
+    count(profile_memory, "parse", "documents parsed")
     count(profile, "_profile_files", "profiles listed")
     count(reading, "_refuse_deep", "envelopes read")
     count(submitting, "envelope_of", "envelopes checked")

@@ -14,7 +14,7 @@ from benchmarks.measure import Result, compared, faster, medians, slower
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from catmem import Document
+    from catmem.model.document import Document
 
 _SIZE = 10_000_000
 _SEED = 20261121

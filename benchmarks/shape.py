@@ -23,8 +23,7 @@ from starlette.testclient import TestClient
 
 import catmem
 from catmem.cli.main import group
-from catmem.server.app import create_app
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
 from catmem.server.tokens import new_token
 from catmem.service.workspace import Workspace
 

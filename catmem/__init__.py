@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry, Problem, Section, parse
     from catmem.model.merge import Merge, merge
     from catmem.policy.lint.diagnostic import Diagnostic
-    from catmem.policy.lint.document import lint
+    from catmem.policy.lint.engine import lint
     from catmem.policy.profile import Profile, load_profile
     from catmem.policy.prompt import Prompt, build_prompt
     from catmem.service.tool import memory_tool
@@ -58,35 +58,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "catmem.errors": (
-        "AmbiguousError",
-        "BusyError",
-        "CatmemError",
-        "ConfigError",
-        "DamagedError",
-        "DriftError",
-        "EditError",
-        "EnvelopeError",
-        "ForbiddenError",
-        "MergeConflictError",
-        "NoMatchError",
-        "NotUtf8Error",
-        "OperationCollisionError",
-        "OverBudgetError",
-        "QueryError",
-        "RefusedError",
-        "StaleError",
-        "StoreError",
-        "TooLargeError",
-        "UnknownNameError",
-        "UnknownRevisionError",
-        "UnreadableError",
-    ),
     "catmem.model.conflict": ("Conflict",),
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "parse"),
     "catmem.model.merge": ("Merge", "merge"),
     "catmem.policy.lint.diagnostic": ("Diagnostic",),
-    "catmem.policy.lint.document": ("lint",),
+    "catmem.policy.lint.engine": ("lint",),
     "catmem.policy.profile": ("Profile", "load_profile"),
     "catmem.policy.prompt": ("Prompt", "build_prompt"),
     "catmem.service.writing.operation": ("Operation",),
@@ -96,6 +72,7 @@ _HOMES = {
     "catmem.store.envelope": ("Envelope",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+"""Where each name is; those of errors are in ``catmem.errors``."""
 
 __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
     "parse",
@@ -144,8 +121,8 @@ __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - the names are of many types
-    home = _HOME_OF.get(name)
-    if home is None:
+    home = _HOME_OF.get(name, "catmem.errors")
+    if name not in __all__:
         message = f"module 'catmem' has no attribute {name!r}"
         raise AttributeError(message)
     value = getattr(import_module(home), name)

@@ -1,12 +1,26 @@
-"""Canonical JSON, and digests that name their algorithm."""
+"""Values as JSON, canonical JSON, and digests that name their algorithm."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import fields
 from typing import Any
 
 _ENTRY_DIGEST_BYTES = 16
+
+
+def record_dict(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+    """The fields of a dataclass as JSON-ready data, in their order: a path as a text, records by their ``to_dict``."""
+    return {each.name: _jsonable(getattr(record, each.name)) for each in fields(record)}
+
+
+def _jsonable(value: Any) -> Any:  # noqa: ANN401 - any value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, list | tuple):
+        return [_jsonable(each) for each in value]
+    return value.__fspath__() if hasattr(value, "__fspath__") else value
 
 
 def canonical_json(value: Any) -> bytes:  # noqa: ANN401 - any JSON value

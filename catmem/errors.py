@@ -5,7 +5,8 @@
     CatmemError
     ├── UnreadableError        a file cannot be read, or not as text
     │   ├── NotUtf8Error       its bytes are not UTF-8 (names the byte offset)
-    │   └── TooLargeError      it is over a size limit
+    │   ├── TooLargeError      it is over a size limit
+    │   └── SourceError        it is not what the program that is imported from writes
     ├── ConfigError            catmem.yaml, a profile or a schema is not right
     │   └── UnknownNameError   a profile, category or target that nobody declared
     ├── EditError              an edit cannot be made
@@ -20,7 +21,10 @@
     │   ├── DriftError         somebody changed the file from outside, or it is not what catmem can rewrite
     │   ├── MergeConflictError  both sides of a merge changed the same entry
     │   ├── BusyError          somebody else is writing, and did not stop in time
-    │   └── OperationCollisionError  one op_id for two different operations
+    │   ├── OperationCollisionError  one op_id for two different operations
+    │   └── ChangedMeanwhileError  what was read is not what is there now
+    ├── WouldOverwriteError    files with other content stand where new ones should go
+    ├── GitError               git is missing, or refuses
     ├── UnknownRevisionError   a revision that is not, or no longer, in the journal
     └── StoreError             the store cannot work: rights, space, disk
         └── DamagedError       what it keeps is damaged
@@ -141,6 +145,16 @@ class TooLargeError(UnreadableError):
     def to_dict(self) -> dict[str, Any]:
         """Adds ``size`` and ``limit``."""
         return {**super().to_dict(), "size": self.size, "limit": self.limit}
+
+
+class SourceError(UnreadableError):
+    """What an import is given is not what the other program writes, or cannot be read now.
+
+    Codes: ``locked`` (the program is writing), ``damaged`` (cut or broken), ``other_schema`` (something else),
+    ``too_many`` (files or rows).
+    """
+
+    code = "other_schema"
 
 
 class ConfigError(CatmemError):
@@ -323,6 +337,33 @@ class OperationCollisionError(RefusedError):
     """An ``op_id`` that was used before, for something else."""
 
     code = "hash_collision"
+
+
+class ChangedMeanwhileError(RefusedError):
+    """What was read and shown is not what is there now: a file that is rewritten by hand, a fact of a review."""
+
+    code = "changed_meanwhile"
+
+
+class WouldOverwriteError(CatmemError):
+    """Files with other content stand where new ones should go; ``paths`` names them, and nothing was written."""
+
+    code = "would_overwrite"
+
+    def __init__(self, folder: str | PathLike[str], paths: Sequence[str]) -> None:
+        """``paths`` are relative to ``folder``."""
+        super().__init__(
+            f"these files are already there, with other content: {', '.join(paths)}",
+            path=folder,
+            hint="Nothing was written. Choose another folder, or move them away first.",
+        )
+        self.paths = tuple(paths)
+
+
+class GitError(CatmemError):
+    """git is not there or refuses. Codes: ``no_git``, ``no_repository``, ``git`` (git said something else)."""
+
+    code = "git"
 
 
 class UnknownRevisionError(CatmemError):

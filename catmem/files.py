@@ -135,10 +135,19 @@ def _link(path: str | Path) -> UnreadableError:
     return UnreadableError(message, code="symlink", path=path, hint=hint)
 
 
-def replace_file(path: Path, data: bytes, *, lasting: bool = False) -> None:
-    """Put ``data`` in the place of what ``path`` holds, in a file of its owner alone: readers see the old or the new.
+def replace_file(
+    path: Path,
+    data: bytes,
+    *,
+    lasting: bool = False,
+    mode: int | None = None,
+    check: Callable[[], object] | None = None,
+) -> None:
+    """Put ``data`` in the place of what ``path`` holds: readers see the old or the new.
 
-    One that is not ``lasting`` may be gone after a power cut. Raises ``OSError``; what was there is as it was then.
+    The file is for its owner alone, if no ``mode`` is given. One that is not ``lasting`` may be gone after a power cut.
+    ``check`` is called last before the file has its name. Raises ``OSError``, and what ``check`` does; what was there
+    is as it was then.
     """
     import tempfile
 
@@ -146,9 +155,13 @@ def replace_file(path: Path, data: bytes, *, lasting: bool = False) -> None:
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
+            if mode is not None:
+                os.fchmod(stream.fileno(), mode)
             if lasting:
                 stream.flush()
                 os.fsync(stream.fileno())
+        if check is not None:
+            check()
         os.replace(new, path)  # noqa: PTH105 - text in hand
     except BaseException:  # also where the process is told to end: nothing is left lying there
         os.unlink(new)  # noqa: PTH108 - text in hand

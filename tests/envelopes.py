@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from catmem.service.envelopes.keys import new_key
+from catmem.service.envelopes.agents import new_key
 from catmem.service.workspace import Workspace
 from catmem.store.envelope import content_hash, from_fields
 from tests.golden.case import put
@@ -58,8 +58,7 @@ def signed_root(folder: Path, config: str = "") -> Workspace:
 
 def resigned(workspace: Workspace, fields: dict[str, Any], agent: str | None = None, **changes: Any) -> dict[str, Any]:
     """The fields with changes, a hash that fits, and the signature of the agent, or of another."""
-    from catmem.service.envelopes.keys import signing_key
-    from catmem.service.envelopes.roles import agents_of
+    from catmem.service.envelopes.agents import agents_of, signing_key
 
     changed = {**fields, **changes}
     if "mem_hash" not in changes:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
 from catmem.server.tokens import new_token
 from catmem.service.workspace import Workspace
 from tests.envelopes import make_files

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import uvicorn
 
 from catmem.server.app import create_app
-from catmem.server.serving import _Server, listen
+from catmem.server.serving import HttpServer, listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from catmem.server.settings import Settings
+    from catmem.server.app import Settings
     from catmem.service.workspace import Workspace
 
 SECONDS = 60
@@ -116,7 +116,7 @@ def running(workspace: Workspace, settings: Settings) -> Iterator:
         async def serve() -> None:
             app = create_app(workspace, settings)
             config = uvicorn.Config(app, http="h11", ws="none", lifespan="on", log_config=None, access_log=False)
-            server = _Server(config, app, ready.set)
+            server = HttpServer(config, ready.set, app.state.stopping.set)
             made.extend([app, asyncio.get_running_loop(), server])
             await server.serve(sockets=[listening])
 

@@ -1,4 +1,6 @@
-"""A category as a text file, and what an edit of that text means for its entries.
+"""The paths of the memory tool, a category as a text file, and what an edit of that text means for its entries.
+
+The paths are ``/memories``, ``/memories/user``, ``/memories/user/<category>.md``, and no others.
 
 The file holds the entries that the profile sees, tag blocks in front, with a line ``§`` between them. What a prompt
 would withhold stands there as one line that names its id: such an entry can be removed or replaced, and not be read.
@@ -8,23 +10,77 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import EditError
 from catmem.model.compose import composed
 from catmem.model.document import Document, parse
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
+from catmem.names import TARGETS
+from catmem.policy.schema import shown
 from catmem.policy.styles import blocked_line
 from catmem.policy.threats import BuiltinScanner, scan_each
 from catmem.service.seen_entry import value_texts
 from catmem.service.writing.operation import Operation
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.model.document import Entry
+    from catmem.policy.config import Taxonomy
+
+ROOT = "/memories"
+_PATH = re.compile(rf"{ROOT}(?:/({'|'.join(TARGETS)})(?:/([^/]+)\.md)?)?/?")
+
+
+def bad_arguments(message: str, hint: str) -> EditError:
+    """The refusal of what a model asked for."""
+    return EditError(message, code="bad_arguments", hint=hint)
+
+
+class Place(NamedTuple):
+    """What a path names: all (no target), one target's folder (no category), or one category's file."""
+
+    target: str = ""
+    category: str = ""
+    alias: str = ""
+    """The other name of the category that was typed, if one was."""
+
+    @property
+    def name(self) -> str:
+        """The category's name as it was typed: answers do not tell which category another name is of."""
+        return self.alias or self.category
+
+    @property
+    def path(self) -> str:
+        """The path, as answers write it."""
+        return "/".join(part for part in (ROOT, self.target, self.name and f"{self.name}.md") if part)
+
+
+def place_of(path: str, taxonomy: Taxonomy) -> Place:
+    """The place that a path names. Raises ``EditError`` (``bad_arguments``); nothing on a disk is looked at."""
+    found = _PATH.fullmatch(path)
+    if found is None or (found[2] is not None and path.endswith("/")):
+        raise bad_arguments(
+            f"{shown(path)} is no path of this memory",
+            "There are /memories/user/<category>.md and /memories/memory/<category>.md, and no other folders.",
+        )
+    target, name = found[1], found[2]
+    if name is None:
+        return Place(target or "")
+    slug = slugify(name)
+    if slug != name:
+        raise bad_arguments(
+            f"{shown(name)} cannot be the name of a category",
+            f"Did you mean {ROOT}/{target}/{slug}.md?" if slug else "Use small letters, digits and -.",
+        )
+    category = taxonomy.category(name)
+    return Place(target, category, "" if category == name else name)
+
+
+# --- a category as text ---------------------------------------------------------------------------------------------
 
 _LINE_END = re.compile(r"\r+\n")
 """Each reading would take one CR more away from it."""
@@ -50,7 +106,8 @@ class CategoryFile:
 
 def category_file(category: str, entries: Sequence[Entry]) -> CategoryFile:
     """The file of a category that has these entries."""
-    scanned = scan_each(BuiltinScanner(), ["\n".join([entry.body, *_tag_texts(entry)]) for entry in entries])
+    texts = ["\n".join([entry.body, *entry.tags, *value_texts(entry.tags.values())]) for entry in entries]
+    scanned = scan_each(BuiltinScanner(), texts)
     versions: list[Version] = []
     withheld: list[str] = []
     for entry, findings in zip(entries, scanned, strict=True):
@@ -61,11 +118,6 @@ def category_file(category: str, entries: Sequence[Entry]) -> CategoryFile:
             withheld.append(line)
         versions.append(version)
     return CategoryFile(category, tuple(entries), composed(versions, {}, _read("")), tuple(withheld))
-
-
-def _tag_texts(entry: Entry) -> list[str]:
-    tags = entry.tags
-    return [*tags, *value_texts(tags.values())]
 
 
 def _read(text: str) -> Document:
@@ -189,10 +241,9 @@ def _refuse_withheld_in_texts(file: CategoryFile, new: Sequence[Entry]) -> None:
 
 
 def _withheld() -> EditError:
-    return EditError(
+    return bad_arguments(
         "an entry whose text is withheld can be removed or replaced whole, and not be changed in part",
-        code="bad_arguments",
-        hint="Leave its line as it is, or replace the whole line.",
+        "Leave its line as it is, or replace the whole line.",
     )
 
 
@@ -201,8 +252,7 @@ def _refuse_blocks_in_texts(old: Sequence[Entry], new: Sequence[Entry]) -> None:
     known = {block for block in blocks if any(block in entry.body for entry in old)}
     for block in blocks - known:
         if any(block in entry.body for entry in new):
-            raise EditError(
+            raise bad_arguments(
                 "this would make the tag block of one fact a part of the text of another",
-                code="bad_arguments",
-                hint="Put a line § between the two facts.",
+                "Put a line § between the two facts.",
             )

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
 from catmem.anthropic.files import (
+    ROOT,
     CategoryFile,
+    Place,
     additions,
+    bad_arguments,
     block_before,
     category_file,
     entries_of,
     entry_across,
     operations_for,
+    place_of,
     refuse_part_of_withheld,
 )
-from catmem.anthropic.paths import ROOT, Place, place_of
 from catmem.errors import CatmemError, EditError, NoMatchError
 from catmem.names import TARGETS
 from catmem.policy.access import Rights, visible
@@ -30,7 +33,7 @@ from catmem.service.profiles import discreet
 from catmem.service.writing.operation import Operation, refuse_untaken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from anthropic.types.beta import (
         BetaCacheControlEphemeralParam,
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
         BetaMemoryTool20250818ViewCommand,
     )
 
-    from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
 
 INSTRUCTIONS = (
@@ -102,9 +104,9 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         """List a folder, or show a file with line numbers."""
         with self._as_tool_errors():
             place = self._place(command.path)
-            if place.category is None and command.view_range is not None:
+            if not place.category and command.view_range is not None:
                 raise _bad("a folder has no lines, so view takes no view_range here")
-            if place.category is None:
+            if not place.category:
                 return self._listed(place)
             return self._shown(place, self._file(place), command.view_range)
 
@@ -112,12 +114,10 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         """Add the entries of a text to a category in which the profile sees none yet."""
         with self._as_tool_errors():
             place = self._file_place(command.path)
-            _, file, digest = self._now(place)
+            file, digest = self._now(place)
             if file.entries:
-                raise EditError(
-                    f"{place.path} already exists",
-                    code="bad_arguments",
-                    hint="Change it with str_replace, or add to it with insert.",
+                raise bad_arguments(
+                    f"{place.path} already exists", "Change it with str_replace, or add to it with insert."
                 )
             entries = entries_of(command.file_text)
             if not entries:
@@ -136,7 +136,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         """Replace a text that the file holds once."""
         with self._as_tool_errors():
             place = self._file_place(command.path)
-            _, file, digest = self._existing(place)
+            file, digest = self._existing(place)
             count = file.text.count(command.old_str) if command.old_str else 0
             if count != 1:
                 raise NoMatchError(
@@ -157,19 +157,15 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         """
         with self._as_tool_errors():
             place = self._file_place(command.path)
-            _, file, digest = self._existing(place)
+            file, digest = self._existing(place)
             if self._viewed.get(place[:2], file.text) != file.text:
-                raise EditError(
-                    f"{place.path} was changed since you viewed it, so its lines are others now",
-                    code="bad_arguments",
-                    hint="View it again.",
+                raise bad_arguments(
+                    f"{place.path} was changed since you viewed it, so its lines are others now", "View it again."
                 )
             lines = file.text.split("\n")[:-1] if file.text.endswith("\n") else file.text.split("\n")
             if not 0 <= command.insert_line <= len(lines):
-                raise EditError(
-                    f"there is no line {command.insert_line} in {place.path}",
-                    code="bad_arguments",
-                    hint=f"insert_line is 0 to {len(lines)}.",
+                raise bad_arguments(
+                    f"there is no line {command.insert_line} in {place.path}", f"insert_line is 0 to {len(lines)}."
                 )
             if entry_across(file, command.insert_line) is None:
                 operations = list(additions(file.category, entries_of(command.insert_text)))
@@ -183,7 +179,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         """Remove all entries of a category that the profile sees."""
         with self._as_tool_errors():
             place = self._file_place(command.path)
-            _, file, digest = self._existing(place)
+            file, digest = self._existing(place)
             removals = [Operation("remove", old_text=entry.id, category=file.category) for entry in file.entries]
             self._write(place, removals, digest)
             return self._warned(f"Successfully deleted {place.path}", place)
@@ -193,14 +189,13 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         with self._as_tool_errors():
             old, new = self._file_place(command.old_path), self._file_place(command.new_path)
             if old.target != new.target:
-                raise EditError(
+                raise bad_arguments(
                     f"{old.path} cannot be moved to {new.path}: user and memory are two files",
-                    code="bad_arguments",
-                    hint="Create the facts there, and delete them here.",
+                    "Create the facts there, and delete them here.",
                 )
-            _, file, digest = self._existing(old)
-            if self._now(new)[1].entries:
-                raise EditError(f"{new.path} already exists", code="bad_arguments", hint="Choose another name.")
+            file, digest = self._existing(old)
+            if self._file(new).entries:
+                raise bad_arguments(f"{new.path} already exists", "Choose another name.")
             moves = [
                 Operation("move", old_text=entry.id, category=file.category, to_category=new.name)
                 for entry in file.entries
@@ -215,60 +210,58 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
     # --- places ----------------------------------------------------------------------------------------------------
 
     def _place(self, path: str) -> Place:
-        return place_of(path, self._workspace.config.taxonomy.aliases)
+        return place_of(path, self._workspace.config.taxonomy)
 
     def _file_place(self, path: str) -> Place:
         place = self._place(path)
-        if place.category is None:
-            raise EditError(
-                f"{place.path} is a folder, and folders stay as they are",
-                code="bad_arguments",
-                hint=self._may_write(place.target or TARGETS[0]),
+        if not place.category:
+            raise bad_arguments(
+                f"{place.path} is a folder, and folders stay as they are", self._may_write(place.target or TARGETS[0])
             )
         return place
 
-    def _now(self, place: Place) -> tuple[Profile, CategoryFile, str]:
-        """The profile, the file as it is now, and the digest of the whole document that it was read from."""
+    def _now(self, place: Place) -> tuple[CategoryFile, str]:
+        """The file as it is now, and the digest of the whole document that it was read from."""
         workspace = self._workspace
+        reading = workspace.read(self._profile, place.target)
         profile = workspace.profile(self._profile)
-        reading = workspace.read(self._profile, place.target or TARGETS[0])
-        view = visible(reading.document, place.target or TARGETS[0], profile, workspace.config.taxonomy)
+        view = visible(reading.document, place.target, profile, workspace.config.taxonomy)
         entries = [entry for entry in view.entries if entry.category == place.category]
-        return profile, category_file(place.name, entries), reading.digest
+        return category_file(place.name, entries), reading.digest
 
     def _file(self, place: Place) -> CategoryFile:
-        return self._now(place)[1]
+        return self._now(place)[0]
 
-    def _existing(self, place: Place) -> tuple[Profile, CategoryFile, str]:
+    def _existing(self, place: Place) -> tuple[CategoryFile, str]:
         found = self._now(place)
-        if not found[1].entries:
+        if not found[0].entries:
             raise self._missing(place)
         return found
 
     def _missing(self, place: Place) -> EditError:
         """What to say of a file that is not there: in the same words if it is hidden."""
-        return EditError(
+        return bad_arguments(
             f"The path {place.path} does not exist",
-            code="bad_arguments",
-            hint=f"{self._may_write(place.target or TARGETS[0])} View {ROOT} to see what is there.",
+            f"{self._may_write(place.target)} View {ROOT} to see what is there.",
         )
 
     def _may_write(self, target: str) -> str:
-        """Which files the profile may write, as a sentence."""
-        names = [name for name in self._writable(target) if not is_pattern(name)]
-        if not names:
-            return "Any category may be written that you see." if self._writable(target) else "You may write nothing."
-        return f"You may write {', '.join(Place(target, name).path for name in names)}."
+        categories = self._workspace.config.taxonomy.categories
+        rights = self._rights(target)
+        names = tuple(categories) if rights.unbounded else rights.writable_names()
+        plain = [name for name in names if not is_pattern(name)]
+        if plain:
+            return f"You may write {', '.join(Place(target, name).path for name in plain)}."
+        return "Any category may be written that you see." if names else "You may write nothing."
 
-    def _writable(self, target: str) -> Sequence[str]:
+    def _rights(self, target: str) -> Rights:
         workspace = self._workspace
-        rights = Rights(workspace.profile(self._profile), target, workspace.config.taxonomy)
-        return tuple(workspace.config.taxonomy.categories) if rights.unbounded else rights.writable_names()
+        return Rights(workspace.profile(self._profile), target, workspace.config.taxonomy)
 
     # --- showing ---------------------------------------------------------------------------------------------------
 
     def _listed(self, place: Place) -> str:
-        targets = TARGETS if place.target is None else (place.target,)
+        targets = (place.target,) if place.target else TARGETS
         lines = [f"Here are the files in {place.path}:"]
         for target in targets:
             for category in self._workspace.view(self._profile, target).categories:
@@ -302,24 +295,21 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
 
     def _warned(self, said: str, place: Place) -> str:
         """What was done, with what the model should know of the file that it was done in."""
-        workspace, target = self._workspace, place.target or TARGETS[0]
-        rights = Rights(workspace.profile(self._profile), target, workspace.config.taxonomy)
-        text = workspace.view(self._profile, target).document.text
-        warnings = rights.unmerged(f"the {target} file", text, workspace.parse)
+        text = self._workspace.view(self._profile, place.target).document.text
+        warnings = self._rights(place.target).unmerged(f"the {place.target} file", text, self._workspace.parse)
         return "\n".join([said, *(f"Warning: {warning}." for warning in warnings)])
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
     def _change(self, place: Place, operations: list[Operation], digest: str) -> None:
         if not operations:
-            raise EditError("this changes no fact", code="bad_arguments", hint="View the file to see what it says.")
+            raise bad_arguments("this changes no fact", "View the file to see what it says.")
         self._write(place, operations, digest)
 
     def _write(self, place: Place, operations: list[Operation], digest: str) -> None:
         # What the model is told is that the file says it now, so nothing may go beside the file.
-        target = place.target or TARGETS[0]
         self._workspace.write(
-            self._profile, operations, target=target, actor=self._profile, expected=digest, on_stale="refuse"
+            self._profile, operations, target=place.target, actor=self._profile, expected=digest, on_stale="refuse"
         )
         self._refusals = 0
 
@@ -371,9 +361,7 @@ def _range(view_range: list[int] | None, count: int) -> tuple[int, int]:
         return 1, count
     first, last = view_range
     if first > count or (last != -1 and last < max(1, first)):
-        raise EditError(
-            f"there are no lines {first} to {'the end' if last == -1 else last}",
-            code="bad_arguments",
-            hint=f"The file has lines 1 to {count}.",
+        raise bad_arguments(
+            f"there are no lines {first} to {'the end' if last == -1 else last}", f"The file has lines 1 to {count}."
         )
     return max(1, first), count if last == -1 else min(last, count)

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.options import format_option, open_workspace, root_option, target_option
-from catmem.cli.output import columns, emit, emit_json, print_error, printable, say, shown_path
+from catmem.cli.options import common_options, open_workspace, target_option
+from catmem.cli.output import columns, emit, emit_json, end_with, in_json, printable, say, shown_path
 from catmem.names import FILE_NAMES
 from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from catmem.errors import CatmemError
-    from catmem.policy.fleet import Fleet, Orphan
-    from catmem.policy.reasons import Reason
+    from catmem.policy.fleet import Fleet, Orphan, Reason
     from catmem.service.fleet import Why
     from catmem.service.workspace import Workspace
 
@@ -27,12 +25,7 @@ _WIDTH = 80
 
 _MOST_COLUMNS = 16
 _WIDEST = 5
-_LEGEND = {
-    "r": "reads",
-    "rw": "reads and may write",
-    "d": "may write and not read (a drop)",
-    ".": "neither",
-}
+_LEGEND = {"r": "reads", "rw": "reads and may write", "d": "may write and not read (a drop)", ".": "neither"}
 
 
 @click.command(
@@ -56,17 +49,8 @@ _LEGEND = {
     help="Only this category, or those that a pattern such as 'finance-*' matches; may be repeated.",
 )
 @target_option
-@root_option
-@format_option
-def command(  # noqa: PLR0913 - one parameter an option
-    why: tuple[str, str] | None,
-    names: tuple[str, ...],
-    wanted: tuple[str, ...],
-    target: str | None,
-    root_folder: str | None,
-    *,
-    as_json: bool,
-) -> None:
+@common_options
+def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[str, ...], target: str | None) -> None:
     """Print who reads and who may write which category, over all profiles of the root.
 
     r reads, rw reads and may write, d may write and not read, . neither; a ? behind it: in files without section
@@ -79,11 +63,11 @@ def command(  # noqa: PLR0913 - one parameter an option
     """
     if why is not None and (names or wanted or target):
         raise click.UsageError("--why takes its profile and category itself: leave out -p, -c and -t.")
-    if target is not None and as_json:
+    if target is not None and in_json():
         raise click.UsageError("-t is for the table; in JSON each cell tells of both files.")
-    workspace = open_workspace(root_folder)
+    workspace = open_workspace()
     if why is not None:
-        _explain(workspace, *why, as_json=as_json)
+        _explain(workspace, *why)
         return
     from catmem.service.fleet import access_dict, chosen_categories, chosen_profiles, read_access
 
@@ -91,8 +75,8 @@ def command(  # noqa: PLR0913 - one parameter an option
     profiles = chosen_profiles(workspace, access, names)
     categories, notes = chosen_categories(workspace, access.fleet, wanted)
     for note in notes:
-        say(printable(note))
-    if as_json:
+        say(note)
+    if in_json():
         problems = [problem.to_dict() for problem in access.problems]
         emit_json(access_dict(access.fleet, profiles, categories) | {"problems": problems})
     elif not profiles:
@@ -104,7 +88,7 @@ def command(  # noqa: PLR0913 - one parameter an option
             if access.problems:
                 emit("Not everything could be looked at (see the errors): what follows is about the rest.\n")
             emit(printable("".join(_summary(access.fleet))))
-    _finish(access.problems, as_json=as_json)
+    end_with(access.problems)
 
 
 # --- the matrix ----------------------------------------------------------------------------------------------------
@@ -157,7 +141,6 @@ def _lines(
 
 
 def _shortened(names: list[str], room: int | None) -> str:
-    """As many names as there is room for, and how many more there are; one at least."""
     text = ", ".join(names)
     if room is None:
         return text
@@ -201,7 +184,7 @@ def _orphans(title: str, orphans: list[Orphan]) -> Iterator[str]:
     if not orphans:
         return
     yield f"\n{title}:\n"
-    rows: list[tuple[str, ...]] = []
+    rows = []
     for orphan in orphans:
         where = f" in {FILE_NAMES[orphan.target]}" if orphan.target else ""
         declared = "" if orphan.declared else "not declared, " if orphan.category[0] != "_" else ""
@@ -212,17 +195,17 @@ def _orphans(title: str, orphans: list[Orphan]) -> Iterator[str]:
 # --- why -----------------------------------------------------------------------------------------------------------
 
 
-def _explain(workspace: Workspace, name: str, category: str, *, as_json: bool) -> None:
+def _explain(workspace: Workspace, name: str, category: str) -> None:
     from catmem.service.fleet import explain
 
     why = explain(workspace, name, category)
     if why.note is not None:
-        say(printable(why.note))
-    if as_json:
+        say(why.note)
+    if in_json():
         emit_json(why.to_dict())
     else:
         emit(printable("".join(_answers(why))))
-    _finish(why.problems, as_json=as_json)
+    end_with(why.problems)
 
 
 def _answers(why: Why) -> Iterator[str]:
@@ -250,11 +233,3 @@ def _answer(why: Why, reason: Reason) -> str:
     count = why.entries.get(reason.asked, 0)
     held = f" ({counted(count, 'entry')} in its own file)" if reason.asked in FILE_NAMES and count else ""
     return f"{reason.answer}{held}"
-
-
-def _finish(problems: Sequence[CatmemError], *, as_json: bool) -> None:
-    """Say what could not be looked at, and end with status 2 if there was something."""
-    for problem in problems:
-        print_error(problem, as_json=as_json)
-    if problems:
-        sys.exit(2)

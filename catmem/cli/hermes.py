@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catmem.cli.options import as_of_option, dry_run_option, format_option, root_option
-from catmem.cli.output import emit, emit_json, print_unreadable, printable, say, shown_path
+from catmem.cli.options import as_of_option, common_options, dry_run_option, format_option, given_root
+from catmem.cli.output import (
+    columns,
+    emit,
+    emit_json,
+    in_json,
+    print_unreadable,
+    printable,
+    say,
+    say_all,
+    shown_path,
+    text_diff,
+)
+from catmem.cli.seed import conflict_lines, next_steps, plan_diff, say_refused
 from catmem.errors import CatmemError, ConfigError
 
 if TYPE_CHECKING:
@@ -17,17 +29,17 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.hermes.setup import Step
-    from catmem.hermes.setup_homes import Home
-    from catmem.hermes.setup_settings import Settings
+    from catmem.hermes.setup_homes import Home, Settings
+    from catmem.hermes.setup_status import HomeStatus
+    from catmem.policy.seed import FilePlan
+    from catmem.service.seeding.plan import SeedPlan, SeedResult
     from catmem.service.workspace import Workspace
 
 _FINDINGS = 1
 _NOT_CONFIRMED = 2
 
 _home_option = click.option(
-    "--home",
-    metavar="DIR",
-    help="A home of Hermes Agent. By default what HERMES_HOME says, else ~/.hermes.",
+    "--home", metavar="DIR", help="A home of Hermes Agent. By default what HERMES_HOME says, else ~/.hermes."
 )
 _profile_option = click.option(
     "-p", "--profile", metavar="NAME", help="The profile of Hermes Agent. By default the one whose home this is."
@@ -37,11 +49,11 @@ _yes_option = click.option("--yes", is_flag=True, help="Do it without asking.")
 
 
 @click.group(epilog="Examples: catmem hermes install --dry-run   catmem hermes status --all   catmem hermes sync --all")
-def command() -> None:
+def hermes() -> None:
     """Put catmem into Hermes Agent as its memory provider, or write slices into its files."""
 
 
-@command.command(
+@hermes.command(
     epilog="Examples: catmem hermes install --dry-run   catmem hermes install --all --yes   "
     "catmem hermes install --profile coder --root ~/memory --as neo"
 )
@@ -57,20 +69,17 @@ def command() -> None:
 @click.option("--any-version", is_flag=True, help="Go on with a config.yaml that is newer than what was tried.")
 @_yes_option
 @dry_run_option
-@root_option
-@format_option
+@common_options
 def install(  # noqa: PLR0913 - one parameter an option
     home: str | None,
     profile: str | None,
     name: str | None,
-    root_folder: str | None,
     *,
     everybody: bool,
     keep_tool: bool,
     any_version: bool,
     yes: bool,
     dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Put the memory provider and its settings into homes of Hermes Agent.
 
@@ -83,28 +92,26 @@ def install(  # noqa: PLR0913 - one parameter an option
 
     _refuse_mixed(profile, name, everybody=everybody)
     chosen = chosen_homes(find_home(home), profile, everybody=everybody)
-    workspace = _workspace(root_folder, chosen[0])
+    workspace = _workspace(chosen[0])
     steps: list[Step] = []
     for each in chosen:
         settings = _settings(workspace, each, name or each.name)
         folder = workspace.path(settings.profile, "user").parent
         steps.append(plan_install(each, settings, folder, keep_tool=keep_tool, any_version=any_version))
-    if not _carried_out(steps, yes=yes, dry_run=dry_run, as_json=as_json) or as_json:
+    if not _carried_out(steps, yes=yes, dry_run=dry_run) or in_json():
         return
     say("Next: catmem has to be installed for the Python of Hermes Agent too; 'hermes memory status' says if it is.")
     say("It counts from the next conversation on.")
 
 
-@command.command(epilog="Examples: catmem hermes uninstall --dry-run   catmem hermes uninstall --all --yes")
+@hermes.command(epilog="Examples: catmem hermes uninstall --dry-run   catmem hermes uninstall --all --yes")
 @_home_option
 @_profile_option
 @_all_option
 @_yes_option
 @dry_run_option
 @format_option
-def uninstall(  # noqa: PLR0913 - one parameter an option
-    home: str | None, profile: str | None, *, everybody: bool, yes: bool, dry_run: bool, as_json: bool
-) -> None:
+def uninstall(home: str | None, profile: str | None, *, everybody: bool, yes: bool, dry_run: bool) -> None:
     """Take the memory provider out again. Memory files and roots stay as they are.
 
     config.yaml gets back the bytes it had; if it was changed since, only the keys that install had set go back.
@@ -115,33 +122,30 @@ def uninstall(  # noqa: PLR0913 - one parameter an option
     _refuse_mixed(profile, None, everybody=everybody)
     chosen = chosen_homes(find_home(home), profile, everybody=everybody)
     with_catmem = [each for each in chosen if installed(each)]
-    _carried_out(
-        [plan_uninstall(each) for each in (with_catmem or chosen[:1])], yes=yes, dry_run=dry_run, as_json=as_json
-    )
+    _carried_out([plan_uninstall(each) for each in (with_catmem or chosen[:1])], yes=yes, dry_run=dry_run)
 
 
-@command.command(epilog="Examples: catmem hermes status   catmem hermes status --all --format json")
+@hermes.command(epilog="Examples: catmem hermes status   catmem hermes status --all --format json")
 @_home_option
 @_profile_option
 @_all_option
 @format_option
-def status(home: str | None, profile: str | None, *, everybody: bool, as_json: bool) -> None:
+def status(home: str | None, profile: str | None, *, everybody: bool) -> None:
     """Say where the memory provider is on, with which root and profile, and what is wrong (exit status 1)."""
-    from catmem.cli.hermes_shown import show_statuses
     from catmem.hermes.setup_homes import chosen_homes, find_home
     from catmem.hermes.setup_status import statuses
 
     _refuse_mixed(profile, None, everybody=everybody)
     found = statuses(chosen_homes(find_home(home), profile, everybody=everybody))
-    if as_json:
+    if in_json():
         emit_json({"homes": [each.to_dict() for each in found]})
     else:
-        show_statuses(found)
+        _show_statuses(found)
     if any(each.problems for each in found):
         raise SystemExit(_FINDINGS)
 
 
-@command.command(
+@hermes.command(
     epilog="Examples: catmem hermes sync default --all --dry-run   catmem hermes sync orchestrator trinity neo   "
     "catmem hermes sync --all"
 )
@@ -157,18 +161,9 @@ def status(home: str | None, profile: str | None, *, everybody: bool, as_json: b
 @_home_option
 @dry_run_option
 @as_of_option
-@root_option
-@format_option
+@common_options
 def sync(  # noqa: PLR0913 - one parameter an option
-    source: str | None,
-    names: tuple[str, ...],
-    home: str | None,
-    as_of: date | None,
-    root_folder: str | None,
-    *,
-    everybody: bool,
-    dry_run: bool,
-    as_json: bool,
+    source: str | None, names: tuple[str, ...], home: str | None, as_of: date | None, *, everybody: bool, dry_run: bool
 ) -> None:
     """Write slices of SOURCE's memory into the USER.md and MEMORY.md of profiles of Hermes Agent.
 
@@ -177,15 +172,14 @@ def sync(  # noqa: PLR0913 - one parameter an option
     changes, and it needs no provider.
     """
     from catmem import clock
-    from catmem.cli.hermes_shown import say_all, show_file, show_plan, show_refused
-    from catmem.cli.seed_shown import next_steps
     from catmem.hermes.setup_homes import all_homes, find_home
     from catmem.hermes.sync import apply_sync, plan_sync
+    from catmem.service.seeding.plan import SeedPlan
 
     if everybody == bool(names) or (source is None and not everybody):
         raise click.UsageError("Name the source and the profiles, or the source and --all, or --all alone.")
     found = find_home(home)
-    workspace = _workspace(root_folder, found)
+    workspace = _workspace(found)
     click.get_current_context().call_on_close(workspace.store.close)
     homes = list(all_homes(found).values())
     sources = [source] if source is not None else _sources(workspace, homes)
@@ -193,30 +187,22 @@ def sync(  # noqa: PLR0913 - one parameter an option
     unreadable: Sequence[CatmemError] = ()
     status = 0
     for each in sources:
-        made = plan_sync(workspace, homes, each, names or None, as_of=as_of or clock.today())
-        unreadable = made.plan.unreadable
-        if dry_run:
-            status = max(status, made.plan.exit_status)
-            shown.append(made.plan.to_dict())
-            if not as_json:
-                show_plan(made.plan)
+        plan = plan_sync(workspace, homes, each, names or None, as_of=as_of or clock.today())
+        unreadable = plan.unreadable
+        done = plan if dry_run else apply_sync(workspace, plan)
+        status = max(status, done.exit_status)
+        shown.append(done.to_dict())
+        if in_json():
             continue
-        result = apply_sync(workspace, made)
-        status = max(status, result.exit_status)
-        shown.append(result.to_dict())
-        if not as_json:
-            for file in result.files:
-                show_file(file.plan, file.revision, workspace, file.notes)
-            show_refused(result.refused, workspace)
-            say_all([*result.notes, *next_steps(file.plan for file in result.files)])
-    if as_json:
+        if isinstance(done, SeedPlan):
+            _show_plan(done)
+        else:
+            _show_result(workspace, done)
+    if in_json():
         emit_json({"dry_run": dry_run, "syncs": shown})
     elif dry_run:
         say("Nothing was written.")
-    raise SystemExit(max(status, print_unreadable(unreadable, as_json=as_json)))
-
-
-# --- what is asked ---------------------------------------------------------------------------------------------------
+    raise SystemExit(max(status, print_unreadable(unreadable)))
 
 
 def _refuse_mixed(profile: str | None, name: str | None, *, everybody: bool) -> None:
@@ -226,15 +212,16 @@ def _refuse_mixed(profile: str | None, name: str | None, *, everybody: bool) -> 
         raise click.UsageError("With --all each profile is the one of its own name: leave --as out.")
 
 
-def _workspace(root_folder: str | None, home: Home) -> Workspace:
+def _workspace(home: Home) -> Workspace:
     """The root that was named, else that of Hermes Agent's own folder, else the one that the working folder lies in."""
     from catmem.policy.config import CONFIG_NAME, find_root
     from catmem.service.workspace import Workspace
 
-    if root_folder is not None:
-        workspace = Workspace.open(root_folder, search=False)
+    root = given_root()
+    if root is not None:
+        workspace = Workspace.open(root, search=False)
         if workspace.config.path is None:
-            raise _no_root(root_folder)
+            raise _no_root(root)
         return workspace
     if (home.root / CONFIG_NAME).is_file():
         return Workspace.open(home.root, search=False)
@@ -256,14 +243,14 @@ def _no_root(folder: str, home: Home | None = None) -> ConfigError:
 def _settings(workspace: Workspace, home: Home, name: str) -> Settings:
     from dataclasses import replace
 
-    from catmem.hermes.setup_settings import Settings, read_settings
+    from catmem.hermes.setup_homes import Settings, read_settings
 
     try:
         workspace.profile(name)
     except CatmemError as error:
         if error.code == "unknown_name":
-            error.hint = f"{error.hint or ''} Say which profile of this root it is: --profile {home.name} --as NAME"
-            error.hint = error.hint.strip()
+            said = f"Say which profile of this root it is: --profile {home.name} --as NAME"
+            error.hint = f"{error.hint or ''} {said}".strip()
         raise
     new = Settings(workspace.root, name)
     try:
@@ -277,7 +264,7 @@ def _settings(workspace: Workspace, home: Home, name: str) -> Settings:
 
 def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
     from catmem.hermes.sync import hermes_profiles
-    from catmem.service.seeding.planning import seed_order
+    from catmem.service.seeding.order import seed_order
 
     found = hermes_profiles(workspace, homes)
     order = seed_order(workspace)
@@ -291,20 +278,16 @@ def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
     return sources
 
 
-# --- what is done ----------------------------------------------------------------------------------------------------
-
-
-def _carried_out(steps: Sequence[Step], *, yes: bool, dry_run: bool, as_json: bool) -> bool:
+def _carried_out(steps: Sequence[Step], *, yes: bool, dry_run: bool) -> bool:
     """Show what would be done, ask, and do it; whether anything was done."""
-    from catmem.cli.hermes_shown import show_step, step_dict
     from catmem.hermes.setup import apply_step
 
     changing = [step for step in steps if step.changes]
-    if as_json and not (yes or dry_run):
+    if in_json() and not (yes or dry_run):
         raise click.UsageError("--format json asks nothing: give --yes or --dry-run.")
-    if not as_json:
+    if not in_json():
         for step in steps:
-            show_step(step)
+            _show_step(step)
         if dry_run:
             say("Nothing was written.")
         elif changing and not yes:
@@ -312,17 +295,98 @@ def _carried_out(steps: Sequence[Step], *, yes: bool, dry_run: bool, as_json: bo
     if not dry_run:
         for step in changing:
             apply_step(step)
-            if not as_json:
+            if not in_json():
                 emit(printable(f"{step.done} in {shown_path(step.home.path)}\n"))
-    if as_json:
-        emit_json({"dry_run": dry_run, "homes": [step_dict(step) for step in steps]})
+    if in_json():
+        emit_json({"dry_run": dry_run, "homes": [_step_dict(step) for step in steps]})
     return bool(changing) and not dry_run
 
 
 def _confirm() -> None:
-    if sys.stdin is None or not sys.stdin.isatty():
-        say("Nothing was written. Give --yes to do it.")
+    on_terminal = sys.stdin is not None and sys.stdin.isatty()
+    if not (on_terminal and click.confirm("Do this?", err=True)):
+        say("Nothing was written." if on_terminal else "Nothing was written. Give --yes to do it.")
         raise SystemExit(_NOT_CONFIRMED)
-    if not click.confirm("Do this?", err=True):
-        say("Nothing was written.")
-        raise SystemExit(_NOT_CONFIRMED)
+
+
+def _show_step(step: Step) -> None:
+    where = shown_path(step.home.path)
+    if not step.changes:
+        emit(printable(f"{where}: nothing to do\n"))
+        return
+    say_all(f"{where}: {note}" for note in step.notes)
+    for path in step.writes:
+        emit(printable(f"write {shown_path(path)}\n"))
+    if step.before != step.after:
+        name = shown_path(step.home.config)
+        emit(text_diff(step.before, step.after, f"a/{name}", f"b/{name}"))
+    for path in step.removes:
+        emit(printable(f"remove {shown_path(path)}\n"))
+
+
+def _step_dict(step: Step) -> dict[str, Any]:
+    return {
+        "name": step.home.name,
+        "home": str(step.home.path),
+        "changes": step.changes,
+        "config_changes": step.before != step.after,
+        "writes": [str(path) for path in step.writes],
+        "removes": [str(path) for path in step.removes],
+        "notes": list(step.notes),
+    }
+
+
+def _show_statuses(found: Sequence[HomeStatus]) -> None:
+    rows = [("profile", "catmem", "root", "as", "own tool")]
+    for each in found:
+        state = _ACTIVE[each.loads] if each.active else "installed, not on" if each.installed else "-"
+        if each.provider not in {"", "catmem"}:
+            state += f" (provider {each.provider})"
+        root = "-" if each.root is None else shown_path(each.root)
+        rows.append(
+            (each.name, printable(state), printable(root), each.profile or "-", "on" if each.own_tool else "off")
+        )
+    emit(columns(rows))
+    say_all(f"{each.name}: {problem}" for each in found for problem in each.problems)
+    if any(each.active and each.loads is None for each in found):
+        say("installed; check with 'hermes memory status': whether its Python can load catmem cannot be known here")
+
+
+_ACTIVE = {True: "on", False: "cannot be loaded", None: "installed"}
+
+
+def _show_plan(plan: SeedPlan) -> None:
+    say_all(plan.notes)
+    for each in plan.files:
+        in_sync = not each.changes and not each.conflicts
+        emit(printable(f"{each.target}: in sync\n") if in_sync else plan_diff(each) + conflict_lines(each))
+    say_refused(plan.refused)
+    say_all(next_steps(plan.files))
+
+
+def _show_result(workspace: Workspace, result: SeedResult) -> None:
+    """What a sync did, a line for each file."""
+
+    def shown(entity: str) -> str:
+        name, _, target = entity.partition("/")
+        return shown_path(workspace.path(name, target))
+
+    for each in result.files:
+        where = shown(each.plan.target)
+        emit(printable(f"{where}: {_said(each.plan, each.revision)}\n") + conflict_lines(each.plan))
+        say_all(f"{where}: {note}" for note in each.notes)
+    say_refused(result.refused, shown)
+    say_all([*result.notes, *next_steps(each.plan for each in result.files)])
+
+
+def _said(plan: FilePlan, revision: str | None) -> str:
+    if revision is None:
+        return f"{len(plan.conflicts)} in conflict, left as it is" if plan.conflicts else "in sync"
+    counts = {
+        "added": plan.count("new"),
+        "changed": plan.count("changed_in_source", "changed_in_both"),
+        "removed": plan.count("removed_from_source"),
+        "in conflict": len(plan.conflicts),
+    }
+    said = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "written"
+    return f"{said} (revision {revision})"

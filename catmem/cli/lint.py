@@ -1,28 +1,30 @@
-"""``catmem lint``: find what is wrong, fix what is safe to fix."""
+"""``catmem lint`` and ``catmem rule``: find what is wrong, fix what is safe to fix, and say what a rule is about."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from catmem import __version__
-from catmem.cli.options import as_of_option, refuse_beside, root_option
-from catmem.cli.output import emit, print_error, printable, say, shown_path, text_diff
+from catmem.cli.options import as_of_option, format_choice, format_option, given_root, refuse_beside, root_option
+from catmem.cli.output import columns, emit, emit_json, in_json, print_unreadable, printable, say, shown_path, text_diff
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.files import os_errors, read_bounded
+from catmem.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date
 
     from catmem.policy.lint.diagnostic import Diagnostic
-    from catmem.policy.lint.fixing import Fixed
-    from catmem.policy.lint.renderers.report import Format
-    from catmem.service.linting.lint import Found, Linter
+    from catmem.policy.lint.renderers import Format
+    from catmem.policy.lint.rule import Rule
+    from catmem.service.linting import Found, Linter
+
 
 _BASELINE = "catmem.lint.json"
 _LARGEST = 64 << 20
@@ -34,18 +36,12 @@ _APART = {
 """Options that leave others nothing to do."""
 
 
-def _codes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def _codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     codes = tuple(code.strip() for value in values for code in value.split(",") if code.strip())
     if values and not codes:
         # A variable that a script forgot to set would stand for all rules.
-        raise click.BadParameter("names no rule", ctx=ctx, param=param)
+        raise click.BadParameter("names no rule")
     return codes
-
-
-def _remember_format(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    del param
-    ctx.meta["catmem.json"] = value == "json"
-    return value
 
 
 @click.command(epilog="Examples: catmem lint   catmem lint --fix homes/   catmem lint --select CM2,CM6 --format sarif")
@@ -55,15 +51,8 @@ def _remember_format(ctx: click.Context, param: click.Parameter, value: str) -> 
 @click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change; exit 1 if anything.")
 @click.option("--select", metavar="CODES", multiple=True, callback=_codes, help="Only these rules: CM203, or CM2.")
 @click.option("--ignore", metavar="CODES", multiple=True, callback=_codes, help="Not these rules.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "github", "sarif"]),
-    default="text",
-    show_default=True,
-    is_eager=True,
-    callback=_remember_format,
-    help="For people, for programs, for GitHub's checks, or for code scanners.",
+@format_choice(
+    *("text", "json", "github", "sarif"), said="For people, for programs, for GitHub's checks, or for code scanners."
 )
 @as_of_option
 @click.option("--baseline", metavar="FILE", help="Findings that do not count. By default what catmem.yaml says.")
@@ -71,7 +60,7 @@ def _remember_format(ctx: click.Context, param: click.Parameter, value: str) -> 
 @click.option("--statistics", is_flag=True, help="With the format text: how often each rule found something.")
 @click.option("--output", metavar="FILE", help="Write the findings to a file and not to standard output.")
 @root_option
-def command(  # noqa: PLR0913 - one parameter an option
+def lint(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],
     select: tuple[str, ...],
@@ -80,7 +69,6 @@ def command(  # noqa: PLR0913 - one parameter an option
     as_of: date | None,
     baseline: str | None,
     output: str | None,
-    root_folder: str | None,
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
@@ -92,34 +80,25 @@ def command(  # noqa: PLR0913 - one parameter an option
     PATHS are files or folders; without any, all that is below the root. Exit status: 0 if there are hints at most, 1
     with errors or warnings, 2 if the configuration is not right (all other files are looked at all the same).
     """
-    _refuse_idle(unsafe=unsafe_fixes and not (fix or diff), statistics=statistics and form != "text")
-    from catmem.service.linting.lint import Linter
+    if unsafe_fixes and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes goes with --fix or --diff.")
+    if statistics and form != "text":
+        raise click.UsageError("--statistics goes with --format text.")
+    for option, (others, why) in _APART.items():
+        refuse_beside(option, *others, why=why)
+
+    from catmem.service.linting import Linter
+
+    root = given_root()
 
     def opened() -> Linter:
-        return Linter.open(
-            "." if root_folder is None else root_folder,
-            search=root_folder is None,
-            paths=paths,
-            select=select,
-            ignore=ignore,
-            as_of=as_of,
-        )
+        at = root or "."
+        return Linter.open(at, search=root is None, paths=paths, select=select, ignore=ignore, as_of=as_of)
 
     linter = opened()
-    as_json = form == "json"
     status = 0
     if fix or diff:
-        fixed = linter.fix(unsafe=unsafe_fixes)
-        _say_fighting(fixed)
-        status = int(bool(fixed.fighting))
-        if diff:
-            from catmem.policy.lint.masking import mask_both
-
-            for name, text in fixed.texts.items():
-                shown = _shown(linter, name)
-                emit(text_diff(*mask_both(linter.text(name) or "", text), f"a/{shown}", f"b/{shown}"))
-            raise SystemExit(max(status, int(bool(fixed.texts)), 2 * bool(linter.errors)))
-        status = max(status, _write(linter, fixed, as_json=as_json))
+        status = _fix(linter, unsafe=unsafe_fixes, diff=diff)
         linter = opened()
     found = linter.run()
     if paths and not found.files and not found.errors:
@@ -136,23 +115,38 @@ def command(  # noqa: PLR0913 - one parameter an option
     if known is not None:
         found = linter.without_baseline(found, known)
     _report(linter, found, form, statistics=statistics, output=output)
-    for error in found.errors:
-        print_error(error, as_json=as_json)
+    print_unreadable(found.errors)
     raise SystemExit(max(status, found.exit_status))
 
 
-def _refuse_idle(*, unsafe: bool, statistics: bool) -> None:
-    """Refuse options that would have nothing to do."""
-    if unsafe:
-        raise click.UsageError("--unsafe-fixes goes with --fix or --diff.")
-    if statistics:
-        raise click.UsageError("--statistics goes with --format text.")
-    for option, (others, why) in _APART.items():
-        refuse_beside(option, *others, why=why)
+def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
+    """Write what fixes make of the files, or end with the ``diff``; the worst exit status of what was not written."""
+    fixed = linter.fix(unsafe=unsafe)
+    for name, codes in fixed.fighting.items():
+        say(f"error: {name}: fixes of {', '.join(codes)} undo each other or never end, so none was made")
+    status = int(bool(fixed.fighting))
+    if diff:
+        from catmem.policy.lint.masking import mask_both
+
+        for name, text in fixed.texts.items():
+            shown = _shown(linter, name)
+            emit(text_diff(*mask_both(linter.text(name) or "", text), f"a/{shown}", f"b/{shown}"))
+        raise SystemExit(max(status, int(bool(fixed.texts)), 2 * bool(linter.errors)))
+    failed: list[CatmemError] = []
+    for name, text in fixed.texts.items():
+        try:
+            linter.write(name, linter.text(name) or "", text)
+        except CatmemError as error:
+            failed.append(error)
+    status = max(status, print_unreadable(failed))
+    if fixed.applied:
+        applied, written = len(fixed.applied), len(fixed.texts) - len(failed)
+        say(f"fixed {applied} {plural(applied, 'finding')} in {written} {plural(written, 'file')}")
+    return status
 
 
 def _report(linter: Linter, found: Found, form: Format, *, statistics: bool, output: str | None) -> None:
-    from catmem.policy.lint.renderers.report import Report, render
+    from catmem.policy.lint.renderers import Report, render
 
     names: dict[str, str] = {}
     diagnostics = [_from_here(linter, diagnostic, names) for diagnostic in found.diagnostics]
@@ -164,10 +158,10 @@ def _report(linter: Linter, found: Found, form: Format, *, statistics: bool, out
         _refuse_source(Path(output))
         _write_text(Path(output), text)
     if form == "text":
-        said = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in report.severities().items() if count)
+        said = ", ".join(f"{count} {plural(count, name)}" for name, count in report.severities().items() if count)
         hidden = len(report.diagnostics) - len(report.counting)
         extra = f", {hidden} suppressed" if hidden else ""
-        say(f"{found.files} file{'s' * (found.files != 1)}: {said or 'nothing found'}{extra}")
+        say(f"{found.files} {plural(found.files, 'file')}: {said or 'nothing found'}{extra}")
 
 
 def _from_here(linter: Linter, diagnostic: Diagnostic, names: dict[str, str]) -> Diagnostic:
@@ -180,29 +174,6 @@ def _from_here(linter: Linter, diagnostic: Diagnostic, names: dict[str, str]) ->
 
 def _shown(linter: Linter, name: str) -> str:
     return shown_path(linter.root.path(name))
-
-
-def _say_fighting(fixed: Fixed) -> None:
-    for name, codes in fixed.fighting.items():
-        say(f"error: {printable(name)}: fixes of {', '.join(codes)} undo each other or never end, so none was made")
-
-
-def _write(linter: Linter, fixed: Fixed, *, as_json: bool) -> int:
-    """Write the fixed texts; the worst exit status of what could not be written."""
-    status, written = 0, 0
-    for name, text in fixed.texts.items():
-        try:
-            linter.write(name, linter.text(name) or "", text)
-            written += 1
-        except CatmemError as error:
-            print_error(error, as_json=as_json)
-            status = max(status, error.exit_status)
-    if fixed.applied:
-        say(
-            f"fixed {len(fixed.applied)} finding{'s' * (len(fixed.applied) != 1)} in {written} "
-            f"file{'s' * (written != 1)}"
-        )
-    return status
 
 
 def _baseline_path(linter: Linter, given: str | None, *, must_be_there: bool) -> Path | None:
@@ -226,7 +197,7 @@ def _baseline_path(linter: Linter, given: str | None, *, must_be_there: bool) ->
 
 
 def _write_baseline(found: Found, path: Path) -> None:
-    from catmem.policy.lint.baseline import write_baseline
+    from catmem.policy.lint.suppress import write_baseline
 
     _refuse_to_replace(path, _is_baseline)
     _write_text(path, write_baseline(found.diagnostics))
@@ -266,3 +237,38 @@ def _is_baseline(data: bytes) -> bool:
 def _write_text(path: Path, text: str) -> None:
     with os_errors("cannot be written", path=path, hint="Name another file."):
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+
+
+@click.command(epilog="Examples: catmem rule CM190   catmem rule --all")
+@click.argument("code", required=False)
+@click.option("--all", "every", is_flag=True, help="One line for each rule.")
+@format_option
+def rule(code: str | None, *, every: bool) -> None:
+    """Print the page of a lint rule. CODE is its code or its name."""
+    from catmem.policy.lint.rule import all_rules
+    from catmem.policy.lint.settings import unknown_rule
+
+    rules = all_rules()
+    if every == (code is not None):
+        raise click.UsageError("Give the code of a rule, or --all.")
+    if code is None:
+        if in_json():
+            emit_json({"rules": [_rule_dict(rule) for rule in rules.values()]})
+        else:
+            emit(columns([(rule.code, rule.name, rule.severity, rule.summary) for rule in rules.values()]))
+        return
+    by_name = {rule.name: rule for rule in rules.values()}
+    found = rules.get(code.upper()) or by_name.get(code)
+    if found is None:
+        raise unknown_rule(code)
+    if in_json():
+        emit_json(_rule_dict(found))
+    else:
+        fix = f", {found.fixes} fix" if found.fixes else ""
+        emit(f"# {found.code} {found.name}\n\nSeverity: {found.severity}{fix}.\n\n{found.page}\n")
+
+
+def _rule_dict(rule: Rule) -> dict[str, Any]:
+    fields = ("code", "name", "severity", "scope", "fixes", "suppressible", "summary", "options", "page")
+    options = {name: list(value) if isinstance(value, tuple) else value for name, value in rule.options.items()}
+    return {field: options if field == "options" else getattr(rule, field) for field in fields}

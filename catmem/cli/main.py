@@ -59,12 +59,33 @@ COMMANDS = {
     "purge": "Erase an entry everywhere, from the history too.",
     "repair": "Mend a file that holds what no tool wrote.",
 }
-"""The commands and their one-line help; each is the function ``command`` of the module of its name (``import_``)."""
+"""The commands and their one-line help, in the order of ``catmem --help``."""
+
+_MODULES = {
+    "audit": ("audit", "rollout"),
+    "branches": ("branches", "merge"),
+    "credentials": ("key", "token"),
+    "edits": ("add", "replace", "remove", "move", "verify"),
+    "envelopes": ("write", "envelope", "role-hash"),
+    "exchange": ("import", "export"),
+    "git": ("merge-driver",),
+    "history": ("log", "diff", "restore", "replay"),
+    "layouts": ("fmt", "migrate"),
+    "lint": ("lint", "rule"),
+    "prompts": ("prompt", "stats"),
+    "serve": ("serve", "mcp"),
+    "upkeep": ("fsck", "doctor", "anchor", "repair", "purge"),
+    "views": ("show", "list", "search"),
+}
+"""The modules of several commands; every other command has the module of its name."""
 
 
-def _module(name: str) -> str:
-    """The module of a command: no name of a module has a dash, or is a word of the language."""
-    return "import_" if name == "import" else name.replace("-", "_")
+def _load(name: str) -> click.Command:
+    """The command, which is the function of its name: ``role_hash``, and ``import_`` where Python has that word."""
+    module = next((module for module, names in _MODULES.items() if name in names), name)
+    function = f"{name}_" if name in {"import", "list"} else name.replace("-", "_")
+    command: click.Command = getattr(import_module(f"catmem.cli.{module}"), function)
+    return command
 
 
 class _LazyGroup(click.Group):
@@ -78,7 +99,7 @@ class _LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"catmem.cli.{_module(cmd_name)}").command
+        command = _load(cmd_name)
         command.short_help = COMMANDS[cmd_name]
         return command
 
@@ -104,14 +125,14 @@ class _LazyGroup(click.Group):
         except click.NoSuchOption as error:
             raise _with_hint(error) from None
         except CatmemError as error:
-            print_error(error, as_json=bool(ctx.meta.get("catmem.json")))
+            print_error(error)
             sys.exit(error.exit_status)
         except BrokenPipeError:
             raise
         except OSError as error:
             # What no layer foresaw, for example a working folder that is gone: a message all the same.
             said = UnreadableError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
-            print_error(said, as_json=bool(ctx.meta.get("catmem.json")))
+            print_error(said)
             sys.exit(said.exit_status)
 
 

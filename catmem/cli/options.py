@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from catmem.cli.output import printable, read_stdin, say
-from catmem.errors import NotUtf8Error, TooLargeError
+from catmem import clock
+from catmem.cli.output import read_stdin, say
+from catmem.errors import NotUtf8Error, TooLargeError, UnknownNameError
 from catmem.policy.staleness import read_date
 from catmem.text import DEFAULT_LIMITS, decode
 
@@ -19,20 +22,27 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
 
 
-def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date | None:
+_LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
+
+
+def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> date | None:
     if value is None:
         return None
     day = read_date(value)
     if day is None:
         message = f"{value!r} is not a day. Write it as YYYY-MM-DD, for example 2026-11-21."
-        raise click.BadParameter(message, ctx=ctx, param=param)
+        raise click.BadParameter(message)
     return day
 
 
-def _remember_format(ctx: click.Context, _param: click.Parameter, value: str) -> bool:
-    # Errors are printed outside the command; they follow its format.
-    ctx.meta["catmem.json"] = value == "json"
-    return value == "json"
+def _remember_format(ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    ctx.meta["catmem.json"] = value.startswith("json")
+    return value
+
+
+def _remember_root(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    ctx.meta["catmem.root"] = value
+    return value
 
 
 def _text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -63,28 +73,28 @@ def _decoded(data: bytes, place: str) -> str:
 
 
 def _tags(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+    _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, str | list[str] | None] | None:
     """``KEY=VALUE`` each, ``KEY=[a, b]`` for a list, and ``None`` for ``KEY=``."""
     tags: dict[str, str | list[str] | None] = {}
     for given in values:
         key, equals, value = given.partition("=")
         if not (key and equals):
-            raise click.BadParameter(f"{given!r} is not of the form KEY=VALUE.", ctx=ctx, param=param)
+            raise click.BadParameter(f"{given!r} is not of the form KEY=VALUE.")
         if key in tags:
-            raise click.BadParameter(f"{key!r} is given twice. A list is written {key}=[a, b].", ctx=ctx, param=param)
-        tags[key] = _tag_list(ctx, param, value) if value.startswith("[") else value or None
+            raise click.BadParameter(f"{key!r} is given twice. A list is written {key}=[a, b].")
+        tags[key] = _tag_list(value) if value.startswith("[") else value or None
     return tags or None
 
 
-def _tag_list(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
+def _tag_list(value: str) -> list[str]:
     # A list is written as it stands in a file, with quotes where a value holds a comma.
     from catmem.syntax.tags import read_pairs
 
     pairs = read_pairs(f"[list: {value}]", len(value) + len("[list: ]"))
     if len(pairs) != 1 or isinstance(pairs[0][1], str):
         message = f'{value!r} is not a list. Write [a, b], and values with commas or brackets in quotes: ["a, b", c].'
-        raise click.BadParameter(message, ctx=ctx, param=param)
+        raise click.BadParameter(message)
     return list(pairs[0][1])
 
 
@@ -106,27 +116,46 @@ def refuse_beside(name: str, *others: str, why: str) -> None:
 
 root_option = click.option(
     "--root",
-    "root_folder",
     type=click.Path(file_okay=False, exists=True),
     metavar="DIR",
+    expose_value=False,
+    callback=_remember_root,
     help="The root folder. By default the nearest folder with a catmem.yaml, from here upward.",
 )
-format_option = click.option(
-    "--format",
-    "as_json",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    is_eager=True,
-    callback=_remember_format,
-    help="Output for people, or for programs (fields: docs/cli.md).",
+
+
+def format_choice(*names: str, said: str, exposed: bool = True, **more: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a function, or what click has made of it
+    """``--format`` with one of these names, as ``form`` if it is ``exposed``; ``in_json`` knows the rest."""
+    more = more or {"default": names[0], "show_default": True}
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(names),
+        is_eager=True,
+        expose_value=exposed,
+        callback=_remember_format,
+        help=said,
+        **more,
+    )
+
+
+format_option = format_choice(
+    "text", "json", exposed=False, said="Output for people, or for programs (fields: docs/cli.md)."
 )
+
+
+def common_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it
+    """``--root`` and ``--format``, of which ``open_workspace`` and ``in_json`` know."""
+    return root_option(format_option(command))
+
+
 as_of_option = click.option(
     "--as-of", callback=_day, metavar="DATE", help="The day to judge dates by, YYYY-MM-DD. By default today."
 )
 target_option = click.option(
     "-t", "--target", type=click.Choice(["user", "memory"]), help="Only USER.md or only MEMORY.md."
 )
+category_option = click.option("-c", "--category", metavar="SLUG", help="Only this category.")
 
 entity_argument = click.argument("entity")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Write nothing; show what would change.")
@@ -164,6 +193,52 @@ def _words(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
 def takes_text(command: click.Command) -> bool:
     """Whether one of its arguments is a text, which may begin with ``-``."""
     return any(isinstance(each, click.Argument) and each.callback in {_text, _words} for each in command.params)
+
+
+def length_option(name: str, parameter: str, said: str) -> Callable[[Any], Any]:
+    """A length of time such as ``30m`` or ``1h30m``."""
+    return click.option(name, parameter, metavar="TIME", callback=_length, help=said)
+
+
+def moment_option(name: str, said: str) -> Callable[[Any], Any]:
+    """A moment: a day, a time stamp, or how long ago it was."""
+    return click.option(name, metavar="TIME", callback=_moment, help=said)
+
+
+def _length(_ctx: click.Context, _param: click.Parameter, value: str | None) -> timedelta | None:
+    if value is None:
+        return None
+    found = _read_length(value)
+    if found is None:
+        message = f"{value!r} is not a length of time. Write it as 30m, 2h, 1h30m or 1d."
+        raise click.BadParameter(message)
+    return found
+
+
+def _read_length(value: str) -> timedelta | None:
+    match = _LENGTH.fullmatch(value)
+    if not value or match is None:
+        return None
+    numbers = [int(each or 0) for each in match.groups()]
+    return timedelta(days=numbers[0], hours=numbers[1], minutes=numbers[2], seconds=numbers[3])
+
+
+def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> datetime | None:
+    if value is None:
+        return None
+    ago = _read_length(value)
+    try:
+        if ago is not None:
+            return clock.now() - ago
+        moment = datetime.fromisoformat(value)
+        # Without a zone it is UTC, as the log writes it.
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        message = (
+            f"{value!r} is no moment. Write a day (2026-11-21), a time in UTC (2026-11-21T12:00:00Z), or how long ago "
+            "it was (30m, 2h, 1d)."
+        )
+        raise click.BadParameter(message) from None
 
 
 def text_option(name: str, *, metavar: str, said: str) -> Callable[[Any], Any]:
@@ -209,35 +284,57 @@ def how_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what clic
         help="If --expected is older than what is there: write nothing (refuse), or keep the change beside it as a "
         "branch, for 'catmem merge' (branch). By default what catmem.yaml says, else refuse.",
     )
-    return expected_option(on_drift(on_stale(dry_run_option(root_option(format_option(command))))))
+    return expected_option(on_drift(on_stale(dry_run_option(common_options(command)))))
 
 
-def open_workspace(root_folder: str | None) -> Workspace:
+def refuse_undeclared(workspace: Workspace, category: str | None) -> None:
+    """Raise ``UnknownNameError`` (``unknown_category``) for a category that a closed taxonomy does not declare."""
+    from catmem.policy.schema import shown
+    from catmem.service.writing.terms import category_hint
+    from catmem.syntax.slug import slugify
+
+    taxonomy = workspace.config.taxonomy
+    if category is not None and taxonomy.closed and slugify(category) not in taxonomy.declared():
+        raise UnknownNameError(
+            f"the category {shown(category)} is not declared in catmem.yaml",
+            code="unknown_category",
+            hint=category_hint(slugify(category), taxonomy),
+        )
+
+
+def given_root() -> str | None:
+    """What ``--root`` says."""
+    root: str | None = click.get_current_context().meta.get("catmem.root")
+    return root
+
+
+def open_workspace() -> Workspace:
     """The workspace of ``--root``, or the one that the working folder lies in."""
     from catmem.service.workspace import Workspace
 
-    return Workspace.open(".") if root_folder is None else Workspace.open(root_folder, search=False)
+    root = given_root()
+    return Workspace.open(".") if root is None else Workspace.open(root, search=False)
 
 
-def open_to_read(root_folder: str | None) -> Workspace:
+def open_to_read() -> Workspace:
     """The same for a command that reads memory, which may not be where the store is."""
     from catmem.service.backends import backend_of
 
-    workspace = open_workspace(root_folder)
+    workspace = open_workspace()
     if not backend_of(workspace.config).has_files:
         from catmem.service.unread import unread_note
 
         note = unread_note(workspace)
         if note is not None:
-            say(printable(f"warning: {note}"))
+            say(f"warning: {note}")
     return workspace
 
 
-def open_with_store(root_folder: str | None, *, looks_over: bool = False) -> Workspace:
+def open_with_store(*, looks_over: bool = False) -> Workspace:
     """The same for a command that uses its store, which is closed when the command ends.
 
     A command that ``looks_over`` the root finds itself what nobody reads.
     """
-    workspace = open_workspace(root_folder) if looks_over else open_to_read(root_folder)
+    workspace = open_workspace() if looks_over else open_to_read()
     click.get_current_context().call_on_close(workspace.store.close)
     return workspace

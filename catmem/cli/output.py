@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
 
 from catmem import text as texts
 from catmem.errors import AmbiguousError, MergeConflictError, OverBudgetError, RefusedError, UnreadableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from catmem.errors import CatmemError
-    from catmem.model.document import Entry
     from catmem.service.profile_memory import Reading
     from catmem.service.workspace import Workspace
     from catmem.service.writing.written import How, Written
     from catmem.store.contract import Fault
 
+_SECONDS = 19
+"""Characters of a time stamp up to its seconds."""
+
 printable = texts.printable
 """What stands in a text of somebody else's, for a terminal."""
 printable_json = texts.printable_json
+
+
+def in_json() -> bool:
+    """Whether the running command was asked for JSON: its errors, which are printed outside of it, follow that too."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get("catmem.json"))
 
 
 def emit(text: str) -> None:
@@ -67,17 +77,23 @@ def read_stdin(limit: int) -> bytes:
 
 
 def say(text: str) -> None:
-    """Write a message to stderr, if there is one."""
+    """Write a message to stderr, if there is one; what a terminal would act on in it is written out."""
     if sys.stderr is None:
         return
-    sys.stderr.buffer.write((text + "\n").encode(errors="backslashreplace"))
+    sys.stderr.buffer.write((printable(text) + "\n").encode(errors="backslashreplace"))
     sys.stderr.buffer.flush()
+
+
+def say_all(messages: Iterable[str]) -> None:
+    """Write messages to stderr, a line each."""
+    for message in messages:
+        say(message)
 
 
 def warn_of(file: Reading) -> None:
     """Say why the history of a file was not looked at, if it was not."""
     if file.warning is not None:
-        say(printable(f"warning: {file.warning}"))
+        say(f"warning: {file.warning}")
 
 
 def warn_of_rows(workspace: Workspace, profile: str, target: str | None = None) -> None:
@@ -88,29 +104,33 @@ def warn_of_rows(workspace: Workspace, profile: str, target: str | None = None) 
         return
     from catmem.service.unread import row_notes
 
-    for note in row_notes(workspace, profile, target):
-        say(printable(f"warning: {note}"))
+    say_all(f"warning: {note}" for note in row_notes(workspace, profile, target))
 
 
-def print_error(error: CatmemError, *, as_json: bool) -> None:
+def print_error(error: CatmemError) -> None:
     """Say what happened, where, and what to do next; as one JSON object for programs that asked for JSON."""
-    if as_json:
+    if in_json():
         say(printable_json({"error": error.to_dict()}))
         return
     if error.path is not None:
         error.path = shown_path(error.path)
-    say(f"error[{error.code}]: {printable(str(error))}")
-    for line in _particulars(error):
-        say(f"  {line}")
+    say(f"error[{error.code}]: {error}")
+    say_all(f"  {line}" for line in _particulars(error))
     if error.hint:
-        say(f"  {printable(error.hint)}")
+        say(f"  {error.hint}")
 
 
-def print_unreadable(errors: Sequence[CatmemError], *, as_json: bool) -> int:
+def print_unreadable(errors: Sequence[CatmemError]) -> int:
     """Say what could not be looked at, when all else is said; the exit status for that, 0 for nothing."""
     for error in errors:
-        print_error(error, as_json=as_json)
+        print_error(error)
     return max((error.exit_status for error in errors), default=0)
+
+
+def end_with(problems: Sequence[CatmemError]) -> NoReturn:
+    """End the command, with status 2 if there is something that could not be looked at, which is said."""
+    print_unreadable(problems)
+    sys.exit(2 if problems else 0)
 
 
 def _particulars(error: CatmemError) -> Iterator[str]:
@@ -118,27 +138,27 @@ def _particulars(error: CatmemError) -> Iterator[str]:
     if isinstance(error, AmbiguousError):
         ids = [f"{place['id']}  " for place in error.places] or [""] * len(error.candidates)
         told = zip(ids, error.candidates, strict=True)
-        yield from (f"{number}. {name}{printable(body)}" for number, (name, body) in enumerate(told, 1))
+        yield from (f"{number}. {name}{body}" for number, (name, body) in enumerate(told, 1))
     elif isinstance(error, OverBudgetError) and error.could_go:
         yield "These could go:"
         yield from _could_go(error.could_go)
     elif isinstance(error, MergeConflictError):
-        from catmem.cli.conflicts import conflict_lines
+        from catmem.cli.branches import conflict_lines
 
-        yield from (printable(line) for line in conflict_lines(error.conflicts))
+        yield from conflict_lines(error.conflicts)
     elif isinstance(error, RefusedError):
         if error.expected is not None:
-            yield f"expected {printable(error.expected)}, found {printable(error.found or 'nothing')}"
+            yield f"expected {error.expected}, found {error.found or 'nothing'}"
         if error.drift_backup is not None:
-            yield f"What others wrote was copied to {printable(shown_path(error.drift_backup))}"
+            yield f"What others wrote was copied to {shown_path(error.drift_backup)}"
 
 
 def _could_go(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows: list[tuple[str, ...]] = [("", "state", "date", "characters", "category", "entry")]
+    rows = [("", "state", "date", "characters", "category", "entry")]
     for entry in entries:
-        size, text = f"{entry['size']:,}".rjust(len("characters")), printable(entry["text"])
+        size, text = f"{entry['size']:,}", printable(entry["text"])
         rows.append(("", entry["state"], entry["date"] or "-", size, entry["category"], text))
-    return columns(rows).rstrip("\n").split("\n")
+    return columns(rows, right=[3]).splitlines()
 
 
 def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
@@ -157,6 +177,11 @@ def shown_path(path: str | Path) -> str:
     return text if relative.startswith("..") else relative
 
 
+def shown_moment(timestamp: str) -> str:
+    """A time stamp in UTC, up to its seconds."""
+    return f"{timestamp[:_SECONDS].replace('T', ' ')}Z"
+
+
 def first_line(body: str, width: int) -> str:
     """The first line of a body, at most ``width`` characters, with ``…`` where something follows."""
     line, _, rest = body.partition("\n")
@@ -165,67 +190,64 @@ def first_line(body: str, width: int) -> str:
     return printable(line) + (" …" if rest else "")
 
 
-def columns(rows: list[tuple[str, ...]]) -> str:
-    """Rows as aligned columns, two spaces between; the last column is not padded. No cell can begin another row."""
-    if not rows:
-        return ""
-    rows = [tuple(cell.replace("\n", "\\n") for cell in row) for row in rows]
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]) - 1)]
-    lines = (
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in rows
-    )
-    return "".join(f"{line}\n" for line in lines)
+def columns(rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Rows as aligned columns, two spaces between; the last column is not padded. No cell can begin another row.
+
+    ``right`` are the columns of numbers, which stand at the right of theirs.
+    """
+    cells = [[cell.replace("\n", "\\n") for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
+    lines = []
+    for row in cells:
+        padded = zip(row, widths, strict=False)
+        aligned = [cell.rjust(width) if at in right else cell.ljust(width) for at, (cell, width) in enumerate(padded)]
+        lines.append("  ".join([*aligned, row[-1]]).rstrip() + "\n")
+    return "".join(lines)
 
 
-def show_written(written: Written, done: str, how: How, *, as_json: bool) -> None:
+def show_written(written: Written, done: str, how: How) -> None:
     """One line for people: ``done`` ("added to") with the category, where, revision, size; or a diff for a dry run.
 
     A dry run of a profile (``actor``) shows the entries that it touches and no lines around them, which may be none of
     the profile's business. Where the write has an entry left out of the prompt for its budget, stderr says so.
     """
     dry_run = bool(how.get("dry_run"))
-    crowded = written.crowded
-    if as_json:
+    if in_json():
         emit_json({**written.to_dict(), "dry_run": dry_run})
         return
-    _show(written, done, how)
+    _show(written, done, how, dry_run=dry_run)
+    crowded = written.crowded
     if crowded is not None:
         name = crowded.profile
         said = f"{name}'s prompt {'would be' if dry_run else 'is'} {crowded.over()}"
-        say(printable(f"{said} 'catmem prompt {name} --explain' shows which."))
+        say(f"{said} 'catmem prompt {name} --explain' shows which.")
 
 
-def _show(written: Written, done: str, how: How) -> None:
-    dry_run = bool(how.get("dry_run"))
-    for warning in written.warnings:
-        say(printable(f"warning: {warning}"))
+def _show(written: Written, done: str, how: How, *, dry_run: bool) -> None:
+    say_all(f"warning: {warning}" for warning in written.warnings)
     # The last notes are about the file and no part of what was asked, if others had written to it.
     asked = len(written.notes) - bool(written.adopted) - written.branch
     notes, about_file = written.notes[:asked], written.notes[asked:]
+    category = f" {written.entries[0].category}" if written.entries else ""
+    limit = "" if written.usage.limit is None else f" of {written.usage.limit:,}"
+    size = f"{written.usage.size:,}{limit} characters"
     if not written.changed:
         emit(printable(f"{'; '.join(notes) or 'it says that already'}; nothing written\n"))
-        _say_all(about_file)
-        return
-    if dry_run:
+        say_all(about_file)
+    elif dry_run:
         if how.get("actor") is None:
             emit(text_diff(written.before, written.after, f"a/{written.entity}", f"b/{written.entity}"))
         else:
-            emit(printable(f"would be {done}{_category(written)} in {written.entity}:\n"))
-            emit("".join(_shown(entry) for entry in written.entries))
-        _say_all(notes if not written.branch else written.notes)
+            emit(printable(f"would be {done}{category} in {written.entity}:\n"))
+            lines = (line for entry in written.entries for line in entry.raw.split("\n"))
+            emit(printable("".join(f"  {line}".rstrip() + "\n" for line in lines)))
+        say_all(written.notes if written.branch else notes)
         whole = f"The branch of {written.entity}" if written.branch else written.entity
-        say(f"Nothing was written. {whole} would have {_size(written)}.")
-        return
-    revision = f" ({'branch' if written.branch else 'revision'} {written.revision})"
-    usage = "" if written.usage.limit is None else f", {_size(written)}"
-    emit(printable(f"{done}{_category(written)} in {written.entity}{revision}{usage}\n"))
-    _say_all(written.notes)
-
-
-def _say_all(notes: tuple[str, ...]) -> None:
-    for note in notes:
-        say(printable(note))
+        say(f"Nothing was written. {whole} would have {size}.")
+    else:
+        revision = f" ({'branch' if written.branch else 'revision'} {written.revision})"
+        emit(printable(f"{done}{category} in {written.entity}{revision}{f', {size}' if limit else ''}\n"))
+        say_all(written.notes)
 
 
 def text_diff(before: str, after: str, old_name: str, new_name: str) -> str:
@@ -241,16 +263,3 @@ def text_diff(before: str, after: str, old_name: str, new_name: str) -> str:
 def _lines(text: str) -> list[str]:
     *whole, last = text.split("\n")
     return [f"{line}\n" for line in whole] + ([last] if last else [])
-
-
-def _category(written: Written) -> str:
-    return f" {written.entries[0].category}" if written.entries else ""
-
-
-def _size(written: Written) -> str:
-    usage = written.usage
-    return f"{usage.size:,}{'' if usage.limit is None else f' of {usage.limit:,}'} characters"
-
-
-def _shown(entry: Entry) -> str:
-    return printable("".join(f"  {line}".rstrip() + "\n" for line in entry.raw.split("\n")))

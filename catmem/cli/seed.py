@@ -7,36 +7,39 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catmem.cli.options import as_of_option, dry_run_option, format_option, open_with_store, root_option, target_option
+from catmem.cli.options import as_of_option, common_options, dry_run_option, open_with_store, target_option
 from catmem.cli.output import (
     columns,
     emit,
     emit_json,
     emit_text,
     first_line,
+    in_json,
     print_error,
     print_unreadable,
     printable,
     say,
+    say_all,
     shown_path,
     text_diff,
 )
-from catmem.cli.seed_shown import conflict_lines
 from catmem.errors import UnknownNameError
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
     from catmem.errors import CatmemError
+    from catmem.model.version import Version
     from catmem.policy.seed import FilePlan, Resolve, State
-    from catmem.service.seeding.plan import Refusal, SeededFile, SeedPlan, SeedResult
+    from catmem.service.seeding.plan import Refusal, SeedPlan, SeedResult
     from catmem.service.workspace import Workspace
     from catmem.store.contract import OnDrift
 
 _WIDTH = 60
 _OUT_OF_SYNC = 1
+_WIDTH = 60
 
 
 @click.command(
@@ -79,9 +82,8 @@ _OUT_OF_SYNC = 1
 )
 @click.option("--as", "actor", metavar="NAME", help="The profile that acts: one of tier 1. By default you, a person.")
 @as_of_option
-@root_option
-@format_option
-def command(  # noqa: PLR0913 - one parameter an option
+@common_options
+def seed(  # noqa: PLR0913 - one parameter an option
     source: str | None,
     targets: tuple[str, ...],
     *,
@@ -96,8 +98,6 @@ def command(  # noqa: PLR0913 - one parameter an option
     on_drift: OnDrift | None,
     actor: str | None,
     as_of: date | None,
-    root_folder: str | None,
-    as_json: bool,
 ) -> None:
     """Copy from SOURCE's files to those of each TARGET the entries whose categories the target's profile names.
 
@@ -112,10 +112,10 @@ def command(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("--on-drift is for a seed that writes, and this one writes nothing.")
     if ephemeral and resolve:
         raise click.UsageError("--resolve settles conflicts in files, and --ephemeral has none.")
-    workspace = open_with_store(root_folder)
+    workspace = open_with_store()
     filters: dict[str, Any] = {"as_of": as_of, "actor": actor, "categories": categories or None}
     if ephemeral:
-        _show_ephemeral(workspace, str(source), targets[0], target, filters, as_json=as_json)
+        _show_ephemeral(workspace, str(source), targets[0], target, filters)
         return
     seeds, unreadable = _seeds(workspace, source, targets, everybody=everybody)
     plans: list[SeedPlan] = []
@@ -136,34 +136,32 @@ def command(  # noqa: PLR0913 - one parameter an option
     if unknown is not None and not plans:
         raise unknown
     if results:
-        ended = _show_results(results, unreadable, as_json=as_json)
+        ended = _show_results(results, unreadable)
     else:
-        ended = _show_plans(plans, unreadable, check=check, status=status, as_json=as_json)
-    raise SystemExit(print_unreadable(unreadable, as_json=as_json) or ended)
+        ended = _show_plans(plans, unreadable, check=check, status=status)
+    raise SystemExit(print_unreadable(unreadable) or ended)
 
 
-def _show_ephemeral(  # noqa: PLR0913 - as the command
-    workspace: Workspace, source: str, name: str, target: str | None, filters: Mapping[str, Any], *, as_json: bool
+def _show_ephemeral(
+    workspace: Workspace, source: str, name: str, target: str | None, filters: Mapping[str, Any]
 ) -> None:
-    """Print the slice of one profile."""
     texts = workspace.ephemeral_seed(source, name, **filters)
     texts = {each: text for each, text in texts.items() if target in {None, each}}
     about_user = workspace.path(source, "user")
     if about_user in workspace.missing_files(source):
-        say(printable(f"warning: {shown_path(about_user)} is not there"))
-    if as_json:
+        say(f"warning: {shown_path(about_user)} is not there")
+    if in_json():
         emit_json({"source": source, "target": name, **texts})
         return
     from catmem.service.seeding.planning import joined
 
     emit_text(joined(workspace, texts.values()))
     if not any(texts.values()):
-        say(printable(f"{source} has nothing that {name} may read."))
-        _say_all(workspace.plan_seed(source, name, target=target, **filters).notes)
+        say(f"{source} has nothing that {name} may read.")
+        say_all(workspace.plan_seed(source, name, target=target, **filters).notes)
 
 
 def _refuse_mixed(source: str | None, targets: Sequence[str], *, everybody: bool, modes: Sequence[bool]) -> None:
-    """Refuse what cannot be meant together."""
     if sum(modes) > 1:
         raise click.UsageError("Use one of --dry-run, --check, --status and --ephemeral.")
     if everybody and targets:
@@ -182,7 +180,7 @@ def _seeds(
     workspace: Workspace, source: str | None, targets: Sequence[str], *, everybody: bool
 ) -> tuple[Sequence[tuple[str, Sequence[str]]], Sequence[CatmemError]]:
     """The sources with their targets, in the order in which they are seeded, and what is wrong with other profiles."""
-    from catmem.service.seeding.planning import seed_order
+    from catmem.service.seeding.order import seed_order
 
     if not everybody:
         return [(str(source), targets)], ()
@@ -203,19 +201,18 @@ def _seeds(
 # --- plans ----------------------------------------------------------------------------------------------------------
 
 
-def _show_plans(
-    plans: Sequence[SeedPlan], unreadable: Sequence[CatmemError], *, check: bool, status: bool, as_json: bool
-) -> int:
+def _show_plans(plans: Sequence[SeedPlan], unreadable: Sequence[CatmemError], *, check: bool, status: bool) -> int:
     """Print what would be done; the exit status."""
     in_sync = all(plan.in_sync for plan in plans)
-    if as_json:
+    if in_json():
         emit_json({"in_sync": in_sync and not unreadable, **_as_dict(plans, unreadable)})
     else:
         for plan in plans:
-            _say_all(plan.notes)
+            say_all(plan.notes)
             for each in plan.files:
-                emit(_status(each) if status else _line(each) if check else _diff(each))
-            _say_refused(plan.refused)
+                emit(_status(each) if status else _line(each) if check else plan_diff(each))
+                emit(conflict_lines(each))
+            say_refused(plan.refused)
         _say_summary(plans, in_sync=in_sync, whole=not unreadable)
     if check:
         return 0 if in_sync else _OUT_OF_SYNC
@@ -239,27 +236,20 @@ def _say_summary(plans: Sequence[SeedPlan], *, in_sync: bool, whole: bool) -> No
     say(f"Nothing was written. {', '.join(parts)}.")
 
 
-def _diff(plan: FilePlan) -> str:
+def plan_diff(plan: FilePlan) -> str:
     """What would change in one file."""
-    text = ""
-    if plan.changes:
-        text = text_diff(plan.before, plan.after, f"a/{plan.target}", f"b/{plan.target}")
-    return text + conflict_lines(plan)
+    return text_diff(plan.before, plan.after, f"a/{plan.target}", f"b/{plan.target}") if plan.changes else ""
 
 
-def _line(plan: FilePlan) -> str:
-    """One file in a line, with its conflicts."""
-    return printable(f"{plan.target}: {_said(plan)}\n") + conflict_lines(plan)
+def _line(plan: FilePlan, more: str = "") -> str:
+    return printable(f"{plan.target}: {_said(plan)}{more}\n")
 
 
 def _status(plan: FilePlan) -> str:
-    """Every entry of one file."""
+    head = printable(f"{plan.target} from {plan.source}: {_said(plan)}\n")
     found = [(row.state.replace("_", " "), row.version) for row in plan.rows]
     found += [(f"not seeded: {each.withheld}", each.version) for each in plan.withheld]
-    rows: list[tuple[str, ...]] = [
-        ("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found
-    ]
-    return printable(f"{plan.target} from {plan.source}: {_said(plan)}\n") + columns(rows) + conflict_lines(plan)
+    return head + columns([("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found])
 
 
 _WORDS: dict[State, str] = {
@@ -269,10 +259,7 @@ _WORDS: dict[State, str] = {
     "removed_from_source": "removed",
     "conflict": "in conflict",
 }
-_KEPT: dict[State, str] = {
-    "changed_in_target": "kept as changed here",
-    "removed_in_target": "kept removed here",
-}
+_KEPT: dict[State, str] = {"changed_in_target": "kept as changed here", "removed_in_target": "kept removed here"}
 
 
 def _said(plan: FilePlan) -> str:
@@ -290,44 +277,75 @@ def _said(plan: FilePlan) -> str:
 # --- results --------------------------------------------------------------------------------------------------------
 
 
-def _show_results(results: Sequence[SeedResult], unreadable: Sequence[CatmemError], *, as_json: bool) -> int:
+def _show_results(results: Sequence[SeedResult], unreadable: Sequence[CatmemError]) -> int:
     """Print what was done; the exit status."""
     status = max(result.exit_status for result in results)
-    if as_json:
+    if in_json():
         emit_json(_as_dict(results, unreadable))
         return status
     for result in results:
         for each in result.files:
-            emit(_result(each))
-            _say_all(f"{each.plan.target}: {note}" for note in each.notes)
-        _say_all(result.notes)
-        _say_refused(result.refused)
+            revision = "" if each.revision is None else f" (revision {each.revision})"
+            emit(_line(each.plan, revision) + conflict_lines(each.plan))
+            say_all(f"{each.plan.target}: {note}" for note in each.notes)
+        say_all(result.notes)
+        say_refused(result.refused)
     done = [each for result in results for each in result.files]
     written = sum(each.revision is not None for each in done)
     refused = sum(len(result.refused) for result in results)
     conflicts = sum(len(each.plan.conflicts) for each in done)
     parts = [f"{counted(written, 'file')} written", f"{len(done) - written} unchanged"]
     parts += [f"{refused} refused"] if refused else []
-    parts += (
-        [f"{counted(conflicts, 'conflict')} left to you (--status shows them, --resolve settles them)"]
-        if conflicts
-        else []
-    )
+    if conflicts:
+        parts.append(f"{counted(conflicts, 'conflict')} left to you (--status shows them, --resolve settles them)")
     say(f"{', '.join(parts)}.")
     return status
 
 
-def _result(each: SeededFile) -> str:
-    revision = "" if each.revision is None else f" (revision {each.revision})"
-    return printable(f"{each.plan.target}: {_said(each.plan)}{revision}\n") + conflict_lines(each.plan)
-
-
-def _say_refused(refused: Iterable[Refusal]) -> None:
+def say_refused(refused: Iterable[Refusal], shown: Callable[[str], str] = str) -> None:
+    """Which files were refused, and why; ``shown`` says how a file is named."""
     for each in refused:
-        say(printable(f"{each.target}: refused"))
-        print_error(each.error, as_json=False)
+        say(f"{shown(each.target)}: refused")
+        print_error(each.error)
 
 
-def _say_all(notes: Iterable[str]) -> None:
-    for note in notes:
-        say(printable(note))
+def conflict_lines(plan: FilePlan) -> str:
+    """The conflicts of one file, with both sides; empty if none is open."""
+    said = ""
+    for conflict in plan.conflicts:
+        either = conflict.ours or conflict.theirs
+        category = "" if either is None else either.category
+        said += printable(f"  {plan.target}: conflict in {category}: {_REASONS[conflict.reason]}\n")
+        sides = (("target", conflict.ours), ("source", conflict.theirs))
+        said += columns([("   ", name, _text(side, conflict.reason)) for name, side in sides])
+    return said
+
+
+_REASONS = {
+    "body": "both sides reworded it",
+    "removed": "one side changed what the other removed",
+    "tags": "both sides changed one tag",
+    "category": "it stands in two categories",
+    "title": "two titles",
+}
+
+
+def _text(side: Version | None, reason: str) -> str:
+    if side is None:
+        return "(not there)"
+    text = side.text if reason == "tags" else side.body
+    return first_line(f"{side.category}: {text}" if reason == "category" else text, _WIDTH)
+
+
+def next_steps(plans: Iterable[FilePlan]) -> list[str]:
+    """How to settle the conflicts that are open, a line for each source."""
+    names: dict[str, dict[str, None]] = {}
+    for plan in plans:
+        if plan.conflicts:
+            source, target = (each.partition("/")[0] for each in (plan.source, plan.target))
+            names.setdefault(source, {})[target] = None
+    return [
+        f"Conflicts are left to you: 'catmem seed {source} {' '.join(targets)} --resolve target' keeps what is there "
+        "for good, '--resolve source' takes the source's."
+        for source, targets in names.items()
+    ]

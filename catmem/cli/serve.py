@@ -1,8 +1,10 @@
-"""``catmem serve``: memory over HTTP."""
+"""``catmem serve`` and ``catmem mcp``: memory over HTTP, and for MCP clients."""
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,19 +12,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.options import format_option, open_with_store, open_workspace, root_option
-from catmem.cli.output import emit_json, print_error, printable, say
+from catmem.cli.options import common_options, open_with_store, open_workspace, profile_option
+from catmem.cli.output import emit_json, in_json, print_error, say
 from catmem.errors import ConfigError, UnreadableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from catmem.policy.config import Config
-    from catmem.server.settings import Settings
+    from catmem.server.app import Settings
+    from catmem.service.workspace import Workspace
 
-_LIBRARIES = frozenset({"jinja2", "markupsafe", "multipart", "prometheus_client", "python_multipart"})
-_SHARED = frozenset({"anyio", "starlette", "uvicorn", "h11"})
-"""What the extra ``server`` brings; some of it other extras bring too."""
+_SHARED = frozenset({"anyio", "starlette", "uvicorn"})
+_SERVER_LIBRARIES = _SHARED | {"h11", "jinja2", "markupsafe", "multipart", "prometheus_client", "python_multipart"}
+_MCP_LIBRARIES = _SHARED | {"mcp", "mcp_types"}
+"""What the extras ``server`` and ``mcp`` bring."""
+_HOST = "127.0.0.1"
+_PORT = 8427
+_STDOUT, _STDERR = 1, 2
 
 
 @click.command(
@@ -54,19 +61,16 @@ _SHARED = frozenset({"anyio", "starlette", "uvicorn", "h11"})
 )
 @click.option("--no-page", is_flag=True, help="No page for browsers: the API alone.")
 @click.option("--no-access-log", is_flag=True, help="Log what goes wrong, and not every request.")
-@root_option
-@format_option
-def command(  # noqa: PLR0913 - one parameter an option
+@common_options
+def serve(  # noqa: PLR0913 - one parameter an option
     host: str,
     port: int,
     tokens_path: str | None,
     hosts: tuple[str, ...],
-    root_folder: str | None,
     *,
     no_tokens: bool,
     no_page: bool,
     no_access_log: bool,
-    as_json: bool,
 ) -> None:
     """Serve the memory of a root over HTTP: an API for agents, metrics, and a page for people.
 
@@ -78,18 +82,19 @@ def command(  # noqa: PLR0913 - one parameter an option
     """
     if no_tokens and tokens_path is not None:
         raise click.UsageError("--tokens and --no-tokens exclude each other.")
-    with _with_extra():
+    with _with_extra("server", _SERVER_LIBRARIES):
         from catmem.policy.profile import refuse_no_root
         from catmem.server.app import create_app
         from catmem.server.serving import listen, serve, url_of
         from catmem.service.profiles import load_each
 
-        refuse_no_root(open_workspace(root_folder).config)  # before a store is opened there
-        workspace = open_with_store(root_folder)
-        settings = _settings(workspace.config, host, port, tokens_path, hosts, page=not no_page, no_tokens=no_tokens)
+        refuse_no_root(open_workspace().config)  # before a store is opened there
+        workspace = open_with_store()
+        settings = _settings(workspace.config, host, tokens_path, hosts, page=not no_page, no_tokens=no_tokens)
         for error in load_each(workspace)[1]:  # said here, and not to the first caller; the others are served
-            print_error(error, as_json=as_json)
+            print_error(error)
         app = create_app(workspace, settings)
+    as_json = in_json()
     with listen(host, port, has_tokens=settings.tokens is not None) as listening:
         url = url_of(listening)
         who = "Whoever connects is a person." if settings.tokens is None else "Callers need their tokens."
@@ -98,7 +103,7 @@ def command(  # noqa: PLR0913 - one parameter an option
             if as_json:
                 emit_json({"url": url, "root": str(workspace.root), "tokens": settings.tokens is not None})
             else:
-                say(printable(f"The memory of {workspace.root} is served at {url}. {who} Ctrl-C ends it."))
+                say(f"The memory of {workspace.root} is served at {url}. {who} Ctrl-C ends it.")
 
         _log_to_stderr(everything=not no_access_log)
         serve(app, listening, ready)
@@ -107,7 +112,6 @@ def command(  # noqa: PLR0913 - one parameter an option
 def _settings(  # noqa: PLR0913 - one parameter an option
     config: Config,
     host: str,
-    port: int,
     tokens_path: str | None,
     hosts: tuple[str, ...],
     *,
@@ -116,12 +120,11 @@ def _settings(  # noqa: PLR0913 - one parameter an option
 ) -> Settings:
     """What the command line says, and ``catmem.yaml`` where it does not. Raises as ``_tokens``."""
     from catmem.policy.config import seconds
-    from catmem.server.settings import MAX_BODY, TIMEOUT, Settings
+    from catmem.server.app import MAX_BODY, TIMEOUT, Settings
 
     said = config.server
     return Settings(
         host=host,
-        port=port,
         tokens=_tokens(config, tokens_path, without=no_tokens),
         hosts=(*said.get("hosts", ()), *hosts),
         max_body=said.get("max_body", MAX_BODY),
@@ -135,11 +138,17 @@ def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
 
     Raises ``ConfigError`` (``no_tokens``, and those of the file) and ``UnreadableError``.
     """
-    from catmem.server.tokens import read_tokens, tokens_file, tokens_place
-    from catmem.server.wanted import remember_tokens, why_wanted
+    from catmem.server.tokens import read_tokens, remember_tokens, tokens_file, tokens_place, why_wanted
 
     if without:
-        _refuse_required(config)
+        if config.server.get("require_tokens"):
+            raise ConfigError(
+                "catmem.yaml says server.require_tokens, so --no-tokens is refused",
+                code="no_tokens",
+                path=config.path,
+                key="server.require_tokens",
+                hint="Make tokens: catmem token new AGENT. Or change it there.",
+            )
         return None
     path = tokens_place(config, given)
     if read_tokens(path):
@@ -147,7 +156,7 @@ def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
         try:
             remember_tokens(config, path)
         except UnreadableError as error:
-            say(printable(f"warning: {error}"))  # they are there, and are asked for
+            say(f"warning: {error}")  # they are there, and are asked for
         return path
     if given is not None:
         raise ConfigError(
@@ -167,18 +176,6 @@ def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
     return None
 
 
-def _refuse_required(config: Config) -> None:
-    """Raise ``ConfigError`` (``no_tokens``) where ``catmem.yaml`` forbids to serve without tokens."""
-    if config.server.get("require_tokens"):
-        raise ConfigError(
-            "catmem.yaml says server.require_tokens, so --no-tokens is refused",
-            code="no_tokens",
-            path=config.path,
-            key="server.require_tokens",
-            hint="Make tokens: catmem token new AGENT. Or change it there.",
-        )
-
-
 def _log_to_stderr(*, everything: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
@@ -189,16 +186,116 @@ def _log_to_stderr(*, everything: bool) -> None:
         logger.propagate = False
 
 
+@click.command(
+    epilog="Examples: catmem mcp -p trinity   catmem mcp -p trinity --root ~/agents   "
+    "catmem mcp -p trinity --transport http --port 0"
+)
+@profile_option(required=True)
+@click.option(
+    "--transport",
+    type=click.Choice(["stdio", "http"]),
+    default="stdio",
+    show_default=True,
+    help="Standard input and output, for a client that starts this command; or streamable HTTP.",
+)
+@click.option("--host", metavar="ADDRESS", help=f"For http: a loopback address. By default {_HOST}.")
+@click.option("--port", type=click.IntRange(0, 65535), help=f"For http: 0 takes any that is free. By default {_PORT}.")
+@common_options
+@click.pass_context
+def mcp(ctx: click.Context, profile: str, *, transport: str, host: str | None, port: int | None) -> None:
+    """Serve the memory of one profile to an MCP client: tools, resources, and the prompt.
+
+    The profile acts in every call, within its rights. Needs the extra: pip install 'catmem[mcp]'. The end of standard
+    input, Ctrl-C and SIGTERM end it (exit status 0). Over http, with --format json, it first prints its url.
+    """
+    if transport == "stdio" and (host is not None or port is not None):
+        raise click.UsageError("--host and --port are for --transport http.", ctx)
+    with _with_extra("mcp", _MCP_LIBRARIES):
+        if transport == "stdio":
+            _serve_stdio(profile)
+        else:
+            _serve_http(open_with_store(), profile, host or _HOST, _PORT if port is None else port)
+
+
+def _serve_stdio(profile: str) -> None:
+    if sys.stdin is None or sys.stdout is None:
+        raise UnreadableError(
+            "standard input or output is closed",
+            code="io",
+            hint="An MCP client starts this command and talks to it; or use --transport http.",
+        )
+    client = _take_stdout()
+    from catmem.mcp.over_stdio import serve_stdio
+    from catmem.mcp.server import make_server
+
+    server = make_server(open_with_store(), profile)
+    if sys.stdin.isatty():
+        say(f"Waiting for an MCP client on standard input, with the memory of {profile}. Ctrl-C ends it.")
+    serve_stdio(server, client)
+
+
+def _take_stdout() -> int:
+    """Take standard output from everything else in this process, for good; returns the client's end of it.
+
+    What prints from now on prints to standard error: libraries, C code, other threads, handlers at exit. So nothing is
+    given back: a buffer that is emptied when the process ends would reach the client.
+    """
+    client = fcntl.fcntl(_STDOUT, fcntl.F_DUPFD_CLOEXEC, _STDERR + 1)
+    elsewhere = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else os.dup(_STDERR)
+    os.dup2(elsewhere, _STDOUT)
+    os.close(elsewhere)
+    sys.stdout.flush()
+    if sys.stderr is not None:
+        sys.stdout = sys.stderr  # which holds nothing back, so that prints stand between the messages of their time
+    return client
+
+
+def _serve_http(workspace: Workspace, profile: str, host: str, port: int) -> None:
+    from catmem.mcp.over_http import listen, serve_http, url_of
+    from catmem.mcp.server import make_server
+
+    server = make_server(workspace, profile)
+    try:
+        listening = listen(host, port)
+    except ConfigError as error:
+        if error.code == "cannot_listen" and not _is_literal(host):
+            error.hint = "Use --host 127.0.0.1, ::1 or localhost: it is served on this machine alone."
+        raise
+    as_json = in_json()
+    with listening:
+        url = url_of(listening)
+
+        def ready() -> None:
+            if as_json:
+                emit_json({"profile": profile, "url": url})
+            else:
+                say(f"The memory of {profile} is served at {url}. Ctrl-C ends it.")
+
+        serve_http(server, listening, ready)
+
+
+def _is_literal(host: str) -> bool:
+    """Whether it is an address in numbers, and not a name that leads somewhere."""
+    import ipaddress
+
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host == "localhost"
+    return True
+
+
 @contextmanager
-def _with_extra() -> Iterator[None]:
-    """Say how to get the libraries of the extra where they are missing, or of an older series."""
+def _with_extra(extra: str, libraries: Collection[str]) -> Iterator[None]:
+    """Say how to get the libraries of an extra where they are missing, or of an older series."""
     try:
         yield
     except ImportError as error:
-        if (error.name or "").partition(".")[0] not in _LIBRARIES | _SHARED:
+        if (error.name or "").partition(".")[0] not in libraries:
             raise
+        command = click.get_current_context().info_name
         raise ConfigError(
-            f"catmem serve needs libraries that are not installed, or not in a version that it knows: {error}",
+            f"catmem {command} needs libraries that are not installed, or not in a version that it knows: {error}",
             code="missing_extra",
-            hint="Install them with: pip install 'catmem[server]'",
+            hint=f"Install them with: pip install 'catmem[{extra}]'",
         ) from error

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.options import format_option
-from catmem.cli.output import columns, emit, emit_json, printable, say
+from catmem.cli.output import columns, emit, emit_json, in_json, say
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from catmem.service.simulation.race import Outcome
+    from catmem.service.simulation import Outcome
     from catmem.store.contract import OnStale
 
 _MILLI = 1_000
@@ -66,7 +66,7 @@ _MILLI = 1_000
     help="In how many processes the agents run, each agent in a thread. By default a process each, 16 at most.",
 )
 @format_option
-def command(  # noqa: PLR0913 - one parameter an option
+def simulate(  # noqa: PLR0913 - one parameter an option
     *,
     agents: int,
     writes: int,
@@ -76,7 +76,6 @@ def command(  # noqa: PLR0913 - one parameter an option
     on_stale: OnStale,
     think: float,
     processes: int | None,
-    as_json: bool,
 ) -> None:
     """Let agents read, think and write facts into memory files that they share, at once, and count what is lost.
 
@@ -84,22 +83,22 @@ def command(  # noqa: PLR0913 - one parameter an option
     All happens in a root, and a database, that are made for it and removed: a SQLite database must not exist, and a
     PostgreSQL database must hold no entities. Exit status 1 if the guards let anything be lost, else 0.
     """
-    from catmem.service.simulation.race import Trial, race
-    from catmem.service.store_names import shown_store
+    from catmem.service.backends import shown_store
+    from catmem.service.simulation import Trial, race
 
     if not 0 <= think <= _MILLI:
         raise click.BadParameter("it is from 0 to 1,000.", param_hint="--think")
     trial = Trial(agents, writes, entities, seed, think / _MILLI, min(agents, 16) if processes is None else processes)
     unguarded, guarded = race(trial, "none", store), race(trial, on_stale, store)
-    if as_json:
+    if in_json():
         said = {**trial._asdict(), "stores": [shown_store(store)], "on_stale": on_stale}
         emit_json({**said, "unguarded": unguarded._asdict(), "guarded": guarded._asdict()})
     else:
         raced = ", ".join((counted(agents, "agent"), counted(writes, "write"), counted(entities, "file")))
-        say(printable(f"{raced}, in {shown_store(store)}"))
+        say(f"{raced}, in {shown_store(store)}")
         rows = zip(_column(unguarded).items(), _column(guarded).values(), strict=True)
         head = ("", "without guards", f"with guards ({on_stale})")
-        emit(columns([head, *((name, left.rjust(len(head[1])), right) for (name, left), right in rows)]))
+        emit(columns([head, *((name, left, right) for (name, left), right in rows)], right=[1]))
     raise SystemExit(1 if guarded.silent_overwrites or guarded.unrecorded or not guarded.rebuilt else 0)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.options import dry_run_option, format_option, open_with_store, open_workspace, root_option
-from catmem.cli.output import columns, emit, emit_json, print_unreadable, printable, say
+from catmem.cli.options import common_options, dry_run_option, open_with_store, open_workspace
+from catmem.cli.output import columns, emit, emit_json, in_json, print_unreadable, printable, say
 from catmem.text import counted
 
 if TYPE_CHECKING:
@@ -18,51 +18,49 @@ if TYPE_CHECKING:
 
 
 @click.group(epilog="Examples: catmem store info   catmem store copy files sqlite:///.catmem/memory.db --dry-run")
-def command() -> None:
+def store() -> None:
     """Say what the store of a root keeps, or copy it to another kind of store, with its whole history."""
 
 
-@command.command(epilog="Examples: catmem store info   catmem store info --format json")
-@root_option
-@format_option
-def info(root_folder: str | None, *, as_json: bool) -> None:
+@store.command(epilog="Examples: catmem store info   catmem store info --format json")
+@common_options
+def info() -> None:
     """Print where a root keeps its entities, and how many revisions and unmerged branches each has.
 
     Exit status 2 if a profile is not right, so that nobody knows where its files are; all others are there.
     """
     from catmem.policy.profile import refuse_no_root
+    from catmem.service.backends import shown_store
     from catmem.service.copying import store_info
     from catmem.service.profiles import entities_of_each
-    from catmem.service.store_names import shown_store
 
-    refuse_no_root(open_workspace(root_folder).config)  # a database would be made there
-    workspace = open_with_store(root_folder)
+    refuse_no_root(open_workspace().config)  # a database would be made there
+    workspace = open_with_store()
     found = store_info(workspace.store)
     unreadable = () if workspace.store.has_catalog else entities_of_each(workspace).unreadable
     where = shown_store(workspace.config.store)
-    if as_json:
+    if in_json():
         told = [error.to_dict() for error in unreadable]
         emit_json({"store": where, "entities": [each.to_dict() for each in found], "unreadable": told})
-        raise SystemExit(print_unreadable(unreadable, as_json=True))
-    say(printable(f"store: {where}"))
-    rows: list[tuple[str, ...]] = [("entity", "head", "revisions", "branches")]
+        raise SystemExit(print_unreadable(unreadable))
+    say(f"store: {where}")
+    rows = [("entity", "head", "revisions", "branches")]
     rows += [(each.entity, each.head, f"{each.revisions:,}", ", ".join(each.branches) or "-") for each in found]
     emit(printable(columns(rows)) if found else "")
     if not found:
         say("No entity has a revision yet.")
-    raise SystemExit(print_unreadable(unreadable, as_json=False))
+    raise SystemExit(print_unreadable(unreadable))
 
 
-@command.command(
+@store.command(
     epilog="Examples: catmem store copy files sqlite:///.catmem/memory.db --dry-run   "
     "catmem store copy files postgresql://db.example.com/memory   catmem store copy sqlite:///.catmem/memory.db files"
 )
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @dry_run_option
-@root_option
-@format_option
-def copy(source: str, target: str, root_folder: str | None, *, dry_run: bool, as_json: bool) -> None:
+@common_options
+def copy(source: str, target: str, *, dry_run: bool) -> None:
     """Copy all entities of a root from one store to another, with their whole history, and compare the two.
 
     FROM and TO are said as `store` in catmem.yaml: files, sqlite:///PATH or postgresql://HOST/DATABASE. Nothing in FROM
@@ -71,21 +69,21 @@ def copy(source: str, target: str, root_folder: str | None, *, dry_run: bool, as
 
     Exit status 1 if rows of a database were left out, which are then named: nobody's, or no entries.
     """
+    from catmem.service.backends import shown_store
     from catmem.service.copying import copy_root, left_out
-    from catmem.service.store_names import shown_store
 
-    workspace = open_workspace(root_folder)
+    workspace = open_workspace()
     copied = copy_root(workspace, source, target, dry_run=dry_run)
     missed, shown = left_out(workspace, source), shown_store(target)
-    if as_json:
+    if in_json():
         said = {"from": shown_store(source), "to": shown, "dry_run": dry_run}
         entities = [each.to_dict() for each in copied]
         emit_json({**said, "entities": entities, "left_out": [each.to_dict() for each in missed]})
     else:
-        emit(printable(_table(copied)))
+        emit(printable(columns(_row(each) for each in copied)))
         _say_what_is_next(copied, shown, dry_run=dry_run)
     for each in missed:
-        say(printable(f"warning: {each.entity}: {counted(each.rows, 'row')} left out: {each.why}"))
+        say(f"warning: {each.entity}: {counted(each.rows, 'row')} left out: {each.why}")
     if missed:
         sys.exit(1)
 
@@ -100,18 +98,11 @@ def _say_what_is_next(copied: Sequence[CopiedEntity], shown: str, *, dry_run: bo
         say("Nothing was written.")
         return
     say("Every revision was read again from the copy, and is the same.")
-    say(printable(f"Next: let catmem.yaml say `store: {shown}`. Until then this root goes on with the store it has."))
+    say(f"Next: let catmem.yaml say `store: {shown}`. Until then this root goes on with the store it has.")
     say("catmem.seed.lock, what searches count and reviews remember is in no store: it stays where it is.")
 
 
-def _table(copied: Sequence[CopiedEntity]) -> str:
-    rows: list[tuple[str, ...]] = [
-        (each.outcome, each.entity, f"{each.revisions:,} revision{'' if each.revisions == 1 else 's'}", _heads(each))
-        for each in copied
-    ]
-    return columns(rows)
-
-
-def _heads(each: CopiedEntity) -> str:
+def _row(each: CopiedEntity) -> tuple[str, ...]:
     branches = f", branches {', '.join(each.branches)}" if each.branches else ""
-    return f"head {each.head}{', adopted' if each.adopted else ''}{branches}"
+    head = f"head {each.head}{', adopted' if each.adopted else ''}{branches}"
+    return each.outcome, each.entity, counted(each.revisions, "revision"), head

@@ -10,22 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem import clock
-from catmem.cli.options import open_with_store, root_option
-from catmem.cli.output import emit, printable, printable_json, say, shown_path
+from catmem.cli.options import format_choice, open_with_store, root_option
+from catmem.cli.output import emit, in_json, printable, printable_json, say, shown_moment, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.service.news import News, Watch
-
-_SECONDS = 19
-"""Characters of a time stamp up to its seconds."""
-
-
-def _remember_format(ctx: click.Context, _param: click.Parameter, value: str) -> bool:
-    # Errors are printed outside the command; they follow its format.
-    ctx.meta["catmem.json"] = value == "jsonl"
-    return value == "jsonl"
 
 
 @click.command(
@@ -35,19 +26,12 @@ def _remember_format(ctx: click.Context, _param: click.Parameter, value: str) ->
 @click.option("--as", "actor", metavar="NAME", help="Tell what this profile may hear. By default you, a person: all.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="End after N events.")
 @root_option
-@click.option(
-    "--format",
-    "as_json",
-    type=click.Choice(["text", "jsonl"]),
-    default="text",
-    show_default=True,
-    is_eager=True,
-    callback=_remember_format,
-    help="Output for people, or for programs (fields: docs/live.md): one JSON value a line.",
+@format_choice(
+    *("text", "jsonl"),
+    said="Output for people, or for programs (fields: docs/live.md): one JSON value a line.",
+    exposed=False,
 )
-def command(
-    entities: tuple[str, ...], actor: str | None, limit: int | None, root_folder: str | None, *, as_json: bool
-) -> None:
+def watch(entities: tuple[str, ...], actor: str | None, limit: int | None) -> None:
     """Tell of each new revision and each change by other means as it happens, until you press Ctrl-C.
 
     It tells of writes by whatever door and of edits by whatever program, within a second; of all files, or of ENTITY
@@ -57,7 +41,7 @@ def command(
     from catmem.policy.profile import refuse_no_root
     from catmem.service.news import Watch, heard_name
 
-    workspace = open_with_store(root_folder)
+    workspace = open_with_store()
     refuse_no_root(workspace.config)
     wanted = frozenset(heard_name(workspace, name, actor) for name in entities)
     if actor is not None:
@@ -65,9 +49,9 @@ def command(
     with suppress(KeyboardInterrupt):
         watch = Watch(workspace)
         found = watch.look()
-        say(printable(f"Watching {', '.join(sorted(wanted)) or workspace.root}. Ctrl-C ends it."))
+        say(f"Watching {', '.join(sorted(wanted)) or workspace.root}. Ctrl-C ends it.")
         for news, said in islice(_heard(watch, found, wanted, actor), limit):
-            emit(printable_json({"event": news.kind, **said}) + "\n" if as_json else _line(news, said))
+            emit(printable_json({"event": news.kind, **said}) + "\n" if in_json() else _line(news, said))
 
 
 def _heard(
@@ -84,16 +68,11 @@ def _heard(
 
 def _line(news: News, said: dict[str, Any]) -> str:
     when = said.get("timestamp") or clock.timestamp_in_seconds(clock.now())
-    parts = (
-        f"{when[:_SECONDS].replace('T', ' ')}Z",
-        news.entity or news.profile or "all files",
-        _words(news, said),
-    )
+    parts = (shown_moment(when), news.entity or news.profile or "all files", _words(news, said))
     return printable("  ".join(parts)).replace("\n", "\\n") + "\n"
 
 
 def _where(said: Mapping[str, Any]) -> str:
-    """What is wrong, and at which place of a file, as far as that is told."""
     if "message" not in said:
         return ""
     parts = [shown_path(said["path"])] if "path" in said else []

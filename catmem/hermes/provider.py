@@ -20,13 +20,20 @@ from typing import TYPE_CHECKING, Any
 
 from catmem import clock
 from catmem.errors import CatmemError, ConfigError, UnreadableError
-from catmem.hermes.setup_homes import HermesConfig, home_at, read_config
-from catmem.hermes.setup_settings import Settings, parse_settings, read_settings, write_settings
+from catmem.hermes.setup_homes import (
+    HermesConfig,
+    Settings,
+    home_at,
+    parse_settings,
+    read_config,
+    read_settings,
+    write_settings,
+)
 from catmem.names import TARGETS
 from catmem.policy.config import CONFIG_NAME
 from catmem.policy.prompt import build_prompt
 from catmem.service.tool import TOOL_SCHEMA, ToolSession, memory_tool, usage_dict
-from catmem.service.writing.budget import Usage
+from catmem.service.writing.written import Usage
 from catmem.text import size_of
 
 if TYPE_CHECKING:
@@ -262,7 +269,9 @@ def shown_by_hermes(home: Home, config: HermesConfig | None, workspace: Workspac
     config = config or HermesConfig("", {}, {})
     ours = {target: workspace.path(profile, target) for target in TARGETS}
     return tuple(
-        target for target, path in ours.items() if config.shows(target) and _same(home.memories / path.name, path)
+        target
+        for target, path in ours.items()
+        if config.shows(target) and os.path.realpath(home.memories / path.name) == os.path.realpath(path)
     )
 
 
@@ -286,12 +295,7 @@ def _told(prompt: Prompt) -> str:
     return prompt.text
 
 
-def _same(one: os.PathLike[str], other: os.PathLike[str]) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
-
-
 def _opened(home: Home) -> tuple[Settings, Workspace]:
-    """The settings of a home and its root. Raises ``ConfigError`` (``hermes_no_root``, …) and ``UnreadableError``."""
     from catmem.service.workspace import Workspace
 
     settings = read_settings(home)
@@ -310,7 +314,6 @@ def _opened(home: Home) -> tuple[Settings, Workspace]:
 
 
 def _current_home() -> Home:
-    """The home that Hermes Agent works in now."""
     with suppress(ImportError):
         from hermes_constants import get_hermes_home  # type: ignore[import-not-found]
 

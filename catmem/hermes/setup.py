@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.files import os_errors, read_bounded, replace_file
-from catmem.hermes.plugin_files import FILES, FOLDER, MARK
-from catmem.hermes.setup_config import Was, with_memory, without_memory
-from catmem.hermes.setup_homes import read_config, refuse_other_version
-from catmem.hermes.setup_settings import Settings, read_settings, refuse_link, settings_path
+from catmem.hermes.setup_config import with_memory, without_memory
+from catmem.hermes.setup_homes import Settings, read_config, refuse_link, refuse_other_version, settings_path
 from catmem.names import FILE_NAMES
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.text import DEFAULT_LIMITS
@@ -31,6 +29,49 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.hermes.setup_homes import HermesConfig, Home
+
+FOLDER = "plugins/catmem"
+MARK = "Written by 'catmem hermes install'; 'catmem hermes uninstall' removes it."
+
+# Hermes Agent looks for the word register_memory_provider in the first 8,192 characters.
+_INIT = f'''"""catmem as the memory provider of Hermes Agent.
+
+{MARK}
+"""
+
+import logging
+import sys
+
+try:
+    from catmem.hermes import plugin as _plugin
+except ImportError as error:
+    logging.getLogger("catmem.hermes").error(
+        "The memory provider catmem is switched on, and the Python of Hermes Agent cannot import it (%s). This "
+        "conversation has no memory of catmem. Install it with: %s -m pip install catmem",
+        error,
+        sys.executable,
+    )
+    raise
+
+
+def register(ctx):
+    """Called by Hermes Agent, which takes what goes to ctx.register_memory_provider()."""
+    _plugin.register(ctx)
+'''
+
+_MANIFEST = f"""\
+# {MARK}
+name: catmem
+version: 1.0.0
+description: Categorized memory, each profile its own categories (catmem)
+kind: exclusive
+"""
+
+FILES = {"__init__.py": _INIT, "plugin.yaml": _MANIFEST}
+"""The texts of the plugin by name, in the folder ``FOLDER`` of a home.
+
+They stay the same over versions of catmem: what they do is ``catmem.hermes.plugin``, in the installed package.
+"""
 
 RECORD = "before.json"
 BACKUP = "config.yaml.before"
@@ -66,12 +107,7 @@ class Step:
 
 
 def plan_install(
-    home: Home,
-    settings: Settings,
-    folder: Path | None = None,
-    *,
-    keep_tool: bool = False,
-    any_version: bool = False,
+    home: Home, settings: Settings, folder: Path | None = None, *, keep_tool: bool = False, any_version: bool = False
 ) -> Step:
     """What would put the provider into a home. Nothing is written.
 
@@ -106,7 +142,7 @@ def plan_install(
         }
         writes[home.path / FOLDER / BACKUP] = config.text.encode()
     if now == record["backup"]:
-        record["memory"] = {key: old.text for key, old in was.items()}
+        record["memory"] = was
         record["had_section"] = "memory" in config.data
         record["digest"] = now
     elif now != record["digest"]:
@@ -150,7 +186,7 @@ def plan_uninstall(home: Home) -> Step:
             after = read_bounded(folder / BACKUP, _SIZE).decode()
         else:
             still = {key for key, said in record["set"].items() if _says(config.memory.get(key), said)}
-            was = {key: Was(old) for key, old in record["memory"].items() if key in still}
+            was = {key: old for key, old in record["memory"].items() if key in still}
             after = without_memory(before, was, home.config, had_section=record["had_section"])
             notes.append("config.yaml changed since: only what catmem had set there goes back to what it was")
     writes: dict[Path, bytes] = {}
@@ -191,33 +227,25 @@ def installed(home: Home) -> bool:
     return os.path.lexists(path) and MARK in read_bounded(path, _SIZE).decode(errors="replace")
 
 
-def read_installed(home: Home) -> Settings | None:
-    """The settings of a home in which the plugin is. Raises as ``read_settings`` does."""
-    return read_settings(home) if installed(home) else None
-
-
 def _notes_on_files(home: Home, folder: Path, *, keep_tool: bool) -> list[str]:
     """What to know where catmem reads other files than those of Hermes Agent."""
     if os.path.realpath(folder) == os.path.realpath(home.memories):
         return []
     if keep_tool:
         return [f"Hermes Agent's own tool goes on writing to {home.memories}, and catmem reads {folder}"]
-    left = [name for name in FILE_NAMES.values() if _has_text(home.memories / name)]
+    files = [path for name in FILE_NAMES.values() if (path := home.memories / name).is_file()]
+    left = [path.name for path in files if read_bounded(path, DEFAULT_LIMITS.file_bytes).strip()]
     if not left:
         return []
     return [f"{' and '.join(left)} in {home.memories} will not be shown any more: catmem reads {folder}"]
 
 
-def _has_text(path: Path) -> bool:
-    return path.is_file() and bool(read_bounded(path, DEFAULT_LIMITS.file_bytes).strip())
-
-
-def _changed_since(record: dict[str, Any], config: HermesConfig, was: dict[str, Was]) -> dict[str, Any]:
+def _changed_since(record: dict[str, Any], config: HermesConfig, was: dict[str, str | None]) -> dict[str, Any]:
     """The record where somebody edited ``config.yaml`` since it was made.
 
     The bytes of the backup are not to come back, and a key that somebody has set since goes back to that.
     """
-    since = {key: old.text for key, old in was.items() if not _says(config.memory.get(key), record["set"].get(key))}
+    since = {key: old for key, old in was.items() if not _says(config.memory.get(key), record["set"].get(key))}
     had_section = record["had_section"] and "memory" in config.data
     return {**record, "memory": {**record["memory"], **since}, "had_section": had_section, "digest": None}
 

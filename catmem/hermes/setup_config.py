@@ -24,24 +24,14 @@ _INDENT = "  "
 _COMMENT_LINES = re.compile(r"(?:[ \t]+#[^\n]*(?:\n|\Z))*")
 
 
-class Was(NamedTuple):
-    """How a key stood before: the text of its value (``"mem0"``, quotes included), ``None`` where it was missing."""
-
-    text: str | None
-
-    def to_json(self) -> str | None:
-        """The same for the record that ``uninstall`` reads."""
-        return self.text
-
-
 class _Edit(NamedTuple):
     start: int
     end: int
     text: str
 
 
-def with_memory(text: str, settings: Mapping[str, str], path: Path) -> tuple[str, dict[str, Was]]:
-    """The text with these keys of ``memory`` set, and how each of them stood before.
+def with_memory(text: str, settings: Mapping[str, str], path: Path) -> tuple[str, dict[str, str | None]]:
+    """The text with these keys of ``memory`` set, and how each of them stood before: its text, ``None`` for none.
 
     ``settings`` are values as YAML text (``catmem``, ``false``). Raises ``ConfigError``: ``hermes_config`` for what is
     no configuration, ``hermes_by_hand`` where the keys cannot be set without touching more.
@@ -51,10 +41,10 @@ def with_memory(text: str, settings: Mapping[str, str], path: Path) -> tuple[str
     section = wanted.get(SECTION)
     wanted[SECTION] = {**(section or {}), **{key: yaml.safe_load(said) for key, said in settings.items()}}
     found = _memory(text)
-    was = {key: Was(_text_of(found.values.get(key), text)) for key in settings}
+    was = {key: _text_of(found.values.get(key), text) for key in settings}
     if wanted == before:
         return text, was
-    if any(old.text is not None and not _is_plain(old.text) for old in was.values()):
+    if any(old is not None and not _is_plain(old) for old in was.values()):
         raise _by_hand(path, settings)
     new = _applied(text, found.set(settings, text))
     if _parsed(new) != wanted:
@@ -62,20 +52,20 @@ def with_memory(text: str, settings: Mapping[str, str], path: Path) -> tuple[str
     return new, was
 
 
-def without_memory(text: str, was: Mapping[str, Was], path: Path, *, had_section: bool) -> str:
+def without_memory(text: str, was: Mapping[str, str | None], path: Path, *, had_section: bool) -> str:
     """The text with these keys of ``memory`` as they stood before. Raises as ``with_memory`` does."""
     before = parse_config(text, path)
     wanted = copy.deepcopy(before)
     section = dict(wanted.get(SECTION) or {})
     for key, old in was.items():
-        if old.text is None:
+        if old is None:
             section.pop(key, None)
         else:
-            section[key] = yaml.safe_load(old.text)
+            section[key] = yaml.safe_load(old)
     wanted[SECTION] = section
     found = _memory(text)
-    back = {key: old.text for key, old in was.items() if old.text is not None}
-    gone = [key for key, old in was.items() if old.text is None and key in found.values]
+    back = {key: old for key, old in was.items() if old is not None}
+    gone = [key for key, old in was.items() if old is None and key in found.values]
     edits = found.set(back, text) if back else []
     if not section and not had_section:
         del wanted[SECTION]
@@ -87,22 +77,18 @@ def without_memory(text: str, was: Mapping[str, Was], path: Path, *, had_section
     if section == {} and SECTION in wanted:
         said = {**said, SECTION: said.get(SECTION) or {}}  # `memory:` with nothing in it says as much
     if said != wanted:
-        raise _by_hand(path, {key: old.text or "(remove this key)" for key, old in was.items()})
+        raise _by_hand(path, {key: old or "(remove this key)" for key, old in was.items()})
     return new
 
 
-def lines_by_hand(settings: Mapping[str, str]) -> str:
-    """What to write into ``config.yaml`` by hand, as one line."""
-    return f"{SECTION}: {{{', '.join(f'{key}: {value}' for key, value in settings.items())}}}"
-
-
 def _by_hand(path: Path, settings: Mapping[str, str]) -> ConfigError:
+    by_hand = ", ".join(f"{key}: {value}" for key, value in settings.items())
     return ConfigError(
         "the section memory is written in a way that catmem does not edit",
         code="hermes_by_hand",
         path=path,
         key=SECTION,
-        hint=f"Nothing was changed. Say there by hand: {lines_by_hand(settings)}",
+        hint=f"Nothing was changed. Say there by hand: {SECTION}: {{{by_hand}}}",
     )
 
 
@@ -219,7 +205,6 @@ def _is_plain(value: str) -> bool:
 
 
 def _line_end(text: str, place: int) -> int:
-    """The place behind the line in which ``place`` lies."""
     found = text.find("\n", place)
     return len(text) if found < 0 else found + 1
 
@@ -231,7 +216,6 @@ def _applied(text: str, edits: list[_Edit]) -> str:
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever the text holds
-    """What a text holds; ``None`` for one that is no YAML."""
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError):

@@ -9,15 +9,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import CatmemError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded
-from catmem.hermes.setup_homes import DEFAULT, LIMITS, HermesConfig, all_homes, read_config
-from catmem.service.setup.root import Made, WouldOverwriteError
-
-if TYPE_CHECKING:
-    from catmem.hermes.setup_homes import Home
+from catmem.hermes.setup_homes import DEFAULT, LIMITS, HermesConfig, Home, all_homes, read_config
+from catmem.policy.config import CONFIG_NAME
+from catmem.service.setup import NewRoot
 
 PROFILES = "catmem-profiles"
 _SIZE = 1 << 20
@@ -47,7 +45,7 @@ include_uncategorized: true
 class MadeOver(NamedTuple):
     """What was made, and why there is no profile for some of the homes, by name."""
 
-    made: Made
+    made: NewRoot
     skipped: dict[str, CatmemError]
 
 
@@ -63,20 +61,21 @@ def make_root_over(home: Home) -> MadeOver:
     skipped: dict[str, CatmemError] = {}
     for name, each in homes.items():
         try:
-            limits[name] = _limits(each)
+            config = read_config(each) or HermesConfig("", {}, {})
+            limits[name] = {target: config.limit(target) for target in LIMITS}
         except CatmemError as error:
             if name == DEFAULT:
                 raise
             skipped[name] = error
     texts = {
-        "catmem.yaml": _CONFIG.format(profiles=PROFILES, **limits[DEFAULT]),
+        CONFIG_NAME: _CONFIG.format(profiles=PROFILES, **limits[DEFAULT]),
         **{f"{PROFILES}/{name}.yaml": _profile(name, limits) for name in limits},
     }
     there = [name for name in texts if os.path.lexists(home.root / name)]
     # A profile that is there may have been edited since; the root itself has to be the one that this makes.
-    other = [name for name in there if name == "catmem.yaml" and not _holds(home, name, texts[name])]
-    if other:
-        raise WouldOverwriteError(home.root, other)
+    path = home.root / CONFIG_NAME
+    if CONFIG_NAME in there and not (path.is_file() and read_bounded(path, _SIZE) == texts[CONFIG_NAME].encode()):
+        raise WouldOverwriteError(home.root, [CONFIG_NAME])
     folder = home.root / PROFILES
     if folder.is_symlink():
         raise UnreadableError(
@@ -93,7 +92,7 @@ def make_root_over(home: Home) -> MadeOver:
             (home.root / name).parent.mkdir(exist_ok=True)
             with (home.root / name).open("x", encoding="utf-8", newline="") as stream:
                 stream.write(texts[name])
-    return MadeOver(Made(home.root, tuple(written), tuple(there)), skipped)
+    return MadeOver(NewRoot(home.root, tuple(written), tuple(there)), skipped)
 
 
 def _profile(name: str, limits: dict[str, dict[str, int]]) -> str:
@@ -103,13 +102,3 @@ def _profile(name: str, limits: dict[str, dict[str, int]]) -> str:
     if limits[name] != limits[DEFAULT]:
         more += "limits: {{user: {user}, memory: {memory}}}\n".format(**limits[name])
     return _PROFILE.format(name=name, tier=2, more=more)
-
-
-def _limits(home: Home) -> dict[str, int]:
-    config = read_config(home) or HermesConfig("", {}, {})
-    return {target: config.limit(target) for target in LIMITS}
-
-
-def _holds(home: Home, name: str, text: str) -> bool:
-    path = home.root / name
-    return path.is_file() and read_bounded(path, _SIZE) == text.encode()

@@ -11,15 +11,26 @@ What differs is what used to hurt: docs/hermes-store.md has the list. ``store_sw
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError, NotUtf8Error, RefusedError, StoreError
 from catmem.hermes import store_answers as answers
-from catmem.hermes.store_actions import Refusal, aligned, apply, clean, fields_of, one_match, said
 from catmem.hermes.store_files import GuardedFiles
-from catmem.hermes.store_installed import memory_dir, memory_tool
-from catmem.hermes.store_prompt import first_threat, unreadable, without_threats
-from catmem.hermes.store_text import DELIMITER, Draft, FileText, read_text, size_of
+from catmem.hermes.store_scan import first_threat, memory_dir, memory_tool, unreadable, without_threats
+from catmem.hermes.store_text import (
+    DELIMITER,
+    Draft,
+    FileText,
+    Refusal,
+    aligned,
+    apply,
+    clean,
+    fields_of,
+    one_match,
+    read_text,
+    said,
+    size_of,
+)
 from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
@@ -34,12 +45,11 @@ FILES = GuardedFiles()
 """The files of every store in this process."""
 
 
-class _Drift(NamedTuple):
-    """An entry longer than the whole limit, which no tool wrote."""
+_Plan = Draft | Refusal | str | None
+"""What an action makes of a file: a draft, a refusal, or the message of a success with nothing to write.
 
-
-_Plan = Draft | Refusal | str
-"""What an action makes of a file: a draft, a refusal, or the message of a success with nothing to write."""
+``None`` for a file with an entry longer than the whole limit, which no tool wrote.
+"""
 
 
 class MemoryStore:
@@ -128,8 +138,8 @@ class MemoryStore:
             draft.add(content)
             return draft
 
-        def over(file: FileText, _: int) -> Answer:
-            return answers.add_over_limit(content, file.entries, file.size, self._char_limit(target))
+        def over(size: int, _: int) -> str:
+            return answers.add_over_limit(content, size, self._char_limit(target))
 
         return self._write(target, "add", plan, over, "Entry added.")
 
@@ -143,17 +153,10 @@ class MemoryStore:
         refusal = _unfit(new_content)
         if refusal:
             return answers.failure(refusal)
+        plan = _of_match(old_text, "replace", lambda draft, place: draft.replace(place, new_content))
 
-        def plan(file: FileText) -> _Plan:
-            found = one_match(file, old_text, "replace")
-            if isinstance(found, Refusal):
-                return found
-            draft = file.draft()
-            draft.replace(found, new_content)
-            return draft
-
-        def over(file: FileText, size: int) -> Answer:
-            return answers.replace_over_limit(size, file.entries, file.size, self._char_limit(target))
+        def over(_: int, new_size: int) -> str:
+            return answers.replace_over_limit(new_size, self._char_limit(target))
 
         return self._write(target, "replace", plan, over, "Entry replaced.")
 
@@ -162,15 +165,7 @@ class MemoryStore:
         old_text = clean(old_text)
         if not old_text:
             return answers.failure("old_text cannot be empty.")
-
-        def plan(file: FileText) -> _Plan:
-            found = one_match(file, old_text, "remove")
-            if isinstance(found, Refusal):
-                return found
-            draft = file.draft()
-            draft.remove(found)
-            return draft
-
+        plan = _of_match(old_text, "remove", Draft.remove)
         return self._write(target, "remove", plan, None, "Entry removed.")
 
     def apply_batch(self, target: str, operations: Sequence[Mapping[str, Any] | None]) -> Answer:
@@ -189,13 +184,12 @@ class MemoryStore:
             for number, operation in enumerate(operations, start=1):
                 problem = apply(draft, fields_of(operation), number)
                 if problem is not None:
-                    failed = answers.batch_failed(problem, file.entries, file.size, self._char_limit(target))
-                    return Refusal(failed)
+                    said = f"{problem} No operations were applied (batch is all-or-nothing)."
+                    return Refusal(answers.full(said, file.entries, file.size, self._char_limit(target)))
             return draft
 
-        def over(file: FileText, size: int) -> Answer:
-            limit = self._char_limit(target)
-            return answers.batch_over_limit(len(operations), size, file.entries, file.size, limit)
+        def over(_: int, new_size: int) -> str:
+            return answers.batch_over_limit(len(operations), new_size, self._char_limit(target))
 
         return self._write(target, "batch", plan, over, f"Applied {len(operations)} operation(s).")
 
@@ -204,25 +198,25 @@ class MemoryStore:
         target: str,
         action: str,
         plan: Callable[[FileText], _Plan],
-        over: Callable[[FileText, int], Answer] | None,
+        over: Callable[[int, int], str] | None,
         message: str,
     ) -> Answer:
-        """Have the store write what ``plan`` makes of the file as it is now; ``over`` answers if that is too long."""
+        """Have the store write what ``plan`` makes of the file as it is now; ``over`` says that it is too long."""
         path, limit = self._path_for(target), self._char_limit(target)
-        found: _Plan | _Drift = message
+        found: _Plan = message
         written, data_written = FileText("", [], ()), b""
         note: dict[str, object] = {"target": target, "actor": None}
 
         def update(data: bytes) -> bytes:
             nonlocal found, written, data_written
             written, data_written = read_text(data), data
-            found = _Drift() if action != "add" and self._is_drifted(target, written) else plan(written)
+            found = None if action != "add" and self._is_drifted(target, written) else plan(written)
             if not isinstance(found, Draft):
                 return data
             draft, after = found, written.written(found)
-            size = after.size
-            if over is not None and size > limit:
-                found = Refusal(over(written, size))
+            if over is not None and after.size > limit:
+                size = written.size
+                found = Refusal(answers.full(over(size, after.size), written.entries, size, limit))
                 return data
             note["actions"] = said(written, draft)
             found, written, data_written = message, after, after.text.encode()
@@ -244,8 +238,8 @@ class MemoryStore:
         warnings = unmerged_warnings(path.name, written.text)
         return {**answer, "warning": warnings[0]} if warnings else answer
 
-    def _answer(self, target: str, found: _Plan | _Drift) -> Answer:
-        if isinstance(found, _Drift):
+    def _answer(self, target: str, found: _Plan) -> Answer:
+        if found is None:
             path = self._path_for(target)
             return answers.drift(path, _backup(path))
         if isinstance(found, Refusal):
@@ -315,7 +309,6 @@ class MemoryStore:
         return self.user_char_limit if target == "user" else self.memory_char_limit
 
     def _render_block(self, target: str, entries: Sequence[str]) -> str:
-        """A block of the system prompt: how full the file is, and the entries."""
         if not entries:
             return ""
         limit = self._char_limit(target)
@@ -331,6 +324,20 @@ def _backup(path: Path) -> str:
         return FILES.backup(path)
     except StoreError:
         return f"{path.name}.bak (BACKUP FAILED — file unchanged on disk)"
+
+
+def _of_match(old_text: str, action: str, change: Callable[[Draft, int], None]) -> Callable[[FileText], _Plan]:
+    """The plan that changes the one entry which holds a text."""
+
+    def plan(file: FileText) -> _Plan:
+        found = one_match(file, old_text, action)
+        if isinstance(found, Refusal):
+            return found
+        draft = file.draft()
+        change(draft, found)
+        return draft
+
+    return plan
 
 
 def _unfit(content: str) -> str | None:

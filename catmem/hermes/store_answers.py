@@ -52,48 +52,38 @@ def given_up(failures: int) -> Answer:
     }
 
 
-def add_over_limit(content: str, entries: Sequence[str], size: int, limit: int) -> Answer:
+def full(error: str, entries: Sequence[str], size: int, limit: int) -> Answer:
+    """A call that was refused with the file before the agent's eyes, so that it makes room."""
+    return failure(error, current_entries=entries, usage=f"{size:,}/{limit:,}")
+
+
+def add_over_limit(content: str, size: int, limit: int) -> str:
     """No room for a new entry."""
-    return failure(
+    return (
         f"Memory at {size:,}/{limit:,} chars. "
         f"Adding this entry ({len(content)} chars) would exceed the limit. "
         f"Consolidate now: use 'replace' to merge overlapping entries into "
         f"shorter ones or 'remove' stale or less important entries (see "
-        f"current_entries below), then retry this add — all in this turn.",
-        current_entries=entries,
-        usage=f"{size:,}/{limit:,}",
+        f"current_entries below), then retry this add — all in this turn."
     )
 
 
-def replace_over_limit(new_size: int, entries: Sequence[str], size: int, limit: int) -> Answer:
+def replace_over_limit(new_size: int, limit: int) -> str:
     """No room for a longer text."""
-    return failure(
+    return (
         f"Replacement would put memory at {new_size:,}/{limit:,} chars. "
         f"Shorten the new content, or 'remove' other stale or less important "
         f"entries to make room (see current_entries below), then retry — all "
-        f"in this turn.",
-        current_entries=entries,
-        usage=f"{size:,}/{limit:,}",
+        f"in this turn."
     )
 
 
-def batch_over_limit(operations: int, new_size: int, entries: Sequence[str], size: int, limit: int) -> Answer:
+def batch_over_limit(operations: int, new_size: int, limit: int) -> str:
     """No room for what a batch comes to."""
-    return failure(
+    return (
         f"After applying all {operations} operations, memory would be at "
         f"{new_size:,}/{limit:,} chars -- over the limit. Remove or shorten more "
-        f"entries in the same batch (see current_entries below), then retry.",
-        current_entries=entries,
-        usage=f"{size:,}/{limit:,}",
-    )
-
-
-def batch_failed(message: str, entries: Sequence[str], size: int, limit: int) -> Answer:
-    """An operation of a batch that cannot be done."""
-    return failure(
-        f"{message} No operations were applied (batch is all-or-nothing).",
-        current_entries=entries,
-        usage=f"{size:,}/{limit:,}",
+        f"entries in the same batch (see current_entries below), then retry."
     )
 
 

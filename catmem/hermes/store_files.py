@@ -7,20 +7,18 @@ which a file is restored after a power cut; Hermes's own store has it confirm th
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
-import threading
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.errors import BusyError, CatmemError, UnreadableError
-from catmem.files import read_bounded
+from catmem.files import read_bounded, take_lock
 from catmem.policy.config import NO_ROOT
 from catmem.service.stores import merge_files
-from catmem.store.contract import Change
-from catmem.store.files.folder import HERMES_FOLDER, SIDECAR, Place
+from catmem.store.contract import SIDECAR, Change
+from catmem.store.files.folder import HERMES_FOLDER, Place
 from catmem.store.files.store import LOCK_TIMEOUT, FileStore
 from catmem.text import DEFAULT_LIMITS
 
@@ -113,20 +111,11 @@ def _held(path: Path) -> Iterator[None]:
     """Hold the lock at ``path``. Raises ``BusyError`` if somebody else holds it too long."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        _lock(descriptor, path)
+        try:
+            take_lock(descriptor, LOCK_TIMEOUT)
+        except BlockingIOError as error:
+            message, hint = "somebody else holds the lock", "Nothing was written. Try again."
+            raise BusyError(message, code="locked", path=path, hint=hint) from error
         yield
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:
         os.close(descriptor)
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    pause = threading.Event()
-    for _ in range(int(LOCK_TIMEOUT * 100)):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            pause.wait(0.01)
-        else:
-            return
-    raise BusyError("somebody else holds the lock", code="locked", path=path, hint="Nothing was written. Try again.")

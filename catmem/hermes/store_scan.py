@@ -1,6 +1,9 @@
-"""Hermes Agent's own threat scan, asked only where it can find something.
+"""The installed Hermes Agent: the parts that its store leans on, and its threat scan.
 
-Hermes runs some fifty regular expressions over every entry. Nearly all of them need certain words, so a text without
+The parts are looked up at each call: Hermes changes its home while it runs, and its tests put other functions in the
+place of these.
+
+The scan runs some fifty regular expressions over every entry. Nearly all of them need certain words, so a text without
 those words has no findings. The words are read off the very expressions that are installed. The scan itself, its
 findings and its messages stay Hermes's. A version of the scan that this module does not know is always asked.
 """
@@ -10,12 +13,18 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import logging
 import unicodedata
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from catmem.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from catmem.errors import CatmemError
 
 Needs = tuple[tuple[str, ...], ...]
 """What a match needs: of each group of words at least one, in small letters."""
@@ -26,6 +35,40 @@ _KNOWN_SCANS = frozenset({"77fc2d0fcb3010bef635936548e9c960f23867988ed77ba9c1612
 _SHORTEST = 3
 # Letters that are no ASCII and that re.IGNORECASE takes for one; NFKC leaves no others.
 _DOTLESS = {0x130: "i", 0x131: "i"}
+logger = logging.getLogger(__name__)
+
+
+def memory_tool() -> Any:  # noqa: ANN401 - a module of Hermes's
+    """Hermes's ``tools.memory_tool``. Raises ``ConfigError`` (``no_hermes``) outside of Hermes Agent."""
+    module = _module("tools.memory_tool")
+    if not hasattr(module, "get_memory_dir"):
+        raise _missing("the module tools.memory_tool here is not Hermes Agent's")
+    return module
+
+
+def threat_patterns() -> Any:  # noqa: ANN401
+    """Hermes's ``tools.threat_patterns``. Raises ``ConfigError`` (``no_hermes``)."""
+    return _module("tools.threat_patterns")
+
+
+def memory_dir() -> Path:
+    """The folder of the memory files, as Hermes says at this moment. Raises ``ConfigError`` (``no_hermes``)."""
+    return Path(memory_tool().get_memory_dir())
+
+
+def _module(name: str) -> Any:  # noqa: ANN401
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise _missing(f"this Python has no {error.name or name}") from error
+
+
+def _missing(what: str) -> ConfigError:
+    return ConfigError(
+        f"{what}, so there is no Hermes Agent to work for",
+        code="no_hermes",
+        hint="Install catmem into the Python of Hermes Agent: PYTHON -m pip install catmem.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +179,55 @@ def _built(threats: Any, functions: Iterable[Any]) -> Gate | None:  # noqa: ANN4
         return None
     needs = [needs_of(pattern.pattern) for pattern, _ in threats._COMPILED["strict"]]  # noqa: SLF001
     return Gate(tuple(needs), frozenset(threats.INVISIBLE_CHARS)) if all(needs) else None
+
+
+def first_threat(content: str) -> str | None:
+    """Hermes's message for the first threat in a text that somebody wants to store; ``None`` if there is none."""
+    tool = memory_tool()
+    gate = gate_of(tool, threat_patterns())
+    if gate is not None and gate.is_clean(content):
+        return None
+    message: str | None = tool._scan_memory_content(content)  # noqa: SLF001 - the store's own scan
+    return message
+
+
+def without_threats(pieces: Sequence[tuple[str, ...]], filename: str) -> list[str]:
+    """The pieces of a prompt (headers and entry), each with a placeholder in the place of what holds a threat.
+
+    Parts are looked at one by one, and then as they stand together.
+    """
+    tool, threats = memory_tool(), threat_patterns()
+    gate = gate_of(tool, threats)
+    if gate is not None:
+        gate = gate.narrowed("\n".join(parts) for parts in pieces)
+    shown: list[str] = []
+    for parts in pieces:
+        text = "\n".join(parts)
+        if gate is not None and gate.is_clean(text):
+            shown.append(text)
+            continue
+        kept = "\n".join(_looked_at(part, threats, filename) for part in parts)
+        shown.append(_looked_at(kept, threats, filename) if len(parts) > 1 else kept)
+    return shown
+
+
+def unreadable(filename: str, error: CatmemError) -> str:
+    """What stands in the prompt for a file that cannot be read: nobody is to take it for empty."""
+    return (
+        f"[UNREADABLE: {filename} cannot be read ({error.message}). Nothing of it is in this prompt, and it is "
+        f"not empty; memory calls on it are refused until somebody has mended it.]"
+    )
+
+
+def _looked_at(text: str, threats: Any, filename: str) -> str:  # noqa: ANN401 - Hermes's module
+    """The text, or Hermes's placeholder for it."""
+    findings: Sequence[str] = threats.scan_for_threats(text, scope="strict")
+    if not findings:
+        return text
+    logger.warning("Memory entry from %s blocked at load time: %s", filename, ", ".join(findings))
+    return (
+        f"[BLOCKED: {filename} entry contained threat pattern(s): "
+        f"{', '.join(findings)}. Removed from system prompt; "
+        f"use memory(action=remove) "
+        f"to delete the original.]"
+    )

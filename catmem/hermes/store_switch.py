@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError
 from catmem.hermes.store import MemoryStore
-from catmem.hermes.store_installed import memory_tool
+from catmem.hermes.store_scan import memory_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,11 +48,6 @@ def use_catmem_store() -> Callable[[], None]:
 def register(_: Any) -> None:  # noqa: ANN401 - whatever Hermes Agent passes
     """Put the store in place: what Hermes Agent calls when it loads the plugin ``catmem-store``."""
     use_catmem_store()
-
-
-def is_in_use() -> bool:
-    """Whether Hermes Agent makes catmem's store. Raises ``ConfigError`` (``no_hermes``)."""
-    return getattr(memory_tool(), "MemoryStore", None) is MemoryStore
 
 
 def _check(theirs: Any) -> None:  # noqa: ANN401 - whatever stands there

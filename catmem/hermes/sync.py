@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.hermes.setup_homes import HermesConfig, read_config
@@ -17,15 +17,15 @@ from catmem.model.layout import formatted, is_shared
 from catmem.policy.profile import limit_of
 from catmem.service import gate
 from catmem.service.profiles import entities_of_each
+from catmem.service.seeding.order import seed_order
 from catmem.service.seeding.plan import Refusal
-from catmem.service.seeding.planning import seed_order
-from catmem.service.writing.budget import could_go, over_budget
+from catmem.service.writing.written import could_go, over_budget
 from catmem.store.contract import Change
 from catmem.store.files.folder import HERMES_FOLDER
 from catmem.text import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
     from catmem.hermes.setup_homes import Home
@@ -35,16 +35,9 @@ if TYPE_CHECKING:
     from catmem.store.contract import Current, Snapshot
 
 
-class Sync(NamedTuple):
-    """What a sync from one source would do: the plan, and the home of Hermes Agent of each target."""
-
-    plan: SeedPlan
-    homes: Mapping[str, Home]
-
-
 def plan_sync(
     workspace: Workspace, homes: Sequence[Home], source: str, names: Sequence[str] | None, *, as_of: date
-) -> Sync:
+) -> SeedPlan:
     """What a sync would do; nothing is written.
 
     Without ``names`` the targets are those profiles that name the source in ``seed_from`` and keep their files in one
@@ -78,13 +71,12 @@ def plan_sync(
             kept.append(_for_hermes(workspace, each, home, as_of))
         except CatmemError as error:
             refused.append(Refusal(each.target, error))
-    plan = replace(plan, files=tuple(kept), refused=tuple(refused), unreadable=unreadable)
-    return Sync(plan, {name: found[name] for name in names})
+    return replace(plan, files=tuple(kept), refused=tuple(refused), unreadable=unreadable)
 
 
-def apply_sync(workspace: Workspace, sync: Sync) -> SeedResult:
+def apply_sync(workspace: Workspace, plan: SeedPlan) -> SeedResult:
     """Carry it out. Raises as ``apply_seed`` does; what goes wrong with one file stands in the result."""
-    result = workspace.apply_seed(sync.plan)
+    result = workspace.apply_seed(plan)
     for each in result.files:
         if each.revision is not None:
             # Somebody may have changed the file since the plan: then the merge was made anew, in the plain layout.

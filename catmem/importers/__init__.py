@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from catmem.importers.imported import Imported
+    from catmem.importers.reading import Imported
 
 SOURCES = {
     "hermes": "hermes",
@@ -31,7 +31,7 @@ def read(source: str, path: str | Path) -> Imported:
     """
     from pathlib import Path
 
-    from catmem.importers.files import refuse_too_many
+    from catmem.importers.reading import refuse_too_many
 
     found: Imported = import_module(f"catmem.importers.{SOURCES[source]}").read(Path(path))
     refuse_too_many(len(found.entries), Path(path))

@@ -8,9 +8,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from catmem.importers.files import File, markdown_files, read_file, refuse_missing
-from catmem.importers.frontmatter import front_matter
-from catmem.importers.imported import Imported, ImportedEntry, LeftOut, day_of, source_tag
+from catmem.importers.reading import (
+    File,
+    Imported,
+    ImportedEntry,
+    LeftOut,
+    day_of,
+    front_matter,
+    markdown_files,
+    read_file,
+    refuse_missing,
+    source_tag,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +41,8 @@ def read(path: Path) -> Imported:
 
 
 def _note(file: File, left_out: list[LeftOut]) -> list[ImportedEntry]:
-    fields, text, lost = front_matter(file.text)
-    left_out += [LeftOut(file.name, *each) for each in lost]
+    fields, text, lost = front_matter(file)
+    left_out += lost
     created = day_of(fields.get("created", ""))
     if created:
         del fields["created"]

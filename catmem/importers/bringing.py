@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from catmem import clock
 from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
-from catmem.importers.imported import LeftOut, leading_day
+from catmem.importers.reading import LeftOut, leading_day
 from catmem.policy.schema import shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
 from catmem.service.seen_entry import rules_in
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
-    from catmem.importers.imported import Imported, ImportedEntry
+    from catmem.importers.reading import Imported, ImportedEntry
     from catmem.policy.config import Config
     from catmem.service.workspace import Workspace
     from catmem.service.writing.written import Written
@@ -201,33 +201,27 @@ def _addition(placed: Placed) -> Operation:
 
 @dataclass(slots=True)
 class _Placing:
-    """Which category and which tags an entry gets in this root."""
-
     config: Config
     categories: Mapping[str, str]
     today: date
 
     def __post_init__(self) -> None:
         for name in self.categories.values():
-            if not self._is_declared(self._slug(name)):
-                taxonomy = self.config.taxonomy
+            if self._named(name) is None:
                 raise UnknownNameError(
                     f"the category {shown(name)} is not declared in catmem.yaml",
                     code="unknown_category",
-                    hint=suggestion(slugify(name), taxonomy.categories, "categories"),
+                    hint=suggestion(slugify(name), self.config.taxonomy.categories, "categories"),
                 )
 
     def category(self, entry: ImportedEntry) -> str:
         """The category of an entry."""
-        named = self.categories.get(entry.kind or "", self.categories.get(ANY))
-        if named is not None:
-            return self._slug(named)
-        slug = self._slug(entry.kind or "")
-        return slug if slug and self._is_declared(slug) else UNCATEGORIZED
+        kind = entry.kind or ""
+        return self._named(self.categories.get(kind, self.categories.get(ANY, kind))) or UNCATEGORIZED
 
     def is_lost(self, kind: str) -> bool:
         """Whether entries of a kind have no category here."""
-        return kind not in self.categories and ANY not in self.categories and not self._is_declared(self._slug(kind))
+        return kind not in self.categories and ANY not in self.categories and self._named(kind) is None
 
     def tags(self, entry: ImportedEntry, left_out: list[LeftOut]) -> dict[str, str | list[str]]:
         """The tags of an entry; fields count where the root declares a tag of their name. The rest is left out."""
@@ -259,15 +253,13 @@ class _Placing:
                 return min(past)
         return None
 
-    def _slug(self, name: str) -> str:
-        slug = slugify(name)
-        return self.config.taxonomy.aliases.get(slug, slug)
-
-    def _is_declared(self, slug: str) -> bool:
+    def _named(self, name: str) -> str | None:
+        """The category that a name names, if entries may go there."""
         taxonomy = self.config.taxonomy
-        if slug in taxonomy.declared():
-            return True
-        return bool(slug) and len(f"## {slug}") <= MAX_HEADING and not (taxonomy.closed or taxonomy.card_titles)
+        category = taxonomy.category(name)
+        is_open = not (taxonomy.closed or taxonomy.card_titles)
+        may_be_new = is_open and category and len(f"## {category}") <= MAX_HEADING
+        return category if taxonomy.named(category) or may_be_new else None
 
 
 class _Seen:
@@ -301,7 +293,6 @@ def _refuse_unknown_kinds(categories: Mapping[str, str], imported: Imported) -> 
 
 
 def _unfit(entry: ImportedEntry) -> str | None:
-    """Why an entry cannot be stored at all."""
     body = _body(entry)
     if not body:
         return "it has no text"
@@ -325,7 +316,6 @@ def _texts(tags: Mapping[str, str | list[str]]) -> Iterator[str]:
 
 
 def _notes(placed: Sequence[Placed], placing: _Placing) -> Iterator[str]:
-    """What a person should know of the new entries."""
     new = [each for each in placed if each.outcome == "new"]
     lost = Counter(each.entry.kind for each in new if each.entry.kind and placing.is_lost(each.entry.kind))
     for kind, count in lost.items():

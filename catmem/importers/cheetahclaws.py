@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from catmem.importers.files import File, markdown_files, read_file, refuse_missing, within
-from catmem.importers.frontmatter import front_matter
-from catmem.importers.imported import Imported, ImportedEntry, LeftOut, dated, source_tag
+from catmem.importers.reading import (
+    File,
+    Imported,
+    ImportedEntry,
+    LeftOut,
+    dated,
+    front_matter,
+    markdown_files,
+    read_file,
+    refuse_missing,
+    source_tag,
+    within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,8 +59,8 @@ def entry_of(program: str, file: File, left_out: list[LeftOut]) -> ImportedEntry
 
     What stands in front of the file and is no field goes to ``left_out``.
     """
-    found, content, lost = front_matter(file.text)
-    left_out += [LeftOut(file.name, *each) for each in lost]
+    found, content, lost = front_matter(file)
+    left_out += lost
     fields = {key: value for key, value in found.items() if value}
     kind = fields.pop("type", None)
     tags, rest = dated(fields, _DATES)

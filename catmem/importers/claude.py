@@ -12,9 +12,18 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.importers.cheetahclaws import INDEX, entry_of
-from catmem.importers.files import File, markdown_files, read_file, refuse_missing, within
-from catmem.importers.frontmatter import front_matter
-from catmem.importers.imported import Imported, ImportedEntry, LeftOut, source_tag
+from catmem.importers.reading import (
+    File,
+    Imported,
+    ImportedEntry,
+    LeftOut,
+    front_matter,
+    markdown_files,
+    read_file,
+    refuse_missing,
+    source_tag,
+    within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +57,7 @@ def read(path: Path) -> Imported:
         files = list(markdown_files(inner if inner.is_dir() else path, left_out, below=True))
     entries: list[ImportedEntry] = []
     for file in files:
-        if front_matter(file.text).fields:
+        if front_matter(file).fields:
             entries.append(entry_of("claude", file, left_out))
         elif PurePosixPath(file.name).name in {INDEX, "CLAUDE.md"}:
             entries += _index(file, left_out)

@@ -16,10 +16,20 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from catmem.errors import TooLargeError, UnreadableError
+from catmem.errors import SourceError, TooLargeError, UnreadableError
 from catmem.files import os_errors, read_bounded
-from catmem.importers.files import FOLDER_BYTES, MOST_ENTRIES, refuse_missing, refuse_too_many
-from catmem.importers.imported import SOURCE_LENGTH, Imported, ImportedEntry, LeftOut, SourceError, dated, source_tag
+from catmem.importers.reading import (
+    FOLDER_BYTES,
+    MOST_ENTRIES,
+    SOURCE_LENGTH,
+    Imported,
+    ImportedEntry,
+    LeftOut,
+    dated,
+    refuse_missing,
+    refuse_too_many,
+    source_tag,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +67,6 @@ def read(path: Path) -> Imported:
 
 
 def _without_place(values: Mapping[str, object], place: str) -> Iterator[LeftOut]:
-    """What of a row is no text, and what other columns say."""
     for column, value in values.items():
         text = _text(value)
         if text is None and (value is not None or column == "memory"):
@@ -68,7 +77,6 @@ def _without_place(values: Mapping[str, object], place: str) -> Iterator[LeftOut
 
 
 def _rows(path: Path) -> tuple[Sequence[str], list[tuple[object, ...]]]:
-    """The names of the columns, and the rows."""
     try:
         with _opened(path) as address, closing(sqlite3.connect(address, uri=True, timeout=_WAIT)) as database:
             database.text_factory = bytes  # what is no UTF-8 is left out, row by row

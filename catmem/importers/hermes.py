@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, UnreadableError
-from catmem.importers.files import day_of_file, read_data, refuse_missing, within
-from catmem.importers.imported import Imported, ImportedEntry, LeftOut
+from catmem.importers.reading import Imported, ImportedEntry, LeftOut, day_of_file, read_data, refuse_missing, within
 from catmem.model.document import parse
 from catmem.names import FILE_NAMES
 from catmem.syntax.slug import UNCATEGORIZED

@@ -8,8 +8,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from catmem.importers.files import day_of_file, read_text, refuse_missing, refuse_too_many, within
-from catmem.importers.imported import Imported, ImportedEntry, LeftOut, SourceError, leading_day, source_tag
+from catmem.errors import SourceError
+from catmem.importers.reading import (
+    Imported,
+    ImportedEntry,
+    LeftOut,
+    day_of_file,
+    leading_day,
+    read_text,
+    refuse_missing,
+    refuse_too_many,
+    source_tag,
+    within,
+)
 
 if TYPE_CHECKING:
     from datetime import date

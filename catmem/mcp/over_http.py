@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import signal
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -14,14 +13,14 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from catmem.errors import ConfigError
-from catmem.mcp.conversations import MOST_SESSIONS, QUIET_SECONDS
+from catmem.mcp.server import MOST_SESSIONS, QUIET_SECONDS
+from catmem.server import serving
 from catmem.service import listening as sockets
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from anyio.abc import TaskStatus
     from mcp.server.lowlevel import Server
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -53,7 +52,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def url_of(listening: socket.socket) -> str:
     """Where clients find the server: ``http://127.0.0.1:8427/mcp``."""
-    return f"http://{_authority(listening)}{PATH}"
+    return f"{serving.url_of(listening)}{PATH}"
 
 
 def serve_http(server: Server[Any], listening: socket.socket, ready: Callable[[], None]) -> None:
@@ -62,7 +61,12 @@ def serve_http(server: Server[Any], listening: socket.socket, ready: Callable[[]
     ``ready`` is called once when requests are answered.
     """
     port = listening.getsockname()[1]
-    hosts = {_authority(listening), f"127.0.0.1:{port}", f"[::1]:{port}", f"localhost:{port}"}
+    hosts = {
+        serving.url_of(listening).removeprefix("http://"),
+        f"127.0.0.1:{port}",
+        f"[::1]:{port}",
+        f"localhost:{port}",
+    }
     # A name in somebody's DNS may lead here too: a browser that follows it gives that name as the host, and a page of
     # another site gives its own as the origin.
     security = TransportSecuritySettings(
@@ -75,7 +79,7 @@ def serve_http(server: Server[Any], listening: socket.socket, ready: Callable[[]
         lifespan="on",
         timeout_graceful_shutdown=_SECONDS_TO_END,
     )
-    anyio.run(_serve, _HttpServer(config, ready), listening)
+    asyncio.run(serving.HttpServer(config, ready).serve_on(listening))
 
 
 def application(server: Server[Any], security: TransportSecuritySettings) -> ASGIApp:
@@ -133,40 +137,3 @@ async def _make_room(manager: StreamableHTTPSessionManager) -> None:
     with anyio.move_on_after(_SECONDS_TO_END):
         while not sessions.keys().isdisjoint(ended):  # noqa: ASYNC110 - the SDK has no event for it
             await anyio.sleep(_MOMENT)
-
-
-class _HttpServer(uvicorn.Server):
-    """uvicorn that tells when it has started, without its way with signals: it raises them again in the end."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-async def _serve(server: _HttpServer, listening: socket.socket) -> None:
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(_stop_on_signal, server)
-        await server.serve(sockets=[listening])
-        tasks.cancel_scope.cancel()
-
-
-async def _stop_on_signal(server: _HttpServer, *, task_status: TaskStatus[None]) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
-        task_status.started()
-        async for _ in received:
-            server.force_exit = server.should_exit  # the second time, without waiting
-            server.should_exit = True
-
-
-def _authority(listening: socket.socket) -> str:
-    host, port = listening.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -11,7 +11,7 @@ import logging
 import os
 import select
 import signal
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from mcp.server.stdio import stdio_server
@@ -19,21 +19,16 @@ from mcp_types import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
-    JSONRPCError,
     JSONRPCNotification,
     JSONRPCRequest,
-    JSONRPCResponse,
     jsonrpc_message_adapter,
 )
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from types import TracebackType
 
     from anyio.abc import TaskStatus
     from mcp.server.lowlevel import Server
-    from mcp.shared._stream_protocols import WriteStream
-    from mcp.shared.message import SessionMessage
 
 _log = logging.getLogger("catmem.mcp")
 _STDIN = 0
@@ -50,20 +45,21 @@ def serve_stdio(server: Server[Any], client: int) -> None:
     Returns when its pipe ends, and on SIGINT and SIGTERM, after the call that is under way.
     """
     try:
-        anyio.run(_serve, server, _Output(client))
+        anyio.run(_serve, server, client)
     except* BrokenPipeError:
         _log.info("the client has gone without reading all answers")
     finally:
         os.close(client)
 
 
-async def _serve(server: Server[Any], output: _Output) -> None:
+async def _serve(server: Server[Any], client: int) -> None:
     owed = _Owed()
+    output = _Output(client, owed)
     async with anyio.create_task_group() as tasks:
         await tasks.start(_stop_on_signal, tasks.cancel_scope)
         ends = cast("anyio.AsyncFile[str]", _lines(owed, output)), cast("anyio.AsyncFile[str]", output)
         async with stdio_server(*ends) as (reading, writing):
-            await server.run(reading, _Answers(writing, owed), server.create_initialization_options())
+            await server.run(reading, writing, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 
@@ -137,30 +133,6 @@ def _has_half_a_character(line: str) -> bool:
     return False
 
 
-class _Answers:
-    """The stream of what goes to the client, which notes what is answered."""
-
-    def __init__(self, stream: WriteStream[SessionMessage], owed: _Owed) -> None:
-        self._stream = stream
-        self._owed = owed
-
-    async def send(self, item: SessionMessage, /) -> None:
-        await self._stream.send(item)
-        if isinstance(item.message, JSONRPCResponse | JSONRPCError):
-            self._owed.settle(item.message.id)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
 async def _lines(owed: _Owed, output: _Output) -> AsyncIterator[str]:
     """The lines of standard input; after the last, the end comes when all is answered.
 
@@ -197,8 +169,9 @@ async def _read() -> bytes:
 class _Output:
     """Where messages go: the client's end, which nothing else in the process writes to."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, owed: _Owed) -> None:
         self._descriptor = descriptor
+        self._owed = owed
         self._one_at_a_time = anyio.Lock()
 
     async def write(self, text: str) -> None:
@@ -209,6 +182,9 @@ class _Output:
                 if not _is_ready(self._descriptor, select.POLLOUT):
                     await anyio.wait_writable(self._descriptor)
                 _write_whole(self._descriptor, data[start : start + select.PIPE_BUF])
+        message = json.loads(text)
+        if "method" not in message:
+            self._owed.settle(message.get("id"))
 
     async def flush(self) -> None:
         """Nothing is held back."""

@@ -6,14 +6,24 @@ does not know and reads JSON out of texts; here the schemas are catmem's own, an
 
 A call blocks on locks and disks, so it runs in a thread; one at a time, since neither a ``Workspace`` nor a
 ``ToolSession`` is for several threads at once.
+
+MCP tells no turns: a server sees calls, and nothing of what the user says between them. A model that tries again after
+a refusal does so within seconds; the user's next message takes longer. So a quiet minute ends a turn. A write that
+succeeds starts the count of refusals anew anyway.
+
+Its resources are one for each category that the profile sees, ``memory://CATEGORY``. They are listed and read anew each
+time. What the threat scan finds is withheld, as in a prompt.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import time
+from collections import OrderedDict
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from urllib.parse import quote, unquote
 
 import anyio
 import mcp_types as types
@@ -25,12 +35,13 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from catmem import __version__
 from catmem.errors import CatmemError
-from catmem.mcp import resources
-from catmem.mcp.conversations import Conversations
 from catmem.mcp.tools import TOOLS, call_tool
+from catmem.names import TARGETS
 from catmem.service.answering import prompt_answer
 from catmem.service.profiles import discreet
+from catmem.service.seen_entry import entry_dict
 from catmem.service.tool import ToolSession
+from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -38,6 +49,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
 
+    from catmem.model.document import Entry
     from catmem.service.workspace import Workspace
 
 _log = logging.getLogger("catmem.mcp")
@@ -73,6 +85,37 @@ def make_server(workspace: Workspace, profile: str) -> Server[Conversations]:
     return _Memory(workspace, name).server
 
 
+QUIET_SECONDS = 60.0
+"""Without a call for so long, the next one belongs to a new turn."""
+
+MOST_SESSIONS = 256
+"""Conversations that are remembered; the one that was quiet longest is forgotten first."""
+
+
+class Conversations:
+    """The sessions of one server by the id that its transport gives them; ``None`` is the one peer of a pipe."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """``clock`` counts seconds and never goes back."""
+        self._clock = clock
+        self._known: OrderedDict[str | None, tuple[ToolSession, float]] = OrderedDict()
+
+    def session(self, session_id: str | None) -> ToolSession:
+        """The session of that id, in a new turn if it was quiet for long."""
+        now = self._clock()
+        session, before = self._known.pop(session_id, (ToolSession(), now))
+        if now - before >= QUIET_SECONDS:
+            session.new_turn()
+        self._known[session_id] = session, now
+        if len(self._known) > MOST_SESSIONS:
+            self._known.popitem(last=False)
+        return session
+
+
+_Context: TypeAlias = "ServerRequestContext[Conversations]"
+_Pages: TypeAlias = types.PaginatedRequestParams | None
+
+
 class _OurServer(Server[Conversations]):
     """A server that tells every client, over every transport, that its list of resources may change."""
 
@@ -87,8 +130,6 @@ class _OurServer(Server[Conversations]):
 
 
 class _Memory:
-    """The memory of one profile, as the protocol's requests find it."""
-
     def __init__(self, workspace: Workspace, profile: str) -> None:
         self.workspace = workspace
         self.profile = profile
@@ -113,15 +154,10 @@ class _Memory:
 
     # --- tools -----------------------------------------------------------------------------------------------------
 
-    async def list_tools(
-        self, ctx: ServerRequestContext[Conversations], params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        del ctx, params
+    async def list_tools(self, _: _Context, __: _Pages) -> types.ListToolsResult:
         return types.ListToolsResult(tools=list(TOOLS))
 
-    async def call_tool(
-        self, ctx: ServerRequestContext[Conversations], params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    async def call_tool(self, ctx: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in {tool.name for tool in TOOLS}:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         session = _session(ctx)
@@ -141,13 +177,13 @@ class _Memory:
             is_error=not answer["success"],
         )
 
-    async def _tell_of_new_categories(self, ctx: ServerRequestContext[Conversations]) -> None:
+    async def _tell_of_new_categories(self, ctx: _Context) -> None:
         """Tell clients that the list of resources changed, if it did since it was last listed."""
         before = self._listed
         if before is None:
             return
         try:
-            now = await self._off_the_loop(lambda: resources.categories(self.workspace, self.profile))
+            now = await self._off_the_loop(lambda: _categories(self.workspace, self.profile))
         except Exception:  # noqa: BLE001 - logged; the call itself has done what it was asked
             _log.exception("the categories cannot be read")
             return
@@ -160,40 +196,25 @@ class _Memory:
 
     # --- resources and the prompt ----------------------------------------------------------------------------------
 
-    async def list_resources(
-        self, ctx: ServerRequestContext[Conversations], params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        del ctx, params
-        listed = await self._read(lambda: resources.list_resources(self.workspace, self.profile))
+    async def list_resources(self, _: _Context, __: _Pages) -> types.ListResourcesResult:
+        listed = await self._read(lambda: _resources(self.workspace, self.profile))
         self._listed = tuple(each.name for each in listed)
         return types.ListResourcesResult(resources=listed)
 
-    async def list_templates(
-        self, ctx: ServerRequestContext[Conversations], params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        del ctx, params
-        return types.ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
+    async def list_templates(self, _: _Context, __: _Pages) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
 
-    async def read_resource(
-        self, ctx: ServerRequestContext[Conversations], params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        del ctx
-        text = await self._read(lambda: resources.read_resource(self.workspace, self.profile, params.uri))
+    async def read_resource(self, _: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        text = await self._read(lambda: _category(self.workspace, self.profile, params.uri))
         if text is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown resource: {params.uri}", {"uri": params.uri})
-        contents = types.TextResourceContents(uri=params.uri, text=text, mime_type=resources.MIME_TYPE)
+        contents = types.TextResourceContents(uri=params.uri, text=text, mime_type=_MARKDOWN)
         return types.ReadResourceResult(contents=[contents])
 
-    async def list_prompts(
-        self, ctx: ServerRequestContext[Conversations], params: types.PaginatedRequestParams | None
-    ) -> types.ListPromptsResult:
-        del ctx, params
+    async def list_prompts(self, _: _Context, __: _Pages) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[PROMPT])
 
-    async def get_prompt(
-        self, ctx: ServerRequestContext[Conversations], params: types.GetPromptRequestParams
-    ) -> types.GetPromptResult:
-        del ctx
+    async def get_prompt(self, _: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != PROMPT.name:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
         prompt = await self._read(lambda: prompt_answer(self.workspace, self.profile, self.profile).make())
@@ -220,11 +241,10 @@ class _Memory:
 
 @asynccontextmanager
 async def _conversations(_: Server[Conversations]) -> AsyncIterator[Conversations]:
-    """What is known for as long as a pipe is open, or an HTTP server runs."""
     yield Conversations()
 
 
-def _session(ctx: ServerRequestContext[Conversations]) -> ToolSession:
+def _session(ctx: _Context) -> ToolSession:
     """What the peer of this request was shown before.
 
     From 2026-07-28 on, the protocol has no sessions over HTTP: there each call stands alone.
@@ -234,3 +254,73 @@ def _session(ctx: ServerRequestContext[Conversations]) -> ToolSession:
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return ToolSession()
     return ctx.lifespan_context.session(ctx.request.headers.get("mcp-session-id"))
+
+
+# --- resources -------------------------------------------------------------------------------------------------------
+
+_MARKDOWN = "text/markdown"
+_SCHEME = "memory://"
+
+_TEMPLATES = (
+    types.ResourceTemplate(
+        name="category",
+        title="A category of memory",
+        uri_template=f"{_SCHEME}{{category}}",
+        description="The entries of one category, as Markdown.",
+        mime_type=_MARKDOWN,
+    ),
+)
+
+
+def _uri_of(category: str) -> str:
+    """``memory://talk``; letters other than ASCII are percent-encoded."""
+    return _SCHEME + quote(category, safe="")
+
+
+def _categories(workspace: Workspace, profile: str) -> tuple[str, ...]:
+    """The categories with entries that the profile sees, those of its ``user`` file first, each in its own order."""
+    seen = [name for target in TARGETS for name in workspace.view(profile, target).categories]
+    return tuple(sorted(dict.fromkeys(seen), key=lambda name: name == UNCATEGORIZED))
+
+
+def _resources(workspace: Workspace, profile: str) -> list[types.Resource]:
+    return [
+        types.Resource(
+            uri=_uri_of(category),
+            name=category,
+            title=_title(workspace, category),
+            description=f"What {profile} sees of this category, in both of its files.",
+            mime_type=_MARKDOWN,
+        )
+        for category in _categories(workspace, profile)
+    ]
+
+
+def _category(workspace: Workspace, profile: str, uri: str) -> str | None:
+    """The entries of a category as Markdown, a part for each file; ``None`` where there is nothing to see.
+
+    That is the same for a category that is hidden and for one that is not there.
+    """
+    if not uri.startswith(_SCHEME):
+        return None
+    category = unquote(uri.removeprefix(_SCHEME))
+    parts = []
+    for target in TARGETS:
+        entries = [entry for entry in workspace.view(profile, target).entries if entry.category == category]
+        if entries:
+            body = "\n§\n".join(map(_shown, entries))
+            parts.append(f"## {_title(workspace, category)} ({target})\n{body}\n")
+    return "\n".join(parts) or None
+
+
+def _shown(entry: Entry) -> str:
+    """An entry as it stands in the file, or the line that says why it is withheld."""
+    told = entry_dict(entry, to_agent=True)
+    return str(told["body"]) if "threats" in told else entry.raw
+
+
+def _title(workspace: Workspace, category: str) -> str:
+    if category == UNCATEGORIZED:
+        return "Without a category"
+    declared = workspace.config.taxonomy.categories.get(category)
+    return declared.title if declared else category

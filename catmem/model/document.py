@@ -94,7 +94,7 @@ class Entry(NamedTuple):
         """The tags in order, each a string or a list of strings; of a repeated key the first. A dict of your own."""
         if self.raw[0] not in tag_blocks.MAY_BEGIN:
             return {}
-        return _first_of_each(tag_blocks.read_pairs(self.text, self.tag_limit))
+        return first_of_each(tag_blocks.read_pairs(self.text, self.tag_limit))
 
     @property
     def repeated_tags(self) -> tuple[str, ...]:
@@ -122,10 +122,11 @@ class Entry(NamedTuple):
         if self.raw[0] not in tag_blocks.MAY_BEGIN:
             return content_digest([self.body, {}])
         pairs, body = tag_blocks.read(self.text, self.tag_limit)
-        return content_digest([body, _first_of_each(pairs)])
+        return content_digest([body, first_of_each(pairs)])
 
 
-def _first_of_each(pairs: tag_blocks.Pairs) -> dict[str, TagValue]:
+def first_of_each(pairs: tag_blocks.Pairs) -> dict[str, TagValue]:
+    """The tags that count: of a repeated key the first."""
     tags: dict[str, TagValue] = {}
     for key, value in pairs:
         tags.setdefault(key, value if isinstance(value, str) else list(value))

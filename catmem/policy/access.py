@@ -83,10 +83,9 @@ def visible_categories(
     if uncategorized is None:
         uncategorized = not document.scan.headers
     # A document may have been parsed without the root's aliases, and a section must not pass for another under one.
-    aliases = taxonomy.aliases if taxonomy else {}
     order: dict[str, int] = {}
     for category in present:
-        position = selectors.position(aliases.get(category, category))
+        position = selectors.position(taxonomy.of_slug(category) if taxonomy else category)
         if position is not None:
             order[category] = position
         elif category == UNCATEGORIZED and uncategorized and not selectors.takes_away(category):

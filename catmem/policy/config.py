@@ -9,20 +9,23 @@ import os
 import re
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.errors import ConfigError, UnreadableError
 from catmem.names import is_name
-from catmem.policy.schema import shown, validate
+from catmem.policy.schema import as_error, shown, validate
+from catmem.policy.selector import split
 from catmem.policy.staleness import DEFAULT_STALE_AFTER
 from catmem.policy.yamlfile import YamlFile, key_text, load_yaml
 from catmem.resources import schema
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from catmem.model.document import Document
     from catmem.policy.yamlfile import KeyPath
 
 CONFIG_NAME = "catmem.yaml"
@@ -41,7 +44,7 @@ RESERVED = ("person", "external")
 class Category:
     """A declared category. ``aliases`` are slugs; ``stale_after`` is in days.
 
-    ``schema`` says what its entries must be like (``catmem.policy.entryschema``), or names the file that does.
+    ``schema`` says what its entries must be like (docs/schemas.md), or names the file that does.
     """
 
     slug: str
@@ -53,32 +56,53 @@ class Category:
     schema: Mapping[str, Any] | str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Taxonomy:
-    """The declared categories of a root, by slug, in the order of the file."""
+    """The declared categories of a root, by slug, in the order of the file.
+
+    Whatever is written in the place of a category, ``category`` says which one it names.
+    """
 
     closed: bool = False
     card_titles: bool = False
     categories: Mapping[str, Category] = field(default_factory=dict)
 
-    @property
-    def aliases(self) -> dict[str, str]:
+    @cached_property
+    def aliases(self) -> Mapping[str, str]:
         """Each alias, as a slug, with the category it stands for."""
         return {alias: category.slug for category in self.categories.values() for alias in category.aliases}
+
+    def category(self, name: str) -> str:
+        """The category that a slug, a title or an alias names; empty for a name without a letter or a number."""
+        return self.of_slug(slugify(name))
+
+    def named(self, name: str) -> str | None:
+        """The declared category that a slug, a title or an alias names."""
+        category = self.category(name)
+        return category if category in self.categories or category == UNCATEGORIZED else None
+
+    def of_slug(self, slug: str) -> str:
+        """The category that a slug stands for: that of the alias, or the slug itself."""
+        return self.aliases.get(slug, slug)
+
+    def resolved(self, selectors: Iterable[str]) -> tuple[str, ...]:
+        """The selectors with every exact name that is an alias replaced by its category."""
+        return tuple(f"{'!' * negative}{self.of_slug(name)}" for negative, name in map(split, selectors))
 
     def declared(self) -> dict[str, str]:
         """Every declared slug, aliases and ``__uncategorized__`` included, with the category it stands for."""
         return {**{slug: slug for slug in self.categories}, **self.aliases, UNCATEGORIZED: UNCATEGORIZED}
 
-    def category(self, name: str) -> str:
-        """The category that a slug, a title or an alias names, whether it is declared or not."""
-        slug = slugify(name)
-        return self.aliases.get(slug, slug)
-
     @property
     def closed_slugs(self) -> frozenset[str] | None:
         """The categories that patterns may select: the declared ones if the taxonomy is closed, else ``None`` (any)."""
         return frozenset((*self.categories, UNCATEGORIZED)) if self.closed else None
+
+    def parse(self, data: str | bytes) -> Document:
+        """A memory file as the root reads it. Raises ``NotUtf8Error`` and ``TooLargeError``."""
+        from catmem.model.document import parse
+
+        return parse(data, self.declared() if self.card_titles else None, aliases=self.aliases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +249,6 @@ def _absolute(path: str | Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The file that a configuration comes from, for errors."""
-
     path: Path
     file: YamlFile
     faults: list[ConfigError] = field(default_factory=list)
@@ -244,7 +266,7 @@ def _fitting(source: _Source, data: Any) -> Mapping[str, Any]:  # noqa: ANN401 -
     if not faults:
         said: Mapping[str, Any] = data
         return said
-    source.faults.append(faults[0].to_error(len(faults) - 1))
+    source.faults.append(as_error(faults))
     fitting = deepcopy(data)
     for fault in faults:
         _take_out(fitting, fault.key)

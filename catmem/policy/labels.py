@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from catmem.model.document import TagValue
-    from catmem.policy.config import Config
+    from catmem.policy.config import Config, Taxonomy
 
 PROJECT = "project"
 """The tag that flat files give most, which needs no declaration."""
@@ -40,10 +40,9 @@ _ALARMS = frozenset(("TODO", "FIXME", "TBD", "BLOCKED", "NOTE", "WARNING", "IMPO
 
 @dataclass(frozen=True, slots=True)
 class Meanings:
-    """What labels may mean in one root: slugs to categories, the names of tags, and the slugs of domains."""
+    """What labels may mean in one root: categories, the names of tags, and the slugs of domains."""
 
-    categories: Mapping[str, str]
-    aliases: Mapping[str, str]
+    taxonomy: Taxonomy
     tags: frozenset[str]
     domains: frozenset[str]
     tag_schemas: Mapping[str, Mapping[str, object]] = field(repr=False)
@@ -52,11 +51,9 @@ class Meanings:
     def of(cls, config: Config) -> Meanings:
         """What ``catmem.yaml`` declares."""
         taxonomy = config.taxonomy
-        categories = {slug: category for slug, category in taxonomy.declared().items() if category != UNCATEGORIZED}
         domains = {category.domain for category in taxonomy.categories.values() if category.domain}
         return cls(
-            categories,
-            taxonomy.aliases,
+            taxonomy,
             frozenset({PROJECT, *schema("tags")["properties"], *config.tag_schemas}),
             frozenset(domains | set(config.domains)),
             config.tag_schemas,
@@ -64,7 +61,8 @@ class Meanings:
 
     def category(self, name: str) -> str | None:
         """The category that a label names."""
-        return self.categories.get(slugify(name))
+        category = self.taxonomy.named(name)
+        return None if category == UNCATEGORIZED else category
 
     def tag(self, key: str, value: TagValue) -> tuple[str, TagValue]:
         """The tag that ``[key:value]`` stands for: a project that has the name of a domain is that domain."""
@@ -181,7 +179,7 @@ def _understood(mark: _Mark, text: str, has: Mapping[str, TagValue], meanings: M
         read = tag_blocks.read_pairs(text, tag_limit)
         pairs = [(key, value if isinstance(value, str) else list(value)) for key, value in read]
     else:
-        near = nearest(slugify(mark.name), meanings.categories)
+        near = nearest(slugify(mark.name), meanings.taxonomy.declared().keys() - {UNCATEGORIZED})
         return _Said(why=f"{mark.shown} names no declared category{f'; did you mean {near}?' if near else ''}")
     return _as_tags(mark, pairs, has, meanings)
 
@@ -206,7 +204,7 @@ def _as_tags(mark: _Mark, pairs: list[tuple[str, TagValue]], has: Mapping[str, T
 
 def _meaning(mark: _Mark, category: str, meanings: Meanings) -> str:
     slug = slugify(mark.name)
-    kind = "an alias" if slug in meanings.aliases else "the slug" if mark.name == category else "the title"
+    kind = "an alias" if slug in meanings.taxonomy.aliases else "the slug" if mark.name == category else "the title"
     return f"{mark.shown} is {kind} of {category}"
 
 

@@ -11,7 +11,7 @@ import os
 from collections import ChainMap
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded
 from catmem.names import is_name
-from catmem.policy.config import Config, days, expand_user, refuse_bad_name
-from catmem.policy.schema import check, shown, suggestion
-from catmem.policy.selector import Selectors, is_pattern, resolve_aliases, selector_fault, split
-from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_once
+from catmem.policy.config import Config, Taxonomy, days, expand_user, refuse_bad_name
+from catmem.policy.schema import as_error, shown, suggestion, validate
+from catmem.policy.selector import Selectors, is_pattern, selector_fault, split
+from catmem.policy.yamlfile import YAML_LIMIT, key_text, parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from catmem.policy.config import Taxonomy
     from catmem.policy.yamlfile import KeyPath
 
 SELECTOR_KEYS = ("user_memory_categories", "memory_categories", "writable_categories")
@@ -36,6 +35,7 @@ ORCHESTRATOR_TIER = 1
 YAML_SUFFIXES = (".yaml", ".yml")
 """How the name of a profile's file may end."""
 _MAX_CHAIN = 8
+_NOT_CANONICAL = frozenset(("path", "extends", "declared", "places"))
 _NOT_INHERITED = frozenset(("name", "title", "extends", "memory_dir", "allow_outside"))
 
 
@@ -104,7 +104,7 @@ class Profile:
     def _selectors(self, patterns: tuple[str, ...], taxonomy: Taxonomy | None) -> Selectors:
         if taxonomy is None:
             return Selectors(patterns, self.declared)
-        return Selectors(resolve_aliases(patterns, taxonomy.aliases), taxonomy.closed_slugs)
+        return Selectors(taxonomy.resolved(patterns), taxonomy.closed_slugs)
 
     @property
     def verifies(self) -> bool:
@@ -117,28 +117,10 @@ class Profile:
         Lists keep their order, which means something. Left out are ``extends``, which is resolved, and ``declared``,
         which belongs to the root.
         """
-        prompt = {
-            "budget": dict(sorted(self.prompt.budget.items())),
-            "expired": self.prompt.expired,
-            "order": self.prompt.order,
-            "stale": self.prompt.stale,
-            "style": self.prompt.style,
-        }
-        settings = {
-            "name": self.name,
-            "title": self.title,
-            "tier": self.tier,
-            "seed_from": self.seed_from,
-            "memory_dir": self.memory_dir,
-            "allow_outside": self.allow_outside,
-            **{key: list(getattr(self, key)) for key in SELECTOR_KEYS},
-            "include_uncategorized": self.include_uncategorized,
-            "may_verify": self.may_verify,
-            "prompt": prompt,
-            "limits": dict(sorted(self.limits.items())),
-            "stale_after": self.stale_after,
-            "domain": self.domain,
-        }
+        settings = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _NOT_CANONICAL}
+        settings |= {key: list(settings[key]) for key in SELECTOR_KEYS}
+        prompt = {**asdict(self.prompt), "budget": dict(sorted(self.prompt.budget.items()))}
+        settings |= {"prompt": dict(sorted(prompt.items())), "limits": dict(sorted(self.limits.items()))}
         return dict(sorted(settings.items()))
 
 
@@ -243,15 +225,9 @@ def check_profile(profile: Profile, config: Config) -> None:
         for index, selector in enumerate(getattr(profile, key)):
             name = split(selector)[1]
             if not is_pattern(name) and name not in declared:
-                place = profile.places.get((key, index))
-                raise UnknownNameError(
-                    f"the category {shown(name)} is not declared in the taxonomy, which is closed",
-                    path=place.path if place else profile.path,
-                    line=place.line if place else None,
-                    column=place.column if place else None,
-                    key=key_text((key, index)),
-                    hint=suggestion(name, declared, "declared categories"),
-                )
+                message = f"the category {shown(name)} is not declared in the taxonomy, which is closed"
+                hint = suggestion(name, declared, "declared categories")
+                raise UnknownNameError(message, hint=hint, **_where(profile, key, index))
 
 
 def memory_dir(profile: Profile, config: Config) -> Path:
@@ -273,16 +249,14 @@ def memory_dir(profile: Profile, config: Config) -> Path:
         raise UnreadableError(f"cannot be resolved: {error}", code="symlink", path=named, hint=hint) from error
     if may_leave or profile.allow_outside or _is_inside(folder, root):
         return folder
-    place = profile.places.get(("memory_dir",))
-    raise ConfigError(
-        f"the memory folder {shown(str(named))} leads out of the root",
-        code="outside_root",
-        path=place.path if place else profile.path,
-        line=place.line if place else None,
-        column=place.column if place else None,
-        key="memory_dir",
-        hint="Choose a folder inside the root, or say allow_outside: true in the profile if this is meant.",
-    )
+    message = f"the memory folder {shown(str(named))} leads out of the root"
+    hint = "Choose a folder inside the root, or say allow_outside: true in the profile if this is meant."
+    raise ConfigError(message, code="outside_root", hint=hint, **_where(profile, "memory_dir"))
+
+
+def _where(profile: Profile, *key: str | int) -> dict[str, Any]:
+    place = profile.places.get(key)
+    return {"path": profile.path, **(place._asdict() if place else {}), "key": key_text(key)}
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
@@ -320,8 +294,6 @@ def _refuse_two_files(file: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """One profile file as it stands, checked by itself."""
-
     name: str
     path: Path
     data: Mapping[str, Any]
@@ -382,9 +354,11 @@ def _read(file: Path) -> _Layer:
 @lru_cache(maxsize=4096)
 def _layer(file: Path, raw: bytes) -> _Layer:
     """The layer of a file with these bytes. Kept, since the same profiles are asked for again and again."""
-    found = parse_once(raw, file)
+    found = parse_yaml(raw, file)
     data = {} if found.data is None else found.data
-    check(data, "profile", positions=found.positions, path=file)
+    faults = validate(data, "profile", positions=found.positions, path=file)
+    if faults:
+        raise as_error(faults)
     layer = _Layer(file.stem, file, data, found.positions)
     if data.get("name", file.stem) != file.stem:
         message = f"the name is {data['name']!r}, but the file is {file.name}"
@@ -409,14 +383,14 @@ class _Settings(NamedTuple):
 
 def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, _Settings]) -> Profile:
     """The profile of its layers; ``merged`` keeps what the parents come to, so that a large one is merged once."""
-    aliases = config.taxonomy.aliases if config else {}
+    taxonomy = config.taxonomy if config else Taxonomy()
     settings = _Settings({"prompt": dict(config.prompt), "limits": dict(config.limits)} if config else {}, {})
     own, *parents = layers
     for layer in reversed(parents):
         settings = merged.get(layer.name) or merged.setdefault(
-            layer.name, _laid_over(settings, layer, aliases, left_out=_NOT_INHERITED)
+            layer.name, _laid_over(settings, layer, taxonomy, left_out=_NOT_INHERITED)
         )
-    data, places = _laid_over(settings, own, aliases)
+    data, places = _laid_over(settings, own, taxonomy)
     plain = ("title", "extends", "seed_from", "memory_dir", "allow_outside", "include_uncategorized", "may_verify")
     return Profile(
         name=own.name,
@@ -426,23 +400,20 @@ def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, _Set
         domain=data.get("domain"),
         prompt=PromptSettings(**data.get("prompt", {})),
         stale_after=days(data["stale_after"]) if "stale_after" in data else None,
-        declared=config.taxonomy.closed_slugs if config else None,
+        declared=taxonomy.closed_slugs,
         places=ChainMap(*places.values()),
         **{key: data[key] for key in (*plain, *SELECTOR_KEYS) if key in data},
     )
 
 
-def _laid_over(
-    below: _Settings, layer: _Layer, aliases: Mapping[str, str], left_out: Collection[str] = ()
-) -> _Settings:
-    """What a child's layer comes to over what its parents say."""
+def _laid_over(below: _Settings, layer: _Layer, taxonomy: Taxonomy, left_out: Collection[str] = ()) -> _Settings:
     data, places = dict(below.data), dict(below.places)
     for key, said in layer.places().items():
         if key in left_out:
             continue
         value = layer.data[key]
         if key in SELECTOR_KEYS:
-            value = resolve_aliases(value, aliases)
+            value = taxonomy.resolved(value)
         data[key] = _merged(data.get(key), value)
         # The child's list stands in for the parent's, so no place of the parent's items may be left.
         places[key] = {**places.get(key, {}), **said} if isinstance(value, dict) else said

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
@@ -60,14 +60,6 @@ class Prompt:
         return {"text": self.text, "digest": self.digest, "manifest": self.manifest.to_dict()}
 
 
-class Counter(Protocol):
-    """What a budget is counted in: characters by default, or a caller's tokens."""
-
-    def __call__(self, text: str, /) -> int:
-        """The size of ``text``."""
-        ...
-
-
 def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     documents: Mapping[str, Document],
     profile: Profile,
@@ -76,12 +68,13 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     config: Config | None = None,
     style: Style | None = None,
     scanner: Scanner | None = None,
-    counter: Counter = len,
+    counter: Callable[[str], int] = len,
 ) -> Prompt:
     """Assemble the prompt of ``profile`` from its documents (``{"user": …, "memory": …}``; either may be missing).
 
     ``config`` brings titles, thresholds and the closed taxonomy of a root; ``style`` overrides the profile's.
-    ``scanner`` replaces the built-in one for entries and for the whole text. Raises ``ConfigError``
+    ``scanner`` replaces the built-in one for entries and for the whole text, ``counter`` is what a budget is counted in
+    (characters; or a caller's tokens). Raises ``ConfigError``
     (``unknown_target``, ``unknown_style``), and ``TypeError`` if ``as_of`` is no date.
     """
     for target in documents:
@@ -105,8 +98,6 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
 
 
 class _Over(NamedTuple):
-    """The budget that keeps an entry out."""
-
     name: str
     budget: int
 
@@ -141,7 +132,7 @@ class _Draft:
     config: Config | None
     style: Style
     scanner: Scanner
-    counter: Counter
+    counter: Callable[[str], int]
     candidates: list[_Candidate] = field(default_factory=list)
     titles: dict[tuple[str, str], str] = field(default_factory=dict)
     blocked_titles: set[str] = field(default_factory=set)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.errors import ConfigError
 from catmem.names import is_entity
 from catmem.policy.staleness import read_date
-from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -140,7 +140,6 @@ def _sides(text: str) -> tuple[str, str] | None:
 
 
 def _common(ours: SeedLock, theirs: SeedLock) -> SeedLock:
-    """What both sides of an unfinished merge hold."""
     records: Records = {}
     for key, record in ours.records.items():
         other = theirs.records.get(key)
@@ -177,7 +176,7 @@ def _read(text: str, path: str | None) -> SeedLock:
 
 @lru_cache(maxsize=1024)
 def _is_category(name: str) -> bool:
-    return name == UNCATEGORIZED or (name != "" and slugify(name) == name)
+    return name != "" and slugify(name) == name
 
 
 def _is_text(said: Any) -> bool:  # noqa: ANN401 - JSON data
@@ -195,7 +194,6 @@ class _Reading:
         self.lost: list[str] = []
 
     def record(self, target: str, source: str, data: Any) -> None:  # noqa: ANN401 - JSON data
-        """Take in one record, if it is one."""
         day = read_date(data.get("date")) if isinstance(data, dict) else None
         entries = data.get("entries") if isinstance(data, dict) else None
         if not (is_entity(target) and is_entity(source)) or day is None or not isinstance(entries, dict):
@@ -225,7 +223,6 @@ class _Reading:
         return Seeded(category, id_, known)
 
     def notes(self) -> list[str]:
-        """What was left out."""
         notes = [f"has records that cannot be read: {', '.join(self.bad_records[:5])}"] if self.bad_records else []
         if self.lost:
             entries = "entry" if len(self.lost) == 1 else "entries"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable
 
 _WILDCARD = re.compile(r"[*?\[]")
 # A set of one or more characters, or one character.
@@ -34,17 +34,20 @@ class Selectors:
     patterns: tuple[str, ...] = ()
     declared: frozenset[str] | None = None
 
+    def deciding(self, category: str) -> int | None:
+        """The index of the last selector that matches the category (a slug)."""
+        indexes = reversed(range(len(self.patterns)))
+        return next((index for index in indexes if self._applies(self.patterns[index], category)), None)
+
     def matches(self, category: str) -> bool:
-        """Whether the category (a slug) is selected."""
-        for pattern in reversed(self.patterns):
-            if self._applies(pattern, category):
-                return not pattern.startswith("!")
-        return False
+        """Whether the category is selected."""
+        index = self.deciding(category)
+        return index is not None and not self.patterns[index].startswith("!")
 
     def takes_away(self, category: str) -> bool:
-        """Whether a selector with ``!`` is the last that matches the category."""
-        last = next((pattern for pattern in reversed(self.patterns) if self._applies(pattern, category)), "")
-        return last.startswith("!")
+        """Whether a selector with ``!`` decides on the category."""
+        index = self.deciding(category)
+        return index is not None and self.patterns[index].startswith("!")
 
     def position(self, category: str) -> int | None:
         """The index of the first selector that names a selected category, for prompts in the order of the profile."""
@@ -80,11 +83,6 @@ def split(selector: str) -> tuple[bool, str]:
 def is_pattern(name: str) -> bool:
     """Whether a selector (without its ``!``) is a pattern, not a slug."""
     return bool(_WILDCARD.search(name))
-
-
-def resolve_aliases(patterns: Collection[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
-    """The selectors with every exact name that is an alias replaced by its category."""
-    return tuple(f"{'!' * negative}{aliases.get(name, name)}" for negative, name in map(split, patterns))
 
 
 def selector_fault(selector: str) -> tuple[str, str] | None:
@@ -158,7 +156,6 @@ def _takes_other(part: str, end: str) -> bool:
 
 
 def _mended(name: str) -> str | None:
-    """The pattern that was most likely meant."""
     mended = re.sub("-{2,}", "-", re.sub(r"(?<=\w)\s+(?=\w)", "-", _normal(name))).strip("-")
     # Without a letter it is no slip of a name, and what is left of it may reach far.
     means_something = any(letter not in "*?" for letter in mended)

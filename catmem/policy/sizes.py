@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 STATES = ("fresh", "stale", "expired", "unverified")
 LEFT_OUT = ("expired", "stale", "no_text", "blocked", "over_budget")
+_NUMBERS = ("prompt", "unfiltered", "files", "seen", "entries")
 
 
 class Use(NamedTuple):
@@ -143,20 +144,10 @@ def measure(whole: Whole, profile: Profile, owner: Profile, *, as_of: date, conf
 def total(measured: Iterable[Sizes]) -> Sizes:
     """The sizes of several prompts added up. Files that several profiles read count each time, as they are loaded."""
     each = list(measured)
-    states: Counter[str] = Counter()
-    left_out: Counter[str] = Counter()
-    for sizes in each:
-        states.update(sizes.states)
-        left_out.update(sizes.left_out)
-    return Sizes(
-        prompt=sum(sizes.prompt for sizes in each),
-        unfiltered=sum(sizes.unfiltered for sizes in each),
-        files=sum(sizes.files for sizes in each),
-        seen=sum(sizes.seen for sizes in each),
-        entries=sum(sizes.entries for sizes in each),
-        states=states,
-        left_out=left_out,
-    )
+    numbers = {name: sum(getattr(sizes, name) for sizes in each) for name in _NUMBERS}
+    states: Counter[str] = sum((Counter(sizes.states) for sizes in each), Counter())
+    left_out: Counter[str] = sum((Counter(sizes.left_out) for sizes in each), Counter())
+    return Sizes(**numbers, states=states, left_out=left_out)
 
 
 def _left_out(row: Row) -> str | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError, NotUtf8Error
@@ -103,12 +102,6 @@ def parse_yaml(data: str | bytes, path: str | PathLike[str] | None = None) -> Ya
         message = "not valid YAML: a number in an escape or a directive is too large"
         raise reader.fault(offset, "yaml_syntax", message, "Write the character itself.") from None
     return YamlFile(reader.root, reader.positions)
-
-
-@lru_cache(maxsize=64)
-def parse_once(data: bytes, path: str | PathLike[str]) -> YamlFile:
-    """As ``parse_yaml``; the last few results are kept, for callers one after the other. Nobody may change them."""
-    return parse_yaml(data, path)
 
 
 @dataclass(slots=True)
@@ -210,7 +203,6 @@ class _Reader:
         top.key = key
 
     def _put(self, value: Any, offset: int) -> KeyPath:  # noqa: ANN401 - any YAML value
-        """Store ``value`` where the next one belongs, and give its path."""
         if not self.stack:
             self.root = value
             self.positions[()] = self.lines.position(offset)

@@ -6,6 +6,8 @@ import asyncio
 import logging
 import time
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -15,14 +17,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import CatmemError
 from catmem.names import TARGETS
-from catmem.server.api.endpoint import refuse_query
-from catmem.server.api.serving import AnswerCache
-from catmem.server.caller import KEY, Caller, Callers, anyone
+from catmem.server.api.endpoint import AnswerCache, refuse_query
+from catmem.server.caller import KEY, PERSON, Caller
 from catmem.server.errors import ServerError, answer_of, unforeseen
-from catmem.server.headers import OwnRequests, SecurityHeaders
-from catmem.server.limits import RequestLimits, Workers, in_thread, stopping
+from catmem.server.guard import Guard, Workers, in_thread, refuse_missing, stopping
 from catmem.server.tokens import Tokens
 from catmem.service.overview import Overviews
 from catmem.service.profiles import load_each
@@ -34,10 +34,29 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from catmem.server.settings import Settings
     from catmem.service.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server")
+
+MAX_BODY = 1 << 20
+TIMEOUT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a server is set up: what ``catmem.yaml`` says under ``server``, and what the command line says instead.
+
+    ``tokens`` is the file of tokens, ``None`` for a server without any: it listens on loopback only, and whoever
+    connects is a person. ``hosts`` are the names by which clients may call it, beside those of loopback. ``max_body``
+    is in bytes. ``timeout`` is how many seconds one request may take, from its header to its answer.
+    """
+
+    host: str = "127.0.0.1"
+    tokens: Path | None = None
+    hosts: tuple[str, ...] = ()
+    max_body: int = MAX_BODY
+    timeout: float = TIMEOUT
+    page: bool = True
 
 
 def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRoute] | None = None) -> Starlette:
@@ -49,18 +68,15 @@ def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRo
     cannot be used.
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
-    identify = anyone if tokens is None else tokens.identify
+    # Without tokens only this machine is listened to, and whoever calls is a person.
+    identify = (lambda _: Caller(PERSON, None, label=PERSON)) if tokens is None else tokens.identify
     app = Starlette(
         routes=[*_own_routes(), *(_routes_of_parts(settings) if routes is None else routes)],
         middleware=[
-            Middleware(SecurityHeaders),
-            Middleware(Failures),
-            Middleware(OwnRequests, settings=settings),
-            Middleware(RequestLimits, settings=settings),
-            Middleware(Callers, identify=identify),
-            Middleware(RootIsThere, workspace=workspace),
+            Middleware(Answers),
+            Middleware(Guard, settings=settings, identify=identify, root=workspace.root),
         ],
-        exception_handlers={CatmemError: _told, HTTPException: _told},
+        exception_handlers={HTTPException: _told},
         lifespan=_lifespan,
     )
     app.state.workspace = workspace
@@ -103,9 +119,10 @@ def _close(app: Starlette) -> None:
 
 
 def _routes_of_parts(settings: Settings) -> list[BaseRoute]:
-    from catmem.server import api, metrics, sse
+    from catmem.server import metrics, sse
+    from catmem.server.api import openapi
 
-    routes = [*api.routes(), *metrics.routes(), *sse.routes()]
+    routes = [*openapi.routes(), *metrics.routes(), *sse.routes()]
     if settings.page:
         from catmem.server import page
 
@@ -121,7 +138,6 @@ def _own_routes() -> list[BaseRoute]:
 
 
 async def _healthz(request: Request) -> Response:
-    """The process lives and answers."""
     refuse_query(request)
     return JSONResponse({"status": "ok"})
 
@@ -134,9 +150,8 @@ async def _readyz(request: Request) -> Response:
 
 
 def _refuse_unready(workspace: Workspace) -> None:
-    """Raise what keeps the store from being read, or from being written."""
     config = workspace.config
-    _refuse_missing(config.path or config.profiles_dir, "the root is not whole")  # its disk may not be mounted
+    refuse_missing(config.path or config.profiles_dir, "the root is not whole")  # its disk may not be mounted
     profiles, _ = load_each(workspace)  # one that is not right keeps nobody else from working
     entities = [f"{profile.name}/{target}" for profile in profiles for target in TARGETS]
     for entity in entities[:1]:
@@ -144,36 +159,34 @@ def _refuse_unready(workspace: Workspace) -> None:
     workspace.store.check_writable(entities)
 
 
-class RootIsThere:
-    """Lets no request through while the folder of the root is away: an empty one would be read in its place."""
-
-    def __init__(self, app: ASGIApp, workspace: Workspace) -> None:
-        """``workspace`` is of the root."""
-        self._app = app
-        self._root = workspace.root
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. Raises ``UnreadableError`` (``missing``)."""
-        if scope["type"] == "http" and not scope["path"].startswith(_WITHOUT_ROOT):
-            _refuse_missing(self._root, "the root is not there")
-        await self._app(scope, receive, send)
-
-
-def _refuse_missing(path: Path, message: str) -> None:
-    if not path.exists():
-        hint = "Bring it back, for example by mounting its disk. Nothing is read or written until then."
-        raise UnreadableError(message, code="missing", path=path, hint=hint)
-
-
-_WITHOUT_ROOT = ("/healthz", "/metrics", "/static/")
-"""The numbers say themselves what cannot be read."""
-
-
 # --- errors --------------------------------------------------------------------------------------------------------
 
 
-class Failures:
-    """Turns every error into an answer, and lets no other leave: the server lives on. Writes the log of requests."""
+POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+_HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    # Memory stays in no cache, unless a route says how (`private, no-cache` beside an ETag).
+    (b"cache-control", b"no-store"),
+)
+
+
+@lru_cache(maxsize=256)
+def _missing(there: tuple[bytes, ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """The headers that an answer with these names has to be given. They are few sets, asked for again and again."""
+    names = {name.lower() for name in there}
+    return tuple(each for each in _HEADERS if each[0] not in names)
+
+
+class Answers:
+    """Turns every error into an answer, and lets no other leave: the server lives on. Writes the log of requests.
+
+    Gives every answer the headers that keep a browser from doing with it what it is not for.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         """``app`` may raise whatever it likes."""
@@ -191,6 +204,8 @@ class Failures:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                headers = [*message.get("headers", ())]
+                message = {**message, "headers": [*headers, *_missing(tuple(name for name, _ in headers))]}
             await send(message)
 
         try:

@@ -2,12 +2,19 @@
 
 Every name in a label is one of the configuration, so there are no more series than there are profiles and agents to
 make them; all other names count as ``other``. No text of an entry and no name of a category is told.
+
+What it tells are the counts of the audit log since the first request, and a survey that is not too old. A survey of the
+root may take longer than whoever asks will wait, so it is made in a thread of its own; until it is done the one before
+it counts.
 """
 
 from __future__ import annotations
 
+import logging
+import threading
+import time
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from prometheus_client import CollectorRegistry, exposition
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -16,12 +23,14 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 from starlette.routing import Route
 
+from catmem.errors import CatmemError
 from catmem.server.api.endpoint import refuse_query
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
-from catmem.server.limits import in_thread
-from catmem.server.meter import Meter
+from catmem.server.guard import in_thread
+from catmem.service.auditing.reading import LogCounts
 from catmem.service.counts import BOUNDS, CONFLICTS, OTHER
+from catmem.service.survey import damages, survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +39,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-    from catmem.server.meter import Looks
+    from catmem.service.survey import Survey
+    from catmem.service.workspace import Workspace
 
+LOG = logging.getLogger("catmem.server.metrics")
 _OPENMETRICS = "application/openmetrics-text"
 
 
@@ -41,7 +52,6 @@ def routes() -> list[BaseRoute]:
 
 
 async def _metrics(request: Request) -> Response:
-    """The metrics; for a person, and for whoever has a token that is marked for them."""
     caller = caller_of(request)
     if not (caller.is_person or caller.scope == "metrics"):
         raise ServerError(
@@ -161,3 +171,103 @@ _GAUGES = (
     ("mem_unmerged_branches", "Branches that are not merged.", "unmerged"),
 )
 """The gauges of each entity: name, what it is, and the field of ``Standing``."""
+
+
+# --- what is known -------------------------------------------------------------------------------------------------
+
+
+class Looks(NamedTuple):
+    """What the surveys found.
+
+    ``damaged`` is the number of damages in the histories, and ``verified`` when it was found out, by the clock of the
+    world; both are ``None`` before the first look. ``failed``: the last survey came to nothing, and what is here is
+    from the one before.
+    """
+
+    survey: Survey | None = None
+    damaged: int | None = None
+    verified: float | None = None
+    failed: bool = False
+
+
+class Meter:
+    """What is known of a root, brought up to date when somebody asks. For several threads; close it in the end.
+
+    ``readable``: the audit log could be read to its end at the last ``catch_up``.
+    """
+
+    survey_every = 30.0
+    """Seconds from one survey to the next, if somebody asks so often."""
+    verify_every = 600.0
+    """The same for looking at every byte of the histories."""
+    share = 10.0
+    """Of all time, surveys may take one part in so many; 0 for no such limit."""
+    patience = 2.0
+    """Seconds for which whoever asks waits for a survey that has begun."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        """Nothing is read yet."""
+        self.workspace = workspace
+        self.log = LogCounts(workspace)
+        self.looks = Looks()
+        self.readable = False
+        self._lock = threading.Lock()
+        self._looking: threading.Thread | None = None
+        self._next_survey = self._next_verify = time.monotonic()
+
+    def catch_up(self) -> None:
+        """Count what is new in the audit log, and have a survey made if it is time for one.
+
+        Raises nothing for what is wrong with the root: the numbers say so, and the log of the server why.
+        """
+        try:
+            self.log.catch_up()
+        except CatmemError as error:
+            self.readable = False
+            LOG.warning("the audit log is not counted: %s", ascii(str(error)))
+        else:
+            self.readable = True
+        looking = self._begun_look()
+        if looking is not None:
+            looking.join(self.patience)
+
+    def _begun_look(self) -> threading.Thread | None:
+        """The thread that looks, begun now if it is time; ``None`` if there is nothing to do."""
+        with self._lock:
+            if self._looking is not None and self._looking.is_alive():
+                return self._looking
+            if time.monotonic() < self._next_survey:
+                return None
+            # It holds no lock of anybody's and writes nothing, so a process may end in the middle of it.
+            self._looking = threading.Thread(target=self._look, name="catmem-survey", daemon=True)
+            self._looking.start()
+            return self._looking
+
+    def _look(self) -> None:
+        begun = time.monotonic()
+        try:
+            self.looks = self.looks._replace(survey=survey(self.workspace), failed=False)
+            if begun >= self._next_verify:
+                found, now = damages(self.workspace), time.time()
+                self.looks = self.looks._replace(damaged=found, verified=now)
+                self._next_verify = self._next(begun, self.verify_every)
+        except CatmemError as error:
+            self.looks = self.looks._replace(failed=True)
+            LOG.warning("the root cannot be surveyed: %s", ascii(str(error)))
+        except Exception:
+            self.looks = self.looks._replace(failed=True)
+            LOG.exception("the root cannot be surveyed")
+        finally:
+            self._next_survey = self._next(begun, self.survey_every)
+
+    def _next(self, begun: float, every: float) -> float:
+        took = time.monotonic() - begun
+        return begun + max(every, self.share * took)
+
+    def close(self) -> None:
+        """Wait for a survey that has begun, and let go of the log."""
+        with self._lock:
+            looking = self._looking
+        if looking is not None:
+            looking.join()
+        self.log.close()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from catmem.errors import ConfigError
-from catmem.server.settings import CONNECTIONS
 from catmem.service import listening as sockets
 
 if TYPE_CHECKING:
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
+CONNECTIONS = 512
+"""Connections that may be open at once."""
 _SECONDS_TO_END = 8
 """How long requests that are under way may take when the server is stopped. Writes that were begun take longer."""
 _KEEP_ALIVE = 20
@@ -68,39 +69,46 @@ def serve(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -
     )
     sys.setswitchinterval(_LONGEST_TURN)
     try:
-        asyncio.run(_serve(_Server(config, app, ready), listening))
+        asyncio.run(HttpServer(config, ready, app.state.stopping.set).serve_on(listening))
     finally:
         app.state.workers.close()
 
 
-class _Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """uvicorn that tells when it has started and when it ends, without its way with signals: it raises them again."""
 
-    def __init__(self, config: uvicorn.Config, app: Starlette, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], ending: Callable[[], None] | None = None
+    ) -> None:
+        """``ready`` is called once when requests are answered, ``ending`` when they are no longer."""
         super().__init__(config)
-        self._app = app
         self._ready = ready
+        self._ending = ending
+
+    async def serve_on(self, listening: socket.socket) -> None:
+        """Serve until SIGINT or SIGTERM; the second one does not wait for clients."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        await self.serve(sockets=[listening])
+
+    def _stop(self) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
         await super().startup(sockets)
         if self.started:
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.state.stopping.set()
+        """Finish what is under way."""
+        if self._ending is not None:
+            self._ending()
         await super().shutdown(sockets)
-
-    def stop(self) -> None:
-        self.force_exit = self.should_exit  # the second time, without waiting for clients
-        self.should_exit = True
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
         yield
-
-
-async def _serve(server: _Server, listening: socket.socket) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, server.stop)
-    await server.serve(sockets=[listening])

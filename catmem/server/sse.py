@@ -14,18 +14,17 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.routing import Route
 
 from catmem.errors import CatmemError
 from catmem.server.api.endpoint import bad_parameter, read_values
-from catmem.server.api.endpoints import EVENTS
+from catmem.server.api.openapi import EVENTS, EVENTS_PATH
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
-from catmem.server.headers import plain, refuse_cross_site
-from catmem.server.limits import in_thread, stopping
-from catmem.server.openapi import EVENTS_PATH
-from catmem.server.settings import CONNECTIONS
+from catmem.server.guard import in_thread, refuse_cross_site, stopping
+from catmem.server.serving import CONNECTIONS
 from catmem.service.news import EVERY, MISSED, Watch, concerns, heard, heard_name, standing
 from catmem.service.profiles import discreet
 
@@ -71,8 +70,6 @@ def routes() -> list[BaseRoute]:
 async def _events(request: Request) -> Response:
     """Raises ``ServerError``: 400 ``bad_parameter``, 403, 406, and 404 for a name that the caller may not know."""
     caller = caller_of(request)
-    if caller.profile is None and not caller.is_person:
-        raise ServerError(403, "this token is good for /metrics only", code="scope", hint="Nothing was done.")
     refuse_cross_site(request.scope)
     given = read_values(EVENTS, request.query_params.multi_items())
     if TYPE not in request.headers.get("accept", ""):
@@ -127,7 +124,7 @@ def _framed(news: News, said: Mapping[str, Any]) -> str:
     return f"event: {news.kind}\ndata: {json.dumps(said)}\n\n"
 
 
-# --- one stream ------------------------------------------------------------------------------------------------------
+# --- one stream ----------------------------------------------------------------------------------------------------
 
 
 class Reader:
@@ -174,7 +171,7 @@ class EventStream(Response):
         app, reader = self._request.app, self._reader
         async with live_of(app).joined(reader, self._request):
             first = await self._first()
-            await send({"type": "http.response.start", "status": 200, "headers": plain(HEADERS)})
+            await send({"type": "http.response.start", "status": 200, "headers": Headers(HEADERS).raw})
             parts = self._send_all(send, first), _until_gone(receive), reader.is_late.wait(), app.state.stopping.wait()
             tasks = [asyncio.ensure_future(part) for part in parts]
             try:
@@ -206,7 +203,7 @@ async def _until_gone(receive: Receive) -> None:
         pass
 
 
-# --- all streams -----------------------------------------------------------------------------------------------------
+# --- all streams ---------------------------------------------------------------------------------------------------
 
 
 class Live:

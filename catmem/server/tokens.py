@@ -2,12 +2,16 @@
 
 Of a token only its digest is kept, in a file that only its owner may read, outside of what git carries. A server looks
 at that file again whenever it changed, so a token that was removed is good no more at once.
+
+Where tokens are depends on where the root is and on who runs the server. So that a root is never open to all because
+they are not found, the first token leaves a mark in ``.catmem`` of the root, which goes wherever the root goes. It says
+where the tokens were, and nothing of what they are. What git carries has no mark: ``server.require_tokens`` in
+``catmem.yaml`` says it for good.
 """
 
 from __future__ import annotations
 
 import base64
-import fcntl
 import hashlib
 import hmac
 import json
@@ -15,21 +19,21 @@ import os
 import re
 import secrets
 import stat
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from catmem import clock
-from catmem.errors import ConfigError, UnknownNameError, UnreadableError
-from catmem.files import os_errors, write_private
+from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
+from catmem.files import os_errors, permission_or_io, read_bounded, take_lock, write_private
 from catmem.names import is_name
 from catmem.policy.config import expand_user
 from catmem.policy.profile import refuse_no_root
 from catmem.policy.schema import shown, suggestion
 from catmem.server.caller import PERSON, Caller, Scope
-from catmem.server.wanted import remember_tokens
-from catmem.service.envelopes.roles import agents_of
+from catmem.service.envelopes.agents import agents_of
+from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +49,10 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LARGEST = 4 << 20
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_FIELDS = frozenset({"token_id", "label", "profile", "scope", "created", "sha256"})
+_PATIENCE = 10.0
+"""Seconds for which others may change the tokens meanwhile."""
+MARK = "tokens-wanted.json"
+_LARGEST_MARK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +97,26 @@ class Tokens:
 
         Raises as ``__init__`` does where the file has become unusable: then nobody is let in.
         """
-        given = [value for name, value in request["headers"] if name == b"authorization"]
-        if len(given) != 1:
+        kind, token = self._sent(request)
+        if token is None or (kind == "basic" and not token.caller.is_person):
             return None
-        kind, _, text = given[0].decode("latin-1").strip().partition(" ")
-        if kind.lower() == "bearer":
-            token = self.find(text.strip())
-            return None if token is None else token.caller
-        token = self.find(_password(text)) if kind.lower() == "basic" else None
-        return token.caller if token is not None and token.caller.is_person else None
+        return token.caller
 
     def agent_at_browser(self, request: Request) -> Caller | None:
         """Whose token came as a browser sends a password, where it is no person's: it lets nobody in.
 
         Raises as ``identify`` does.
         """
+        kind, token = self._sent(request)
+        return None if token is None or kind != "basic" or token.caller.is_person else token.caller
+
+    def _sent(self, request: Request) -> tuple[str, Token | None]:
         given = [value for name, value in request["headers"] if name == b"authorization"]
         kind, _, text = (given[0] if len(given) == 1 else b"").decode("latin-1").strip().partition(" ")
-        token = self.find(_password(text)) if kind.lower() == "basic" else None
-        return None if token is None or token.caller.is_person else token.caller
+        kind = kind.lower()
+        if kind not in {"basic", "bearer"}:
+            return kind, None
+        return kind, self.find(_password(text) if kind == "basic" else text.strip())
 
     def find(self, text: str) -> Token | None:
         """What is kept of a token, if it is good. Its id is no secret; the rest is compared in constant time."""
@@ -288,41 +296,40 @@ def _parsed(data: bytes) -> list[Token]:
     if len(data) > _LARGEST:
         raise ValueError(len(data))
     said = json.loads(data)
-    found = [_token(each) for each in said["tokens"]]
-    if said["version"] != 1 or len({token.token_id for token in found}) != len(found):
+    found = [Token(**each) for each in said["tokens"]]
+    if said["version"] != 1 or len({token.token_id for token in found}) != len(found) or not all(map(_is_right, found)):
         raise ValueError(said["version"])
     return found
 
 
-def _token(said: dict[str, Any]) -> Token:
-    """A token of the file; ``ValueError`` and its like for what is none."""
-    token = Token(**said)
+def _is_right(token: Token) -> bool:
     texts = (token.token_id, token.label, token.created, token.sha256, token.profile or "")
-    if (
-        set(said) != _FIELDS
-        or not all(isinstance(text, str) for text in texts)
-        or token.scope not in get_args(Scope)
-        or not _DIGEST.fullmatch(token.sha256)
-    ):
-        raise ValueError(said)
-    return token
+    is_known = token.scope in get_args(Scope)
+    return is_known and all(isinstance(text, str) for text in texts) and _DIGEST.fullmatch(token.sha256) is not None
 
 
 @contextmanager
 def _changing(path: Path) -> Iterator[list[Token]]:
     """The tokens of a file, to change; written whole in the end, with nobody else at it meanwhile."""
-    with _writing(path):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with ExitStack() as stack:
+        with _writing(path):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder = stack.enter_context(_locked(path.parent))
         found = os.fstat(folder)
         if found.st_mode & _OTHERS_WRITE or found.st_uid not in {os.geteuid(), 0}:
             raise _unsafe(path.parent, "others may put files into the folder of tokens", f"chmod 700 {path.parent}")
-        fcntl.flock(folder, fcntl.LOCK_EX)
         tokens = read_tokens(path)
         yield tokens
         with _writing(path):
             write_private(folder, path.name, {"version": 1, "tokens": [asdict(token) for token in tokens]})
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[int]:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        take_lock(folder, _PATIENCE)
+        yield folder
     finally:
         os.close(folder)
 
@@ -341,7 +348,7 @@ def _unsafe(path: Path, message: str, remedy: str) -> ConfigError:
 def _unreadable(path: Path, error: OSError) -> UnreadableError:
     return UnreadableError(
         f"the file of tokens cannot be read: {error.strerror or error}",
-        code="permission" if isinstance(error, PermissionError) else "io",
+        code=permission_or_io(error),
         path=path,
         hint="No token is good until then. Give whoever runs catmem here the right to read it; links are not followed.",
     )
@@ -350,3 +357,61 @@ def _unreadable(path: Path, error: OSError) -> UnreadableError:
 def _writing(path: Path) -> AbstractContextManager[None]:
     hint = "It is as it was. Check the rights of the folder, and the space on the disk."
     return os_errors("the file of tokens cannot be written", path=path, hint=hint)
+
+
+# --- whether a root wants them --------------------------------------------------------------------------------------
+
+
+def why_wanted(config: Config, path: Path) -> str | None:
+    """Why a root is not to be served without tokens, as half a sentence about it; ``None`` if nothing says so.
+
+    ``path`` is where its tokens are looked for. ``server.require_tokens`` decides, where ``catmem.yaml`` has it.
+    """
+    said = config.server.get("require_tokens")
+    if said is not None:
+        return "catmem.yaml says server.require_tokens" if said else None
+    if "tokens" in config.server:
+        return "catmem.yaml names a file of them, as server.tokens"
+    if os.path.lexists(path):
+        return "it had some, of which the last was removed"
+    return _marked(config.root / SIDECAR / MARK)
+
+
+def remember_tokens(config: Config, path: Path) -> None:
+    """Have a root remember that it wants tokens, and that they are kept at ``path``.
+
+    Raises ``UnreadableError`` (``not_writable``) where that cannot be written and ``catmem.yaml`` does not say it.
+    """
+    place, said = config.root / SIDECAR / MARK, {"version": 1, "kept": str(path)}
+    with suppress(CatmemError, ValueError, RecursionError):  # then it is written anew
+        if json.loads(read_bounded(place, _LARGEST_MARK, follow_symlink=False)) == said:
+            return
+    try:
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        with _locked(place.parent) as folder:
+            write_private(folder, MARK, said)
+    except OSError as error:
+        if "require_tokens" in config.server:
+            return  # that is what counts
+        raise UnreadableError(
+            f"the root cannot remember that it wants tokens: {error.strerror or error}",
+            code="not_writable",
+            path=place,
+            hint="Check the rights of .catmem, or say it in catmem.yaml: server: {require_tokens: true}.",
+        ) from error
+
+
+def _marked(place: Path) -> str | None:
+    """What the mark says; ``None`` if there is none. One that cannot be read is one all the same."""
+    try:
+        data = read_bounded(place, _LARGEST_MARK, follow_symlink=False)
+    except UnreadableError as error:
+        if error.code == "missing":
+            return None
+        return f"nobody can tell whether it had some: {place}: {error.message}"
+    except CatmemError:
+        return "it had some"
+    try:
+        return f"it had some, which were in {json.loads(data)['kept']}"
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "it had some"

@@ -18,7 +18,7 @@ from catmem.policy.access import Rights
 from catmem.policy.staleness import Clock, Freshness, freshness, is_ahead
 from catmem.service.first_seen import Moment, body_key
 from catmem.service.stores import locate
-from catmem.store.files.file_time import FILE_TIME, file_time_note
+from catmem.store.files.external_changes import FILE_TIME, file_time_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

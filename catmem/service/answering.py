@@ -17,7 +17,7 @@ from catmem.names import TARGETS
 from catmem.policy.access import Rights
 from catmem.policy.prompt import build_prompt
 from catmem.policy.staleness import freshness
-from catmem.service.envelopes.roles import role_hash
+from catmem.service.envelopes.agents import role_hash
 from catmem.service.history import entity_of, refuse_bounded
 from catmem.service.profile_memory import parsed_at
 from catmem.service.seen_entry import entry_dict, rules_in
@@ -173,8 +173,8 @@ def prompt_answer(
 
 def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
     """What lint finds in the whole root, without secrets. It quotes files of everybody, so it is for a person."""
-    from catmem.policy.lint.renderers.report import Report, render
-    from catmem.service.linting.lint import Linter
+    from catmem.policy.lint.renderers import Report, render
+    from catmem.service.linting import Linter
 
     if actor is not None:
         raise ForbiddenError(f"{actor} may not lint", hint="Lint looks at everything, so it is for a person.")

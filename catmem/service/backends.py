@@ -6,7 +6,7 @@ A new store is one more entry in ``BACKENDS``, with its form in ``schemas/config
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from catmem.model.document import Document
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
+    from catmem.service.workspace import Workspace
     from catmem.store.contract import Store
+
 
 _SQLITE = "sqlite:///"
 
@@ -67,14 +69,6 @@ def _open_files(opening: Opening) -> Store:
     )
 
 
-def _open_sqlite(opening: Opening) -> Store:
-    return _open_database(opening, _sqlite_url(opening.config), extra="sql")
-
-
-def _open_postgresql(opening: Opening) -> Store:
-    return _open_database(opening, opening.config.store, extra="postgres")
-
-
 def _open_database(opening: Opening, url: str, *, extra: str) -> Store:
     config = opening.config
     try:
@@ -99,14 +93,16 @@ def _sqlite_url(config: Config) -> str:
     return f"{_SQLITE}{config.root / expand_user(path)}{mark}{options}"
 
 
-def _sqlite_file(config: Config) -> Path:
-    return Path(_sqlite_url(config).removeprefix(_SQLITE).partition("?")[0]).resolve()
-
-
 BACKENDS = {
     "files": Backend("files", _open_files, has_files=True),
-    "sqlite": Backend("sqlite:///.+", _open_sqlite, file=_sqlite_file),
-    "postgresql": Backend("postgresql://.+", _open_postgresql),
+    "sqlite": Backend(
+        "sqlite:///.+",
+        lambda opening: _open_database(opening, _sqlite_url(opening.config), extra="sql"),
+        file=lambda config: Path(_sqlite_url(config).removeprefix(_SQLITE).partition("?")[0]).resolve(),
+    ),
+    "postgresql": Backend(
+        "postgresql://.+", lambda opening: _open_database(opening, opening.config.store, extra="postgres")
+    ),
 }
 """Each kind of store by the scheme that its name in catmem.yaml begins with."""
 
@@ -162,3 +158,30 @@ def entity_name(config: Config, entity: str) -> str:
 
 def _scheme(where: str) -> str:
     return where.partition(":")[0]
+
+
+def store_at(workspace: Workspace, where: str) -> Store:
+    """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says.
+
+    Raises ``ConfigError`` (``bad_store``) for what names no store.
+    """
+    from catmem.policy.profile import profile_names
+    from catmem.service.stores import open_store
+
+    refuse_no_store(where)
+    config = replace(workspace.config, store=where)
+    return open_store(config, workspace.profile, profile_names(config.profiles_dir), is_own=False)
+
+
+def shown_store(where: str) -> str:
+    """The name of a store as it may be shown: without the password that a URL may hold."""
+    scheme, slashes, rest = where.partition("://")
+    before, at, host = rest.rpartition("@") if slashes else ("", "", "")
+    name = f"{scheme}://{before.partition(':')[0]}@{host}" if at else where
+    return re.sub(r"(?i)([?&]\w*password=)[^&]*", r"\1***", name)
+
+
+def database_file(config: Config, where: str) -> Path | None:
+    """The one file that a store is in; ``None`` for another."""
+    config = replace(config, store=where)
+    return backend_of(config).file(config)

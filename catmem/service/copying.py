@@ -17,11 +17,11 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
-from catmem.digest import bytes_digest
+from catmem.digest import bytes_digest, record_dict
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.policy.profile import refuse_no_root
+from catmem.service.backends import database_file, store_at
 from catmem.service.history import all_entities
-from catmem.service.store_names import database_file, store_at
 from catmem.store.contract import EXTERNAL, Change, Revision
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Store
 
-Outcome: TypeAlias = Literal["copied", "already there", "would be copied", "begun"]
-"""``begun``, in a dry run: the target has its beginning. If a copy was stopped there it goes on, else it is refused."""
+Outcome: TypeAlias = Literal["copied", "already there", "would be copied"]
 
 _State: TypeAlias = Literal["all", "begun", "none"]
 """How much of a history is in the target: ``begun`` is a part of it from its start."""
@@ -58,15 +57,7 @@ class CopiedEntity:
 
     def to_dict(self) -> dict[str, Any]:
         """The entity as JSON-ready data."""
-        return {
-            "entity": self.entity,
-            "outcome": self.outcome,
-            "revisions": self.revisions,
-            "head": self.head,
-            "digest": self.digest,
-            "branches": list(self.branches),
-            "adopted": self.adopted,
-        }
+        return record_dict(self)
 
 
 def copy_root(workspace: Workspace, source: str, target: str, *, dry_run: bool = False) -> list[CopiedEntity]:
@@ -108,13 +99,11 @@ class Kept(NamedTuple):
 
 def store_info(store: Store) -> list[Kept]:
     """What a store keeps, entity by entity."""
-    return [_kept(store, entity) for entity in store.entities()]
-
-
-def _kept(store: Store, entity: str) -> Kept:
-    head = store.head(entity)
-    count = sum(1 for _ in store.log(entity))
-    return Kept(entity, head.revision if head else "0", count, _branches(store, entity))
+    heads = {entity: store.head(entity) for entity in store.entities()}
+    return [
+        Kept(entity, head.revision if head else "0", sum(1 for _ in store.log(entity)), _branches(store, entity))
+        for entity, head in heads.items()
+    ]
 
 
 def copy_entities(
@@ -125,22 +114,15 @@ def copy_entities(
     Without a ``target`` the same as a dry run on an empty one. Raises ``StoreError``: ``not_empty`` (an entity has
     another history in the target; nothing was copied), ``copy_differs`` (the copy is not what the source has now).
     """
-    states = {entity: _state(source, target, entity) for entity in entities if _has_any(source, entity)}
-    if dry_run or target is None:
-        outcomes: dict[_State, Outcome] = {
-            "all": "already there",
-            "begun": "would be copied",
-            "none": "would be copied",
-        }
-        return [_told(source, entity, outcomes[state]) for entity, state in states.items()]
-    # What was begun first: if it turns out that somebody went on with it, nothing else was copied yet.
-    for entity in sorted(states, key=lambda each: states[each] != "begun"):
-        _copy(source, target, entity, states[entity])
-    return [_told(source, each, "already there" if state == "all" else "copied") for each, state in states.items()]
-
-
-def _has_any(source: Store, entity: str) -> bool:
-    return source.head(entity) is not None or bool(source.peek(entity))
+    there = [each for each in entities if source.head(each) is not None or source.peek(each)]
+    states = {entity: _state(source, target, entity) for entity in there}
+    done: Outcome = "would be copied"
+    if target is not None and not dry_run:
+        done = "copied"
+        # What was begun first: if it turns out that somebody went on with it, nothing else was copied yet.
+        for entity in sorted(states, key=lambda each: states[each] != "begun"):
+            _copy(source, target, entity, states[entity])
+    return [_told(source, each, "already there" if state == "all" else done) for each, state in states.items()]
 
 
 def _state(source: Store, target: Store | None, entity: str) -> _State:
@@ -244,10 +226,7 @@ def _record(recorded: Revision) -> dict[str, Any]:
 
 
 def _told(source: Store, entity: str, outcome: Outcome) -> CopiedEntity:
-    """What the source has of an entity, from its records alone."""
-    count, head, now = 0, source.head(entity), source.read(entity)
-    for _ in source.log(entity):
-        count += 1
+    count, head, now = sum(1 for _ in source.log(entity)), source.head(entity), source.read(entity)
     revision, adopted = head.revision if head else "0", now.revision is None
     if adopted:
         count, revision = count + 1, str(int(revision) + 1)
@@ -298,8 +277,9 @@ def left_out(workspace: Workspace, source: str) -> list[LeftOut]:
     """The rows of the store ``source`` that ``copy_root`` does not copy; none of a store without rows."""
     with closing(store_at(workspace, source)) as store:
         copied = {*store.entities(), *all_entities(workspace)}
-        strays = [
-            LeftOut(entity, count, NOT_NAMED) for entity, count in sorted(store.rows().items()) if entity not in copied
+        rows = sorted(store.rows().items())
+        bad = [(entity, len(store.bad_rows(entity))) for entity in sorted(copied)]
+        return [
+            *(LeftOut(entity, count, NOT_NAMED) for entity, count in rows if entity not in copied),
+            *(LeftOut(entity, count, NO_ENTRIES) for entity, count in bad if count),
         ]
-        bad = ((entity, len(store.bad_rows(entity))) for entity in sorted(copied))
-        return strays + [LeftOut(entity, count, NO_ENTRIES) for entity, count in bad if count]

@@ -6,14 +6,16 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from catmem.files import os_errors, read_bounded, replace_file
+from catmem.errors import WouldOverwriteError
+from catmem.files import os_errors, replace_file
 from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.policy.profile import profile_names
 from catmem.service.profiles import entities_of_each
-from catmem.service.setup.root import WouldOverwriteError
+from catmem.service.seen_entry import value_texts
+from catmem.service.setup import is_there
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import printable_json
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from catmem.model.document import Document, Entry, TagValue
+    from catmem.model.document import Document, Entry
     from catmem.service.workspace import Workspace
 
 Form = Literal["json", "hermes", "markdown"]
@@ -92,13 +94,9 @@ def markdown(document: Document) -> str:
 
 def _bullet(entry: Entry) -> str:
     first, *rest = entry.body.split("\n")
-    tags = ", ".join(f"{key}: {_value(value)}" for key, value in entry.tags.items())
+    tags = ", ".join(f"{key}: {', '.join(value_texts([value]))}" for key, value in entry.tags.items())
     lines = [f"- {first}", *(f"  {line}".rstrip() for line in rest), *(["", f"  *({tags})*"] if tags else [])]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _value(value: TagValue) -> str:
-    return value if isinstance(value, str) else ", ".join(value)
 
 
 def write_export(workspace: Workspace, made: Sequence[Exported], folder: Path, *, overwrite: bool = False) -> list[str]:
@@ -107,7 +105,7 @@ def write_export(workspace: Workspace, made: Sequence[Exported], folder: Path, *
     A file with the same content stays. Raises ``WouldOverwriteError`` for others, unless ``overwrite``, and always for
     a memory file of the root; then nothing was written. Raises ``UnreadableError`` (``not_writable``).
     """
-    changed = [each for each in made if not _is_there(folder / each.name, each.text)]
+    changed = [each for each in made if not is_there(folder / each.name, each.text.encode())]
     own = set(_memory_files(workspace))
     in_the_way = [
         each.name
@@ -117,7 +115,14 @@ def write_export(workspace: Workspace, made: Sequence[Exported], folder: Path, *
     if in_the_way:
         raise WouldOverwriteError(folder, in_the_way)
     for each in changed:
-        _write(folder / each.name, each.text.encode())
+        path = folder / each.name
+        with os_errors(
+            "cannot be written",
+            path=path,
+            hint="Choose a folder that this user may write. Files that were written before stay.",
+        ):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, each.text.encode())
     return [each.name for each in changed]
 
 
@@ -127,19 +132,3 @@ def _memory_files(workspace: Workspace) -> Iterator[str]:
     # Where the files are of a profile that is not right is not known; they are where they are by default, most likely.
     for name in profile_names(workspace.config.profiles_dir):
         yield from (os.path.realpath(workspace.config.home(name) / file) for file in FILE_NAMES.values())
-
-
-def _is_there(path: Path, text: str) -> bool:
-    data = text.encode()
-    return path.is_file() and path.stat().st_size == len(data) and read_bounded(path, len(data)) == data
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    with os_errors(
-        "cannot be written",
-        path=path,
-        hint="Choose a folder that this user may write. Files that were written before stay.",
-    ):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, data)

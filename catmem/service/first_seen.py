@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from copy import copy
-from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -20,10 +19,9 @@ from catmem.model.document import Document
 from catmem.model.pairing import alike, pair_entries, words_of
 from catmem.model.unified import equal_ends
 from catmem.policy.staleness import DATED_BY, read_date
-from catmem.service.profile_memory import parse_file
 from catmem.store.changes import splice
 from catmem.store.contract import EXTERNAL
-from catmem.store.files.file_time import FILE_TIME
+from catmem.store.files.external_changes import FILE_TIME
 from catmem.syntax.scan import rescan, touched_region
 
 if TYPE_CHECKING:
@@ -170,7 +168,7 @@ class EntryHistories:
         with self._lock:
             kept = [self._kept.get(key) or EntryHistory(rights) for key, rights in zip(keys, readers, strict=True)]
         try:
-            found = followed(workspace.store, entity, kept, partial(parse_file, workspace.config))
+            found = followed(workspace.store, entity, kept, workspace.config.taxonomy.parse)
         except CatmemError as error:
             why = f"the history of {entity} cannot be read ({error})"
             self.notes[entity] = f"{why}, so what has no date of its own is as old as the file"

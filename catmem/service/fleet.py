@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem import clock
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.names import TARGETS
-from catmem.policy.fleet import Fleet, Held, fleet_of
+from catmem.policy.fleet import Fleet, Held, Reason, fleet_of, reasons
 from catmem.policy.profile import load_profile
-from catmem.policy.reasons import Reason, reasons
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.policy.selector import is_pattern
 from catmem.policy.sizes import Sizes, Whole, measure, total
@@ -105,7 +104,7 @@ def explain(workspace: Workspace, name: str, category: str) -> Why:
     profile = workspace.profile(name)
     slug = config.taxonomy.category(category)
     note = None
-    if slug not in config.taxonomy.declared():
+    if config.taxonomy.named(slug) is None:
         access = read_access(workspace)
         if slug not in access.fleet.categories:
             note = unknown_category(category, access.fleet)
@@ -119,7 +118,7 @@ def explain(workspace: Workspace, name: str, category: str) -> Why:
     return Why(
         profile=profile.name,
         category=slug,
-        declared=slug in config.taxonomy.declared(),
+        declared=config.taxonomy.named(slug) is not None,
         entries={
             target: sum(count for held, count in counts.items() if held[:2] == (slug, target)) for target in documents
         },

@@ -20,8 +20,7 @@ from catmem.service.backends import backend_of
 from catmem.service.profiles import load_each
 from catmem.service.stores import store_of_file
 from catmem.service.writing.rewrite import rewrite_file
-from catmem.store.contract import Change
-from catmem.store.lasting import SIDECAR
+from catmem.store.contract import SIDECAR, Change
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from catmem import clock
 from catmem.errors import CatmemError, StaleError
 from catmem.policy.profile import is_root
 from catmem.store.audit import AuditLog, Line, bounded
-from catmem.store.lasting import SIDECAR
+from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ class Attempt:
             return False
         if not enforces(self.workspace.config.rollout, self.entity):
             return True
-        from catmem.service.auditing.bypass import is_bypassed
+        from catmem.service.auditing.rollout import is_bypassed
 
         # A bypass is for writers whose view or papers are old; nobody becomes somebody else by it.
         if error.code == "bad_signature" or not is_bypassed(self.workspace):

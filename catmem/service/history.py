@@ -13,9 +13,8 @@ from catmem.policy.access import Rights
 from catmem.policy.profile import limit_of, refuse_no_root
 from catmem.policy.schema import suggestion
 from catmem.service import gate
-from catmem.service.writing.budget import Usage, crowded_out
-from catmem.service.writing.view import checked_expected
-from catmem.service.writing.written import Written, on_adoption, on_restoration
+from catmem.service.writing.matching import checked_expected
+from catmem.service.writing.written import Usage, Written, crowded_out, on_adoption, on_restoration
 from catmem.store.contract import Change, sees, stale
 from catmem.text import size_of, unmerged_warnings
 

@@ -25,9 +25,9 @@ from catmem.service.backends import places
 from catmem.service.due import answered_elsewhere, due_facts
 from catmem.service.profile_memory import parsed_at
 from catmem.service.profiles import load_each
-from catmem.service.seeding.copies import copies_among
-from catmem.service.seeding.lockfile import SeedFile
-from catmem.service.seeding.planning import EPHEMERAL_TIER, plan_seed, seed_order
+from catmem.service.seeding.lockfile import SeedFile, copies_among
+from catmem.service.seeding.order import EPHEMERAL_TIER, seed_order
+from catmem.service.seeding.planning import plan_seed
 from catmem.text import size_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
 from catmem.errors import CatmemError, StoreError
-from catmem.model.document import parse
 from catmem.names import TARGETS
 from catmem.policy.access import all_problems, visible
 from catmem.policy.profile import one_reading
@@ -20,7 +19,7 @@ from catmem.service.backends import places
 from catmem.text import conflict_at, unmerged_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import date
     from pathlib import Path
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from catmem.policy.access import View
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
-    from catmem.policy.prompt import Counter, Prompt
+    from catmem.policy.prompt import Prompt
     from catmem.policy.search_index import Index
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
@@ -85,7 +84,7 @@ class ProfileMemory:
         as_of: date | None = None,
         style: Style | None = None,
         scanner: Scanner | None = None,
-        counter: Counter = len,
+        counter: Callable[[str], int] = len,
     ) -> Prompt:
         """The prompt of the profile; see ``Workspace.prompt``."""
         from catmem.policy.prompt import build_prompt
@@ -184,13 +183,6 @@ def parsed_at(workspace: Workspace, data: bytes, path: Path) -> Document:
         raise
 
 
-def parse_file(config: Config, data: str | bytes) -> Document:
-    """Parse a memory file as its root reads it: aliases stand for their categories, cards are no sections."""
-    taxonomy = config.taxonomy
-    declared = taxonomy.declared() if taxonomy.card_titles else None
-    return parse(data, declared, aliases=taxonomy.aliases)
-
-
 # --- what is kept of it --------------------------------------------------------------------------------------------
 
 
@@ -199,7 +191,7 @@ class Text:
 
     def __init__(self, config: Config, data: str | bytes) -> None:
         """Raises ``UnreadableError`` and its kinds."""
-        self.document = parse_file(config, data)
+        self.document = config.taxonomy.parse(data)
 
     @cached_property
     def index(self) -> Index:

@@ -7,6 +7,7 @@ revision.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
@@ -17,12 +18,12 @@ from catmem.service import gate
 from catmem.service.backends import memory_files
 from catmem.service.history import entity_of
 from catmem.service.upkeep import lasting_store
-from catmem.service.writing.budget import Usage, crowded_out
-from catmem.service.writing.written import Written, on_adoption, on_restoration
+from catmem.service.writing.written import Usage, Written, crowded_out, on_adoption, on_restoration
 from catmem.store.contract import Change
 from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from catmem.model.document import Document, Entry
@@ -93,15 +94,19 @@ def plan_repair(workspace: Workspace, entity: str, how: Remedy | None = None) ->
     chosen = _chosen("entry_too_large", how)
     sizes = ", ".join(f"line {document.line(entry.start)} ({len(entry.raw):,} characters)" for entry in large)
     message = f"entries over the limit of {most:,} characters: {sizes}; "
+    after, moved = data, b""
     if chosen == "keep":
         message += "they stay as they are, and tools change every entry but these; raise the limit to have them changed"
-        return RepairPlan(name, "entry_too_large", chosen, data, data, b"", None, message)
-    if chosen == "move":
+    elif chosen == "move":
         message += f"they would be moved to {beside.name}"
         moved = b"\n\n".join(entry.raw.encode() for entry in large) + b"\n"
-        return RepairPlan(name, "entry_too_large", chosen, data, _without(document, most), moved, beside, message)
-    message += "they would be split at blank lines, else at line ends"
-    return RepairPlan(name, "entry_too_large", chosen, data, _split(document, most), b"", None, message)
+        after = _mended(document, most, lambda now, entry: remove_entry(now, entry).document)
+    else:
+        message += "they would be split at blank lines, else at line ends"
+        after = _mended(document, most, partial(_split, most))
+    return RepairPlan(
+        name, "entry_too_large", chosen, data, after, moved, beside if chosen == "move" else None, message
+    )
 
 
 def _beside(workspace: Workspace, owner: str, target: str) -> Path:
@@ -199,20 +204,13 @@ def _without_bad_lines(data: bytes) -> tuple[bytes, bytes]:
     return b"\n".join(kept), b"\n".join(moved) + b"\n"
 
 
-def _without(document: Document, most: int) -> bytes:
+def _mended(document: Document, most: int, mend: Callable[[Document, Entry], Document]) -> bytes:
     while large := next((entry for entry in document.entries if len(entry.raw) > most), None):
-        document = remove_entry(document, large).document
+        document = mend(document, large)
     return document.to_bytes()
 
 
-def _split(document: Document, most: int) -> bytes:
-    while large := next((entry for entry in document.entries if len(entry.raw) > most), None):
-        document = _split_one(document, large, most)
-    return document.to_bytes()
-
-
-def _split_one(document: Document, entry: Entry, most: int) -> Document:
-    """The entry as several, each with its tags, one behind the other."""
+def _split(most: int, document: Document, entry: Entry) -> Document:
     room = most - (len(entry.raw) - len(entry.body))
     if room < 1:
         raise EditError("its tags alone are over the limit", code="bad_remedy", hint="Choose move or keep.")

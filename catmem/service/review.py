@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, DriftError, EditError, NoMatchError, StaleError
+from catmem.errors import CatmemError, ChangedMeanwhileError, DriftError, EditError, NoMatchError, StaleError
 from catmem.files import read_bounded, replace_json
 from catmem.names import TARGETS
 from catmem.policy.profile import ORCHESTRATOR_TIER, profile_names, refuse_no_root
@@ -39,8 +39,8 @@ from catmem.service.due import (
 from catmem.service.history import restore
 from catmem.service.profile_memory import parsed_at
 from catmem.service.profiles import load_each
-from catmem.service.seeding.copies import seeded_copies
-from catmem.store.lasting import SIDECAR
+from catmem.service.seeding.lockfile import seeded_copies
+from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -51,19 +51,13 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.service.writing.written import Written
 
-__all__ = ["Answer", "Answered", "ChangedError", "Due", "DueState", "Review"]
+__all__ = ["Answer", "Answered", "Due", "DueState", "Review"]
 
 _ROUND = "review.json"
 _FORMAT = 2
 _LARGEST = 1 << 26
 
 Answer: TypeAlias = Literal["keep", "edit", "expire", "remove", "skip"]
-
-
-class ChangedError(DriftError):
-    """A fact that was changed by somebody else between being shown and being answered; nothing was written."""
-
-    code = "changed_meanwhile"
 
 
 class Answered(NamedTuple):
@@ -313,7 +307,7 @@ class Review:
             if isinstance(error, DriftError) and error.code != "drift":
                 raise
             self._look_again(due.entity)
-            raise ChangedError(
+            raise ChangedMeanwhileError(
                 f"somebody changed this fact in {due.entity} meanwhile",
                 hint="Nothing was written. It is shown again if it is still due.",
             ) from error

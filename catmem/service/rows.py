@@ -17,7 +17,7 @@ from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.model.unified import equal_ends
 from catmem.store.sql.codec import Changed, Edited, FoundRow, Row
-from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -215,7 +215,7 @@ class _Editing:
         ):
             tags = {**tags, _CREATED: created}
         category = str(row.category)
-        slug = UNCATEGORIZED if category == UNCATEGORIZED else slugify(category)
+        slug = slugify(category)
         title = row.title if isinstance(row.title, str) else None if slug == category else category
         return _Said(row, slug, str(row.content).strip(), tags, title)
 
@@ -289,7 +289,7 @@ def _fault(row: FoundRow) -> str | None:
         if "\x00" in value:
             return f"its {name} holds a NUL"
     category = str(row.category)
-    if category != UNCATEGORIZED and not slugify(category):
+    if not slugify(category):
         return f"{category[:80]!r} is not a category"
     return _tag_fault(str(row.tags), has_content=bool(str(row.content).strip()))
 

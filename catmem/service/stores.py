@@ -11,7 +11,6 @@ from catmem.errors import CatmemError, UnknownNameError
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import memory_dir
 from catmem.service.backends import Opening, backend_of
-from catmem.service.profile_memory import parse_file
 from catmem.store.contract import Merged
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
@@ -37,7 +36,7 @@ def open_store(
 
     Raises ``ConfigError`` (``bad_store``), and ``StoreError`` if a library is missing, or the URL is none.
     """
-    read = parse or (lambda data: parse_file(config, data))
+    read = parse or config.taxonomy.parse
     return backend_of(config).open(Opening(config, profile, names, read, is_own))
 
 
@@ -94,5 +93,5 @@ def merge_files(config: Config, base: bytes, ours: bytes, theirs: bytes) -> Merg
     """Merge two versions of a memory file. Raises ``CatmemError`` if one of them is no text, or they do not merge."""
     from catmem.model.merge import merge
 
-    merged = merge(*(parse_file(config, data) for data in (base, ours, theirs)))
+    merged = merge(*(config.taxonomy.parse(data) for data in (base, ours, theirs)))
     return Merged(merged.text.encode(), len(merged.conflicts))

@@ -23,9 +23,9 @@ from catmem.service import gate
 from catmem.service.profiles import discreet
 from catmem.service.seen_entry import entry_dict
 from catmem.service.tool_arguments import Call, read_arguments
-from catmem.service.writing.budget import Usage
+from catmem.service.writing.matching import is_digest
 from catmem.service.writing.operation import Action, asked_by
-from catmem.service.writing.view import is_digest
+from catmem.service.writing.written import Usage
 from catmem.syntax.slug import slugify
 from catmem.text import size_of
 
@@ -161,7 +161,7 @@ class _Door:
 
     def seeded(self, call: Call) -> dict[str, Any]:
         """What a seed from the profile's own files did, in numbers."""
-        from catmem.service.seeding.answer import seed_answer
+        from catmem.service.seeding.applying import seed_answer
 
         only = None if call.anywhere else call.target
         answer = seed_answer(self.workspace, self.profile, call.targets, only, call.categories)

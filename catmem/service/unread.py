@@ -13,9 +13,7 @@ from catmem.files import read_bounded
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import memory_dir, profile_names
 from catmem.policy.schema import suggestion
-from catmem.service.backends import backend_of
-from catmem.service.profile_memory import parse_file
-from catmem.service.store_names import shown_store
+from catmem.service.backends import backend_of, shown_store
 from catmem.store.contract import Fault
 from catmem.text import DEFAULT_LIMITS
 
@@ -166,6 +164,6 @@ def _entries(config: Config, path: Path) -> bytes | None:
     data = b""
     try:
         data = read_bounded(path, DEFAULT_LIMITS.file_bytes)
-        return data if parse_file(config, data).entries else None
+        return data if config.taxonomy.parse(data).entries else None
     except CatmemError:
         return data  # something is there that might be memory

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem.digest import record_dict
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
 from catmem.policy.profile import refuse_no_root
-from catmem.service.profiles import Entities, entities_of_each
+from catmem.service.profiles import entities_of_each
 from catmem.service.unread import look_over, nobody_reads
-from catmem.store.contract import Fault
-from catmem.store.lasting import LastingStore
+from catmem.store.contract import Fault, LastingStore
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from catmem.policy.profile import Profile
     from catmem.service.workspace import Workspace
-    from catmem.store.lasting import Anchor as End
-    from catmem.store.lasting import FolderReport
+    from catmem.store.contract import Anchor as End
+    from catmem.store.contract import FolderReport
 
 
 def lasting_store(workspace: Workspace) -> LastingStore:
@@ -61,12 +61,7 @@ class FsckReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data."""
-        return {
-            "damaged": self.damaged,
-            "faults": [fault.to_dict() for fault in self.faults],
-            "done": list(self.done),
-            "unreadable": [error.to_dict() for error in self.unreadable],
-        }
+        return {"damaged": self.damaged, **record_dict(self)}
 
 
 def fsck(workspace: Workspace, *, repair: bool = False) -> FsckReport:
@@ -113,7 +108,7 @@ class Anchor:
 
     def to_dict(self) -> dict[str, Any]:
         """The anchor as JSON-ready data."""
-        return {"folder": self.folder, "store": self.store, "sequence": self.sequence, "line": self.line}
+        return record_dict(self)
 
 
 class Anchors(NamedTuple):
@@ -125,16 +120,13 @@ class Anchors(NamedTuple):
 
 def anchors(workspace: Workspace) -> Anchors:
     """The ends of all journals of the root. Folders are told from the root."""
+    store = lasting_store(workspace)
     ends = [
         Anchor(told_from(workspace.root, folder), end["store"], end["sequence"], end["line"])
-        for folder, end in lasting_store(workspace).anchors()
+        for folder, end in store.anchors()
     ]
-    return Anchors(ends, _hidden(workspace))
-
-
-def _hidden(workspace: Workspace) -> tuple[CatmemError, ...]:
-    """What is wrong with profiles that tell where journals are; a store with a catalog knows its own."""
-    return () if workspace.store.has_catalog else entities_of_each(workspace).unreadable
+    # A store with a catalog knows its own journals; else profiles tell where they are.
+    return Anchors(ends, () if store.has_catalog else entities_of_each(workspace).unreadable)
 
 
 def told_from(root: Path, place: Path) -> str:
@@ -155,7 +147,10 @@ def check_anchors(workspace: Workspace, text: str) -> CheckedAnchors:
     if not text.strip():
         raise ConfigError("there is no anchor in it", code="bad_anchor", hint="Give what 'catmem anchor' printed.")
     entities = None if store.has_catalog else entities_of_each(workspace)
-    seen = None if entities is None or not entities.unreadable else _folders_of(workspace, entities)
+    seen = None
+    if entities is not None and entities.unreadable:
+        paths = (workspace.path(*name.split("/")) for name in entities.names)
+        seen = {told_from(workspace.root, path.parent) for path in paths}
     faults = [
         fault
         for number, line in enumerate(text.split("\n"), 1)
@@ -163,12 +158,6 @@ def check_anchors(workspace: Workspace, text: str) -> CheckedAnchors:
         for fault in _check(store, number, line, seen)
     ]
     return CheckedAnchors(faults, () if entities is None else entities.unreadable)
-
-
-def _folders_of(workspace: Workspace, entities: Entities) -> set[str]:
-    """The folders of entities, as anchors tell them."""
-    paths = (workspace.path(*name.split("/")) for name in entities.names)
-    return {told_from(workspace.root, path.parent) for path in paths}
 
 
 def _check(store: LastingStore, number: int, line: str, seen: Container[str] | None) -> Iterator[Fault]:
@@ -222,14 +211,7 @@ class DoctorReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data."""
-        return {
-            "root": self.root,
-            "python": self.python,
-            "catmem": self.catmem,
-            "platform": self.platform,
-            "folders": [folder.to_dict() for folder in self.folders],
-            "unreadable": [error.to_dict() for error in self.unreadable],
-        }
+        return record_dict(self)
 
 
 def doctor(workspace: Workspace) -> DoctorReport:
@@ -242,17 +224,15 @@ def doctor(workspace: Workspace) -> DoctorReport:
         installed = "not installed"
     store = lasting_store(workspace)
     entities = entities_of_each(workspace)
-    folders = [_with_unread(workspace, entities.profiles, store, report) for report in store.examine()]
+    folders = [
+        # What nobody reads is told where there is nothing else to say.
+        report if report.note is not None else report._replace(note=_unread(workspace, entities.profiles, store))
+        for report in store.examine()
+    ]
     said = str(workspace.root), platform.python_version(), installed, platform.platform()
     return DoctorReport(*said, tuple(folders), entities.unreadable)
 
 
-def _with_unread(
-    workspace: Workspace, profiles: Sequence[Profile], store: LastingStore, report: FolderReport
-) -> FolderReport:
-    """A report that says what nobody reads, if there is nothing else to say."""
-    if report.note is not None:
-        return report
+def _unread(workspace: Workspace, profiles: Sequence[Profile], store: LastingStore) -> str | None:
     unread = nobody_reads(workspace.config, profiles, store)
-    said = "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread)
-    return replace(report, note=said or None)
+    return "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread) or None

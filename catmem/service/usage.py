@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.digest import content_digest
 from catmem.errors import UnreadableError
 from catmem.files import read_bounded, replace_json, take_lock
-from catmem.store.lasting import SIDECAR
+from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

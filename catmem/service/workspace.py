@@ -25,20 +25,20 @@ from catmem.service.writing.operation import Operation, asked_by
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
     from catmem.model.document import Document, Problem
     from catmem.policy.profile import Profile
-    from catmem.policy.prompt import Counter, Prompt
+    from catmem.policy.prompt import Prompt
     from catmem.policy.seed import Resolve
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
-    from catmem.service.envelopes.writers import Sender
+    from catmem.service.envelopes.submitting import Sender
     from catmem.service.merging.branches import Branch
-    from catmem.service.merging.deciding import How as HowMerged
-    from catmem.service.merging.plan import Joined
+    from catmem.service.merging.decisions import How as HowMerged
+    from catmem.service.merging.merging import Joined
     from catmem.service.profile_memory import Notice, Session
     from catmem.service.search import Narrowing, SearchHit
     from catmem.service.seeding.plan import SeedPlan, SeedResult
@@ -189,7 +189,7 @@ class Workspace:
         as_of: date | None = None,
         style: Style | None = None,
         scanner: Scanner | None = None,
-        counter: Counter = len,
+        counter: Callable[[str], int] = len,
     ) -> Prompt:
         """The prompt of a profile, from its own files or from those of the profile ``source``, as they are now.
 
@@ -378,19 +378,22 @@ class Workspace:
         trying = gate.attempt(
             self, f"{name}/{target}", op=asked_by(operations), agent=agent, prev=expected, recorded=not dry_run
         )
-        with one_reading(), trying as attempt:
-            acting = None if actor is None else self.profile(actor)
-            terms = terms_of(self, name, known_target(target), acting)
-            config = self.config
-            write = Write(
-                terms,
-                tuple(operations),
-                None if expected is None else str(expected),
-                on_drift or config.on_drift,
-                on_stale or config.on_stale,
-                op_id,
-            )
-            return Pipeline(self, write, attempt).run(dry_run=dry_run)
+        with one_reading():
+            with trying as attempt:
+                acting = None if actor is None else self.profile(actor)
+                terms = terms_of(self, name, known_target(target), acting)
+                config = self.config
+                write = Write(
+                    terms,
+                    tuple(operations),
+                    None if expected is None else str(expected),
+                    on_drift or config.on_drift,
+                    on_stale or config.on_stale,
+                    op_id,
+                )
+                pipeline = Pipeline(self, write, attempt)
+                written = pipeline.run(dry_run=dry_run)
+            return pipeline.with_crowded(written)
 
     # --- envelopes -------------------------------------------------------------------------------------------------
 
@@ -507,7 +510,8 @@ class Workspace:
         ``DriftError``, ``UnreadableError``.
         """
         from catmem.service.profiles import load_each
-        from catmem.service.seeding.planning import plan_seed, seed_order
+        from catmem.service.seeding.order import seed_order
+        from catmem.service.seeding.planning import plan_seed
 
         targets = [targets] if isinstance(targets, str) else targets
         unreadable: tuple[CatmemError, ...] = ()

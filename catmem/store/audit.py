@@ -14,6 +14,7 @@ import os
 import re
 import stat
 import time
+from collections import deque
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,7 +65,6 @@ class AuditLog:
             os.close(folder)
 
     def _rotate(self, folder: int) -> None:
-        """Rename every file to the next older name; the last one is replaced by the one before it."""
         numbers = [number for number, _ in _older(folder) if number < self._most_files - 1]
         for number in numbers:  # the oldest first
             os.rename(_name(number), _name(number + 1), src_dir_fd=folder, dst_dir_fd=folder)
@@ -106,7 +106,6 @@ def _open_older(folder: int) -> list[tuple[str, int]]:
 
 
 def _older(folder: int) -> list[tuple[int, str]]:
-    """Numbers and names of the files that are written to no more, the oldest first."""
     found = [(int(match[1]), name) for name in os.listdir(folder) if (match := _OLDER.fullmatch(name))]
     return sorted(found, reverse=True)
 
@@ -245,3 +244,110 @@ def bounded(name: object) -> str:
     """A name as a line keeps it: as it was given, cut where it is longer than any name can be."""
     text = name if isinstance(name, str) else repr(name)
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+
+
+_PIECE = 1 << 20
+_LONGEST = 1 << 16
+"""Bytes of a line; what is longer was not written by catmem."""
+_KNOWN_BY = 512
+"""Bytes before a place by which it is found again. No two lines are alike: each begins with its time."""
+
+
+class Damage(NamedTuple):
+    """A line that cannot be read, by the name of its file and its number there, which counts from 1."""
+
+    file: str
+    line: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The place as JSON-ready data."""
+        return self._asdict()
+
+
+class AuditReader:
+    """Reads a log; each ``poll`` gives what came since the one before. Close it in the end."""
+
+    def __init__(self, log: AuditLog) -> None:
+        """Nothing is opened yet."""
+        self._log = log
+        self._descriptor = -1
+        self._left = b""
+        """The beginning of a line that somebody may still be writing."""
+        self._number = 0
+        self._last = b""
+        """The last bytes of whole lines: if they stand there no more, somebody emptied the file in its place."""
+
+    def poll(self) -> Iterator[Line | Damage]:
+        """The lines that were not given yet, the oldest first. Raises ``OSError``.
+
+        A file that has become an older one is read to its end first, so that no line is left out or given twice. One
+        that somebody emptied in its place, as ``logrotate`` does with ``copytruncate``, is read from its start.
+        """
+        files = self._log.open_files()
+        places = [number for number, (_, descriptor) in enumerate(files) if self._is_open_one(descriptor)]
+        name = files[places[0]][0] if places else "an older file"
+        newer = files[places[0] + 1 :] if places else files
+        for each in files:
+            if each not in newer:
+                os.close(each[1])
+        waiting = [descriptor for _, descriptor in newer]
+        try:
+            if self._descriptor >= 0:
+                yield from self._rest(name, ended=bool(newer))
+            for number, (newer_name, _) in enumerate(newer, 1):
+                self.close()
+                self._descriptor = waiting.pop(0)
+                yield from self._rest(newer_name, ended=number < len(newer))
+        finally:
+            for descriptor in waiting:
+                os.close(descriptor)
+
+    def skip(self) -> None:
+        """Have the next ``poll`` begin behind the lines that there are now. Raises ``OSError``."""
+        for _, descriptor in self._log.open_files():
+            self.close()
+            self._descriptor = descriptor
+        if self._descriptor >= 0:
+            deque(self._rest(NAME, ended=False), maxlen=0)
+
+    def _is_open_one(self, descriptor: int) -> bool:
+        return self._descriptor >= 0 and os.path.sameopenfile(self._descriptor, descriptor)
+
+    def _rest(self, name: str, *, ended: bool) -> Iterator[Line | Damage]:
+        """What the open file has further on. ``ended``: nobody writes to it any more."""
+        self._go_back()
+        while piece := os.read(self._descriptor, _PIECE):
+            data = self._left + piece
+            *whole, self._left = data.split(b"\n")
+            if len(self._left) > _LONGEST:
+                whole.append(self._left[:_LONGEST])
+                self._left = b""
+            self._last = (self._last + data[: len(data) - len(self._left)])[-_KNOWN_BY:]
+            for data in whole:
+                yield self._line(name, data)
+        if ended and self._left:
+            yield self._line(name, self._left)
+            self._left = b""
+
+    def _go_back(self) -> None:
+        """Stand after the last whole line, since half a one may be taken back; at the start of an emptied file."""
+        end = os.lseek(self._descriptor, 0, os.SEEK_CUR) - len(self._left)
+        if _bytes_before(self._descriptor, end) != self._last:
+            end, self._number, self._last = 0, 0, b""
+        os.lseek(self._descriptor, end, os.SEEK_SET)
+        self._left = b""
+
+    def _line(self, name: str, data: bytes) -> Line | Damage:
+        self._number += 1
+        return Line.from_json(data) or Damage(name, self._number)
+
+    def close(self) -> None:
+        """Let go of the file; a further ``poll`` begins anew."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor, self._left, self._number, self._last = -1, b"", 0, b""
+
+
+def _bytes_before(descriptor: int, offset: int) -> bytes:
+    begin = max(0, offset - _KNOWN_BY)
+    return os.pread(descriptor, offset - begin, begin)

@@ -87,7 +87,6 @@ def _same_start(old: bytes, new: bytes) -> int:
 
 
 def _same_end(old: bytes, new: bytes) -> int:
-    """How many bytes are equal at the end."""
     there, length = memoryview(new), min(len(old), len(new))
     same, step, grows = 0, _FIRST_STEP, True
     old_end, new_end = len(old), len(new)

@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, runtime_checkable
+from uuid import uuid4
 
+from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import OperationCollisionError, StaleError, StoreError, UnknownRevisionError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
+    from pathlib import Path
 
 OnDrift: TypeAlias = Literal["adopt", "refuse", "merge"]
 """What to do when somebody changed the store behind its back: adopt what they wrote and go on if the caller's view
@@ -83,19 +86,8 @@ class Revision:
 
     def to_dict(self) -> dict[str, Any]:
         """The revision as JSON-ready data."""
-        return {
-            "entity": self.entity,
-            "revision": self.revision,
-            "parents": list(self.parents),
-            "sequence": self.sequence,
-            "timestamp": self.timestamp,
-            "op": self.op,
-            "agent": self.agent,
-            "op_id": self.op_id,
-            "digest": self.digest,
-            "size": self.size,
-            "note": dict(self.note),
-        }
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return fields | {"parents": list(self.parents), "note": dict(self.note)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +108,32 @@ class Change:
     on_drift: OnDrift = "adopt"
     on_stale: OnStale = "refuse"
     merges: tuple[str, ...] = ()
+
+    def recorded_note(self) -> dict[str, Any]:
+        """The note as it is recorded, with the request."""
+        return dict(self.note) | ({"request": self.request} if self.request else {})
+
+    def parents(self, seen: str) -> tuple[str, ...]:
+        """The parents of a revision that is made from the revision ``seen``."""
+        return (*(() if seen == "0" else (seen,)), *self.merges)
+
+    def revision(  # noqa: PLR0913 - the fields that the store gives
+        self, *, entity: str, revision: str, parents: tuple[str, ...], sequence: int, data: bytes, digest: str
+    ) -> Revision:
+        """The record of the bytes that it made."""
+        return Revision(
+            entity=entity,
+            revision=revision,
+            parents=parents,
+            sequence=sequence,
+            timestamp=clock.timestamp(clock.now()),
+            op=self.op,
+            agent=self.agent,
+            op_id=self.op_id or uuid4().hex,
+            digest=digest,
+            size=len(data),
+            note=self.recorded_note(),
+        )
 
 
 class Current(NamedTuple):
@@ -352,3 +370,140 @@ def _lettered(count: int) -> str:
 
 def _shown(expected: str) -> str:
     return f"the bytes {expected[:19]}…" if expected.startswith("sha256:") else f"revision {expected}"
+
+
+SIDECAR = ".catmem"
+"""The folder beside memory files, and in a root, for what is kept besides them."""
+
+Kind: TypeAlias = Literal["backup", "moved", "retired", "left", "aside", "torn", "stray"]
+"""A ``backup`` of the file; what a repair ``moved`` out of it; a file ``retired`` from its place, or a copy of rows;
+something ``left`` by a process that was stopped; part of a journal that was moved ``aside``; a ``torn`` line of the
+journal; a ``stray`` file that the store did not make."""
+
+
+class Kept(NamedTuple):
+    """One text that lies at ``path``, which may hold several.
+
+    ``file`` is the name of the memory file that it is of (in a database, of the entity), ``None`` where that is not
+    known. ``whole`` is false where the file cannot be read to its end, so that nobody can tell what else is in it.
+    """
+
+    path: Path
+    data: bytes
+    kind: Kind
+    file: str | None
+    whole: bool = True
+
+
+Redact: TypeAlias = Callable[[bytes], bytes]
+"""Gives the bytes without what is to be forgotten; the same bytes if it is not in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What is to be erased: from revisions and backups, from a file beside with no form, and which texts hold it."""
+
+    redact: Redact
+    redact_moved: Redact
+    holds: Callable[[Kept], bool]
+
+    @classmethod
+    def of(cls, redact: Redact) -> Erasure:
+        """One that treats all bytes alike."""
+        return cls(redact, redact, lambda each: redact(each.data) != each.data)
+
+
+class Left(NamedTuple):
+    """A file that holds what is to be forgotten, or may, and why it was left."""
+
+    path: Path
+    why: str
+
+
+class Erased(NamedTuple):
+    """How many revisions of the history were rewritten, and which files beside it; which were removed, or left."""
+
+    revisions: int
+    rewritten: tuple[Path, ...]
+    removed: tuple[Path, ...]
+    left: tuple[Left, ...]
+
+
+class Anchor(TypedDict):
+    """The end of a history, small enough to be kept elsewhere: only that reveals a rollback of the whole tail."""
+
+    store: str
+    sequence: int
+    line: str
+
+
+class Feature(NamedTuple):
+    """One thing that the store makes use of: whether it is there, and what that means for a write."""
+
+    name: str
+    there: bool
+    means: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The feature as JSON-ready data."""
+        return self._asdict()
+
+
+class FolderReport(NamedTuple):
+    """What a folder of memory files, or a database, gives a store.
+
+    ``file_system`` may be the database's name and version. ``records`` counts those of the history, ``note`` says why
+    it cannot be used.
+    """
+
+    path: str
+    file_system: str
+    features: tuple[Feature, ...]
+    store: bool
+    records: int | None
+    note: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-ready data."""
+        return self._asdict() | {"features": [feature.to_dict() for feature in self.features]}
+
+
+@runtime_checkable
+class LastingStore(Store, Protocol):
+    """A store that outlives its process."""
+
+    def examine(self) -> Sequence[FolderReport]:
+        """Try what the store makes use of, wherever it keeps entities; nothing is left behind."""
+        ...
+
+    def history_place(self, entity: str) -> Path:
+        """Where the history of an entity is, for a person."""
+        ...
+
+    def kept_name(self, entity: str) -> str:
+        """What ``Kept.file`` calls an entity."""
+        return entity
+
+    def mend(self) -> list[str]:
+        """Mend what is safe to mend; says what was done."""
+        ...
+
+    def anchors(self) -> Iterator[tuple[Path, Anchor]]:
+        """The ends of all histories, each with the folder or name that it stands for."""
+        ...
+
+    def holds(self, anchor: Anchor) -> bool:
+        """Whether the store still holds the record that an anchor names. Raises ``UnknownRevisionError``."""
+        ...
+
+    def backup(self, entity: str) -> Path:
+        """Keep a copy of the entity as it is now, and say where."""
+        ...
+
+    def kept(self, entity: str) -> Iterator[Kept]:
+        """Every text that is kept of an entity besides its head and its history."""
+        ...
+
+    def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
+        """Erase from all that is kept of an entity, once the entity itself no longer has it."""
+        ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from catmem.store.contract import Revision
 
@@ -36,36 +36,21 @@ def merge_bases(log: Iterable[Revision], one: str, other: str) -> list[str]:
     """
     marks: dict[str, int] = {one: _ONE}
     marks[other] = marks.get(other, 0) | _OTHER
-    return [revision.revision for revision, mark in _walked(log, marks) if mark == _BOTH]
-
-
-def ancestry(log: Iterable[Revision], tips: Iterable[str], until: Iterable[str]) -> list[Revision]:
-    """The revisions that lead to ``tips``, these too, the newest first, without those that lead to ``until``."""
-    marks = {**dict.fromkeys(tips, _ONE), **dict.fromkeys(until, _OLDER)}
-    return [revision for revision, _ in _walked(log, marks)]
-
-
-def _walked(log: Iterable[Revision], marks: dict[str, int]) -> Iterator[tuple[Revision, int]]:
-    """Go down from the marked revisions, handing marks on to parents; gives those with a mark that is not older.
-
-    What leads to both sides is given once, and what leads to that in turn is older. Ends when all that is left is.
-    """
-    ahead = sum(map(_is_open, marks.values()))
+    ahead = len(marks)
+    found: list[str] = []
     for revision in log:
         if not ahead:
-            return
+            break
         mark = marks.pop(revision.revision, 0)
-        if not mark:
-            continue
-        if _is_open(mark):
-            ahead -= 1
-            yield revision, mark
+        ahead -= _is_open(mark)
         if mark == _BOTH:
-            mark |= _OLDER
-        for parent in revision.parents:
+            found.append(revision.revision)
+            mark |= _OLDER  # what leads to it is the base of nothing better
+        for parent in revision.parents if mark else ():
             before = marks.get(parent, 0)
             marks[parent] = before | mark
             ahead += _is_open(marks[parent]) - _is_open(before)
+    return found
 
 
 def _is_open(mark: int) -> bool:

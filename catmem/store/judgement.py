@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.digest import bytes_digest
-from catmem.errors import DriftError
+from catmem.errors import DriftError, RefusedError
 from catmem.store.contract import EXTERNAL, Current, sees, stale
 
 if TYPE_CHECKING:
@@ -95,6 +95,28 @@ def _is_as_good(seen: Point, before: Point, now: Point, *, changed: bool) -> boo
     It is the newest of catmem's own and was only taken away, or the outsider put back what the caller saw.
     """
     return (not changed and seen.revision == before.revision) or seen.digest == now.digest
+
+
+def drifted(entity: str, path: str, expected: str | None, before: Point | None, found: str) -> DriftError:
+    """The refusal of a write because somebody else changed the entity; ``before`` is the head before they did."""
+    return DriftError(
+        f"{entity} was changed from outside; what is there now is revision {found}",
+        expected=expected or (before.revision if before else "0"),
+        found=found,
+        path=path,
+        hint="Nothing was written, and a copy of what was found is kept. Read it again, and repeat the change on "
+        "what is there now.",
+    )
+
+
+def complete(refusal: RefusedError, path: str, before: Point | None, found: str) -> bool:
+    """Say in a refusal where the entity is. Whether it is because of what somebody else wrote: then also of that."""
+    refusal.path = refusal.path or path
+    if refusal.code not in {"drift", "not_utf8"}:
+        return False  # an update that is not possible
+    refusal.found = refusal.found or found
+    refusal.expected = refusal.expected or (before.revision if before else None)
+    return True
 
 
 class Rehearsal(NamedTuple):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
-from catmem import clock
 from catmem.errors import UnknownRevisionError
 from catmem.store.contract import (
     Change,
@@ -90,11 +88,10 @@ class MemoryStore(Store):
             data = update(Current(now.data, str(now.revision), base))
             if data == now.data and not change.merges:
                 return now
-            return self._append_head(entity, now, data, change)
+            head = self._head(entity)
+            return self._append(entity, str(int(head[0].revision) + 1 if head else 1), str(now.revision), data, change)
 
     def _ground(self, entity: str, now: Snapshot) -> Ground:
-        """What is known of an entity, which no outsider can reach."""
-
         def seen(expected: str) -> Point | None:
             try:
                 recorded, _ = self._find(entity, expected)
@@ -124,29 +121,20 @@ class MemoryStore(Store):
         name = next_branch(number, {recorded.revision for recorded, _ in self._revisions.get(entity, [])})
         return replace(self._append(entity, name, parent, data, change), branch=True)
 
-    def _append_head(self, entity: str, now: Snapshot, data: bytes, change: Change) -> Snapshot:
-        head = self._head(entity)
-        return self._append(entity, str(int(head[0].revision) + 1 if head else 1), now.revision, data, change)
-
-    def _append(self, entity: str, name: str, parent: str | None, data: bytes, change: Change) -> Snapshot:
+    def _append(self, entity: str, name: str, parent: str, data: bytes, change: Change) -> Snapshot:
         self._sequence += 1
         written = Snapshot.of(data, name)
-        note = dict(change.note) | ({"request": change.request} if change.request else {})
-        parents = () if parent in (None, "0") else (parent,)
-        recorded = Revision(
-            entity=entity,
-            revision=name,
-            parents=(*parents, *change.merges),
-            sequence=self._sequence,
-            timestamp=clock.timestamp(clock.now()),
-            op=change.op,
-            agent=change.agent,
-            op_id=change.op_id or uuid4().hex,
-            digest=written.digest,
-            size=len(data),
-            note=note,
+        self._keep(
+            change.revision(
+                entity=entity,
+                revision=name,
+                parents=change.parents(parent),
+                sequence=self._sequence,
+                data=data,
+                digest=written.digest,
+            ),
+            data,
         )
-        self._keep(recorded, data)
         return written
 
     def _keep(self, recorded: Revision, data: bytes) -> None:

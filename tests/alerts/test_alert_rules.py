@@ -16,8 +16,7 @@ import pytest
 import yaml
 
 from catmem.server.alerts import RULES
-from catmem.server.meter import Meter
-from catmem.server.metrics import Families
+from catmem.server.metrics import Families, Meter
 from tests.unit.service.auditing.audited import make_audited
 
 TESTS = sorted(Path(__file__).parent.glob("*.yml"))

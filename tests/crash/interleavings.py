@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from catmem.errors import BusyError, CatmemError, DriftError
 from catmem.store.contract import EXTERNAL
-from catmem.store.files.outside import merge_appended
+from catmem.store.files.external_changes import merge_appended
 from catmem.store.files.publication import Publication
 from tests.crash.checks import Lost, check
 from tests.crash.outsiders import KINDS, Outsider

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import DriftError, StoreError
 from catmem.store.contract import Change
-from catmem.store.files.frames import walk
 from catmem.store.files.publication import Publication
+from catmem.store.files.segments import walk
 from catmem.store.memory import MemoryStore
 from tests.crash.checks import check
 from tests.crash.interleavings import drifted, existing, fresh, late, removed, written_before
@@ -489,6 +489,6 @@ def outline(scene: Scene) -> Outline:
         file=scene.read(),
         names=sorted(names),
         lines=[len(each.lines) for each in walks],
-        torn=any(not each.good for each in walks),
+        torn=any(each.end < each.size for each in walks),
         published=tree.get("neo/.catmem/published", b""),
     )

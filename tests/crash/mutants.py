@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from catmem.store.files.folder import Folder
+    from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.records import Draft, Record
-    from catmem.store.files.sight import Sight
 
 
 # --- what is wrong --------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class NoFolderSync(NoSync):
 class JournalAfterPublish(Publication):
     """Puts the file in place, and records that afterwards."""
 
-    def put(self, sight: Sight, data: bytes, draft: Draft) -> Put | None:
+    def put(self, sight: ObservedFile, data: bytes, draft: Draft) -> Put | None:
         temporary = self.prepare(data, sight, draft.revision)
         if not self.undisturbed(sight):
             self.system.unlink(temporary, folder=self.folder.tmp)
@@ -105,7 +105,7 @@ class JournalAfterPublish(Publication):
 class TruncateInPlace(Publication):
     """Cuts the file and writes it anew."""
 
-    def swap(self, sight: Sight, record: Record, temporary: str) -> Foreign | None:
+    def swap(self, sight: ObservedFile, record: Record, temporary: str) -> Foreign | None:
         data = self.folder.writable_journal.head_data(self.name)
         sight.let_go()
         descriptor = self.system.open(self.name, os.O_WRONLY | os.O_CREAT, folder=self.folder.descriptor)
@@ -122,7 +122,7 @@ class TruncateInPlace(Publication):
 class SwapBack(Publication):
     """Puts an outsider's file back where it was, and thinks that this undoes all."""
 
-    def inspect(self, sight: Sight, record: Record, temporary: str) -> Foreign | None:
+    def inspect(self, sight: ObservedFile, record: Record, temporary: str) -> Foreign | None:
         out = self.system.look(temporary, folder=self.folder.tmp)
         if sight.status is not None and not os.path.samestat(out, sight.status):
             names = {"old_folder": self.folder.tmp, "new_folder": self.folder.descriptor}
@@ -142,7 +142,7 @@ class NoRetention(Publication):
 class NoRecheck(Publication):
     """Does not look again before the commit point."""
 
-    def undisturbed(self, sight: Sight) -> bool:
+    def undisturbed(self, sight: ObservedFile) -> bool:
         return True
 
 
@@ -165,7 +165,7 @@ class BackupAfterWrite(Publication):
 
     waiting: list[tuple[Any, ...]]
 
-    def publish(self, sight: Sight, record: Record, temporary: str) -> Put:
+    def publish(self, sight: ObservedFile, record: Record, temporary: str) -> Put:
         put = super().publish(sight, record, temporary)
         while type(self).waiting:
             keep_backup(*type(self).waiting.pop())

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from catmem.store.contract import Change, Merged
+from catmem.store.files.external_changes import merge_appended
 from catmem.store.files.folder import Place
 from catmem.store.files.journal import Journal
-from catmem.store.files.outside import merge_appended
 from catmem.store.files.publication import Publication
 from catmem.store.files.store import FileStore
 

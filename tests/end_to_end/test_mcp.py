@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 
-import catmem.cli.mcp
+import catmem.cli.serve
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import error_of, process, run, write_root
 
@@ -371,8 +371,8 @@ def test_without_the_extra_it_says_how_to_get_it(root):
 
 
 def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch):
-    monkeypatch.setattr(catmem.cli.mcp, "_serve_stdio", raising)
-    result = CliRunner().invoke(catmem.cli.mcp.command, ["-p", "neo", "--root", str(root)])
+    monkeypatch.setattr(catmem.cli.serve, "_serve_stdio", raising)
+    result = CliRunner().invoke(catmem.cli.serve.mcp, ["-p", "neo", "--root", str(root)])
     assert isinstance(result.exception, ImportError)
 
 

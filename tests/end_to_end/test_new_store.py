@@ -8,8 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from catmem import resources
-from catmem.server.app import create_app
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
 from catmem.server.tokens import new_token
 from catmem.service.backends import BACKENDS, Backend
 from catmem.service.news import Watch

@@ -16,7 +16,7 @@ from itertools import count
 
 import pytest
 
-from catmem.server.settings import CONNECTIONS
+from catmem.server.serving import CONNECTIONS
 from catmem.service.workspace import Workspace
 from catmem.store.envelope import Envelope, content_hash
 from tests.end_to_end.terminal import run_json, write_root

@@ -9,8 +9,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import StaleError
-from catmem.service.simulation.facts import facts, first_text, with_fact
-from catmem.service.simulation.race import Trial, race
+from catmem.service.simulation import Trial, facts, first_text, race, with_fact
 from catmem.store.contract import Change
 from tests.lengths import at_length
 from tests.sql import server

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import pytest
 
+from catmem.service.backends import store_at
 from catmem.service.copying import copy_root
-from catmem.service.store_names import store_at
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
 from tests.golden.case import put
@@ -127,7 +127,7 @@ def test_a_copy_that_was_killed_goes_on_where_it_was(workspace, tmp_path, after)
 
 
 def test_a_purged_entry_is_in_no_copy(workspace, tmp_path):
-    from catmem.service.purging.purge import purge
+    from catmem.service.purging import purge
 
     purge(workspace, "neo/user", "Fact number 9.")
     copy_root(workspace, "files", f"sqlite:///{tmp_path}/a.db")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from click.testing import CliRunner
 
 from catmem.mcp.tools import TOOLS
-from catmem.server.openapi import document
+from catmem.server.api.openapi import document
 from tests.docs.cli_reference import command_line
 from tests.docs.pages import ROOT
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from catmem.model.edit import TextEdit
 from catmem.policy.lint.diagnostic import NOWHERE, Diagnostic, Fix, Region, Related
-from catmem.policy.lint.renderers.report import FORMATS, Report, render
+from catmem.policy.lint.renderers import FORMATS, Report, render
 from catmem.text import LineIndex
 from tests.unit.policy.lint.rules_for_tests import registered, word_rule
 

@@ -8,7 +8,7 @@ import pytest
 
 from catmem.errors import OverBudgetError, StaleError, UnknownNameError
 from catmem.importers.bringing import MOST_AT_ONCE, carry_out, plan_import
-from catmem.importers.imported import Imported, ImportedEntry, LeftOut
+from catmem.importers.reading import Imported, ImportedEntry, LeftOut
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 

@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.errors import CatmemError, TooLargeError, UnreadableError
-from catmem.importers import SOURCES, docker_agent, files, read
+from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
+from catmem.importers import SOURCES, docker_agent, read, reading
 from catmem.importers.bringing import MOST_AT_ONCE, carry_out, plan_import
-from catmem.importers.imported import Imported, ImportedEntry, SourceError
+from catmem.importers.reading import Imported, ImportedEntry
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 
@@ -123,7 +123,7 @@ def test_more_text_than_a_folder_may_have(tmp_path, monkeypatch):
 
 
 def test_too_many_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(reading, "MOST_ENTRIES", 3)
     monkeypatch.setattr(docker_agent, "MOST_ENTRIES", 3)
     rows = [(str(number), "2026-05-01", "x", "fact") for number in range(4)]
     assert refused("docker-agent", database(tmp_path / "m.db", rows=rows)).code == "too_many"
@@ -177,14 +177,14 @@ def test_work_grows_with_the_text_and_not_with_its_square(tmp_path, source, name
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if source != "docker-agent"])
 def test_too_many_lines(tmp_path, monkeypatch, source):
-    monkeypatch.setattr(files, "MOST_LINES", 10)
+    monkeypatch.setattr(reading, "MOST_LINES", 10)
     with pytest.raises(TooLargeError) as caught:
         read(source, put(tmp_path / "a.md", "\n" * 11))
     assert "lines" in caught.value.message
 
 
 def test_a_folder_of_too_many_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MOST_LINES", 10)
+    monkeypatch.setattr(reading, "MOST_LINES", 10)
     for number in range(3):
         put(tmp_path / f"{number}.md", "\n" * 5)
     assert refused("claude", tmp_path).code == "too_large"
@@ -200,7 +200,7 @@ def test_a_folder_of_too_many_lines(tmp_path, monkeypatch):
     ],
 )
 def test_too_many_entries(tmp_path, monkeypatch, source, name, text):
-    monkeypatch.setattr(files, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(reading, "MOST_ENTRIES", 2)
     assert refused(source, put(tmp_path / name, text)).code == "too_many"
 
 

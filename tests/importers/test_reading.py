@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from catmem.errors import CatmemError, NotUtf8Error, TooLargeError, UnreadableError
-from catmem.importers import SOURCES, files, read
-from catmem.importers.imported import SourceError
+from catmem.errors import CatmemError, NotUtf8Error, SourceError, TooLargeError, UnreadableError
+from catmem.importers import SOURCES, read, reading
 from tests.golden.case import put
 
 HERE = Path(__file__).parent
@@ -262,9 +261,9 @@ def test_a_copied_database_with_its_log_is_read_and_nothing_put_beside_it(tmp_pa
 
 
 def test_a_locked_database(tmp_path, monkeypatch):
-    from catmem.importers import docker_agent as reading
+    from catmem.importers import docker_agent as importer
 
-    monkeypatch.setattr(reading, "_WAIT", 0.01)
+    monkeypatch.setattr(importer, "_WAIT", 0.01)
     file = docker_agent(tmp_path / "memory.db")
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -511,7 +510,7 @@ def test_links_and_hidden_files_are_passed_over(tmp_path, source):
 
 
 def test_a_folder_of_too_many_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MOST_FILES", 3)
+    monkeypatch.setattr(reading, "MOST_FILES", 3)
     for number in range(4):
         put(tmp_path / f"{number}.md", "x\n")
     with pytest.raises(SourceError) as caught:
@@ -520,7 +519,7 @@ def test_a_folder_of_too_many_files(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_is_too_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "FOLDER_BYTES", 10)
+    monkeypatch.setattr(reading, "FOLDER_BYTES", 10)
     for number in range(4):
         put(tmp_path / f"{number}.md", "1234\n")
     with pytest.raises(TooLargeError):

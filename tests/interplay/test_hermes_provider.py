@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.hermes.plugin_files import FILES
+from catmem.hermes.setup import FILES
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 from tests.interplay.model_stub import MODEL, ModelStub, system_prompt, tool_names

@@ -356,20 +356,20 @@ def test_hermes_makes_and_uses_it_until_it_is_taken_out_again(python, tmp_path):
 import json
 import tools.memory_tool as tool
 from catmem.hermes.store import MemoryStore
-from catmem.hermes.store_switch import is_in_use, use_catmem_store
+from catmem.hermes.store_switch import use_catmem_store
 theirs = tool.MemoryStore
 undo = use_catmem_store()
 use_catmem_store()
 store = tool.load_on_disk_store()
 said = [
-    type(store) is MemoryStore, is_in_use(), store.memory_char_limit, store.user_char_limit,
+    type(store) is MemoryStore, tool.MemoryStore is MemoryStore, store.memory_char_limit, store.user_char_limit,
     json.loads(tool.memory_tool("add", content="one\\n§\\ntwo", store=store))["success"],
     json.loads(tool.memory_tool("replace", content="x", store=store))["current_entries"],
     json.loads(tool.memory_tool(operations=[{"action": "add", "content": "three"}], store=store))["entry_count"],
     tool.apply_memory_pending({"action": "remove", "old_text": "three"}, store)["success"],
 ]
 undo()
-print(json.dumps([*said, tool.MemoryStore is theirs, is_in_use()]))
+print(json.dumps([*said, tool.MemoryStore is theirs, tool.MemoryStore is MemoryStore]))
 """
     assert in_hermes(python, tmp_path, script) == [
         *(True, True, 2200, 1375, True, ["one\n§\ntwo"], 2, True),
@@ -383,10 +383,11 @@ def test_hermes_puts_it_in_place_where_its_configuration_says_so(python, tmp_pat
     (tmp_path / "config.yaml").write_text(config, encoding="utf-8")
     script = """
 import json
+import tools.memory_tool as tool
 from hermes_cli.plugins import discover_plugins
-from catmem.hermes.store_switch import is_in_use
+from catmem.hermes.store import MemoryStore
 discover_plugins()
-print(json.dumps(is_in_use()))
+print(json.dumps(tool.MemoryStore is MemoryStore))
 """
     assert in_hermes(python, tmp_path, script) is used
 

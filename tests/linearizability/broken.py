@@ -46,7 +46,8 @@ class LostUpdate(MemoryStore):
         except threading.BrokenBarrierError:
             self.between.reset()
         with self._lock:
-            return self._append_head(entity, now, data, change)
+            head = self.head(entity)
+            return self._append(entity, str(int(head.revision) + 1 if head else 1), str(now.revision), data, change)
 
 
 class StaleRead(Counting):

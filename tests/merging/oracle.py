@@ -38,13 +38,14 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem import merge, parse
+from catmem import merge
+from catmem.model.document import parse
 from tests.merging.scripts import HEAD, Item, Scene, Side, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from catmem import Conflict
+    from catmem.model.conflict import Conflict
 
 KINDS = (
     "hidden",

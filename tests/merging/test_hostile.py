@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from catmem import merge, parse
+from catmem import merge
+from catmem.model.document import parse
 from tests.lengths import at_length
 
 SIZE = at_length(1_000, 120)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from catmem.errors import CatmemError
 from catmem.service.history import restore
-from catmem.service.purging.purge import purge
+from catmem.service.purging import purge
 from tests.unit.service.aging import Aging
 
 FACT = "this is the fact that nobody touches"

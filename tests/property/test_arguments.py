@@ -11,12 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from catmem.errors import EditError
-from catmem.hermes.store_actions import apply
-from catmem.hermes.store_text import read_text
+from catmem.hermes.store_text import apply, read_text
 from catmem.mcp.tools import TOOLS, call_tool
-from catmem.server.api.endpoints import ENDPOINTS
 from catmem.server.api.forms import BODIES
-from catmem.server.page.routes import CHANGES, VIEWS
+from catmem.server.api.openapi import ENDPOINTS
+from catmem.server.page import CHANGES, VIEWS
 from catmem.service.tool import TOOL_SCHEMA, ToolSession, memory_tool
 from catmem.service.tool_arguments import TAKES
 from catmem.service.writing.operation import Operation

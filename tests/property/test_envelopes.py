@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.model.document import parse
-from catmem.service.envelopes.keys import new_key
-from catmem.service.envelopes.roles import role_hash
+from catmem.service.envelopes.agents import new_key, role_hash
 from catmem.service.workspace import Workspace
 from catmem.store.envelope import Envelope, content_hash
 from catmem.store.memory import MemoryStore

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from catmem.model.document import parse
 from catmem.policy.access import Rights, visible
 from catmem.policy.config import Category, Taxonomy
-from catmem.policy.fleet import Held, fleet_of
+from catmem.policy.fleet import Held, fleet_of, reasons
 from catmem.policy.profile import Profile
-from catmem.policy.reasons import reasons
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 SLUGS = ["alpha", "beta", "finance-pay", "finance-tax", "ünï-code", "_", "any", "x_y", "中文"]

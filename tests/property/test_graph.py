@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.store.contract import Revision
-from catmem.store.graph import ancestry, merge_bases, tips
+from catmem.store.graph import merge_bases, tips
 
 
 def revision(name, parents):
@@ -54,13 +54,6 @@ def test_merge_bases_are_the_common_ancestors_that_lead_to_no_other(case):
 def test_the_order_of_the_two_makes_no_difference(case):
     log, one, other = case
     assert merge_bases(log, one, other) == merge_bases(log, other, one)
-
-
-@given(pairs())
-def test_ancestry_is_what_leads_to_one_and_not_to_the_other(case):
-    log, one, other = case
-    wanted = ancestors(log, one) - ancestors(log, other)
-    assert ancestry(log, [one], [other]) == [each for each in log if each.revision in wanted]
 
 
 @given(logs())

@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
 from catmem.server.tokens import new_token
 from tests.property.canaries import CANARY, text_with
 from tests.property.test_tool_access import (

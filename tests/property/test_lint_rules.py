@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from catmem.model.document import parse
 from catmem.model.edit import apply_edits
 from catmem.policy.config import Category, Config, Taxonomy
-from catmem.policy.lint.linted import Context, LintedFile, LintedRoot
+from catmem.policy.lint.linted import Context, LintedFile
 from catmem.policy.lint.rule import all_rules
 from tests.property.strategies import texts
 
@@ -38,7 +38,7 @@ def said(text):
 @given(texts())
 def test_findings_lie_in_the_file_and_their_fixes_do_too(text):
     file = linted(text)
-    root = LintedRoot({file.path: file})
+    root = {file.path: file}
     for rule in RULES.values():
         if rule.scope in {"file", "root"}:
             for finding in rule.check(file if rule.scope == "file" else root, CONTEXT):

@@ -13,9 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
-from catmem.server.page.shown import diff_of
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
+from catmem.server.page.formats import diff_of
 from catmem.service.merging.decisions import CHOICES, OWN, answer_to, key_of
 from catmem.store.contract import Change
 from tests.roots import make_root, text_of

@@ -15,9 +15,8 @@ from catmem.model.document import parse
 from catmem.model.splice import titled
 from catmem.policy.config import Taxonomy
 from catmem.policy.profile import Profile
-from catmem.policy.seed import Parts, plan_file
+from catmem.policy.seed import Parts, offer, plan_file, sliced
 from catmem.policy.seedlock import LOCK_NAME
-from catmem.policy.seedslice import offer, sliced
 from tests.property.strategies import texts
 from tests.roots import make_root, put_bytes, text_of
 

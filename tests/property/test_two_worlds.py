@@ -23,12 +23,11 @@ pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is no
 
 from anthropic.lib.tools import ToolError
 
-from catmem.anthropic import CatmemMemoryTool
+from catmem.anthropic.tool import CatmemMemoryTool
 from catmem.errors import CatmemError
 from catmem.hermes.provider import TOOL_NAME, Provider
 from catmem.mcp.server import make_server
-from catmem.server.app import create_app
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
 from catmem.server.tokens import new_token
 from catmem.service.search import search
 from catmem.service.tool import ToolSession, memory_tool

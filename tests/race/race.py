@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from catmem.store.contract import EXTERNAL
-from catmem.store.files.sight import LEASE_TRIES, LEASE_WAIT
+from catmem.store.files.observed_file import LEASE_TRIES, LEASE_WAIT
 from tests.race.judge import Evidence, Verdict, Write, judge
 from tests.race.running import end_input, running, told_by
 from tests.store.stores import named

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, StoreError
 from catmem.files import replace_json
-from catmem.store.contract import Fault, Revision, Snapshot
-from catmem.store.lasting import Anchor, Erased, Erasure, FolderReport, Kept, LastingStore
+from catmem.store.contract import Anchor, Erased, Erasure, Fault, FolderReport, Kept, LastingStore, Revision, Snapshot
 from catmem.store.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from catmem.store.contract import Change, Update
-    from catmem.store.lasting import Redact
+    from catmem.store.contract import Change, Redact, Update
 
 
 class _Memory(MemoryStore):

@@ -5,13 +5,15 @@ Offsets are in code points of the text of the file (a BOM is its first character
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.model.edit import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from catmem.text import LineIndex
 
 Severity = Literal["error", "warning", "hint"]
 
@@ -32,13 +34,12 @@ class Fix:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        edits = [{"start": edit.start, "end": edit.end, "text": edit.text} for edit in self.edits]
-        return {"message": self.message, "safe": self.safe, "edits": edits}
+        return {"message": self.message, "safe": self.safe, "edits": [edit._asdict() for edit in self.edits]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fix:
         """The fix that ``to_dict`` gave this form of."""
-        edits = tuple(TextEdit(edit["start"], edit["end"], edit["text"]) for edit in data["edits"])
+        edits = tuple(TextEdit(**edit) for edit in data["edits"])
         return cls(edits, data["safe"], data["message"])
 
 
@@ -49,6 +50,11 @@ class Region(NamedTuple):
     column: int
     end_line: int
     end_column: int
+
+    @classmethod
+    def of(cls, index: LineIndex, start: int, end: int) -> Region:
+        """The region of a span."""
+        return cls(*index.position(start), *index.position(end))
 
 
 NOWHERE = Region(1, 1, 1, 1)
@@ -71,7 +77,7 @@ class Related:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {name: getattr(self, name) for name in ("path", "start", "end", "message", "line", "column")}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +142,7 @@ class Diagnostic:
         """The JSON form; ``from_dict`` reads it."""
         return {
             "path": self.path,
-            "line": self.region.line,
-            "column": self.region.column,
-            "end_line": self.region.end_line,
-            "end_column": self.region.end_column,
+            **self.region._asdict(),
             "start": self.start,
             "end": self.end,
             "code": self.code,
@@ -158,7 +161,7 @@ class Diagnostic:
         """The diagnostic that ``to_dict`` gave this form of. Raises ``KeyError`` or ``TypeError`` for another."""
         plain = ("path", "start", "end", "code", "name", "severity", "message", "hint", "fingerprint", "suppressed")
         return cls(
-            region=Region(data["line"], data["column"], data["end_line"], data["end_column"]),
+            region=Region(*(data[name] for name in Region._fields)),
             fix=None if data["fix"] is None else Fix.from_dict(data["fix"]),
             related=tuple(Related(**other) for other in data["related"]),
             **{name: data[name] for name in plain},

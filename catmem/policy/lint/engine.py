@@ -1,4 +1,4 @@
-"""Running the rules: on one file, on what is known of all files, and bringing the two together.
+"""Running the rules: on one file, on what is known of all files, and bringing the two together (``lint``).
 
 ::
 
@@ -10,19 +10,24 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 from catmem.digest import content_digest
-from catmem.policy.lint.diagnostic import NOWHERE, Diagnostic, Region
-from catmem.policy.lint.linted import LintedFile, LintedYaml
+from catmem.policy.config import NO_ROOT
+from catmem.policy.lint.diagnostic import NOWHERE, Diagnostic
+from catmem.policy.lint.linted import Context, LintedFile, LintedYaml
 from catmem.policy.lint.rule import all_rules
+from catmem.policy.lint.settings import read_settings
 from catmem.policy.lint.suppress import Mark, covering, marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from catmem.policy.lint.diagnostic import Finding
-    from catmem.policy.lint.linted import Context, LintedRoot, LintedStore
+    from catmem.model.document import Document
+    from catmem.policy.config import Config
+    from catmem.policy.lint.diagnostic import Finding, Related
+    from catmem.policy.lint.linted import StoreFault
     from catmem.policy.lint.rule import Rule
     from catmem.policy.lint.settings import Settings
 
@@ -30,6 +35,25 @@ NEEDLESS = "CM190"
 """The rule for marks that suppress nothing: only known once every other rule has run."""
 
 _DIGESTED = 4096
+
+
+def lint(document: Document, *, config: Config | None = None, as_of: date | None = None) -> list[Diagnostic]:
+    """What the rules find in a document by itself, in order of the places; its ``path`` is empty.
+
+    ``config`` is that of a root: its categories, tags, and ``lint`` settings count. Without ``as_of`` the rules that
+    look at the day (stale, expired, a date in the future) are left out. What needs other files, profiles or a store is
+    left out too: ``catmem lint`` looks at those. What an inline mark suppresses is in the list and says so
+    (``suppressed``). Raises ``ConfigError`` for ``lint`` settings that are not right.
+    """
+    config = config or NO_ROOT
+    settings = read_settings(config.lint, path=config.path)
+    if as_of is None:
+        settings = settings.narrowed(ignore=[code for code, rule in all_rules().items() if rule.dated])
+    context = Context(config, as_of or date.min, rule_options=settings.options)
+    file = LintedFile("", document.to_bytes(), document=document)
+    result = lint_file(file, context, settings)
+    across = lint_root({"": file}, context, settings, lambda path: LintedYaml(path) if path else file)
+    return finished({"": result}, [each for each in across if not each.path], settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +67,7 @@ class FileResult:
 def lint_file(file: LintedFile, context: Context, settings: Settings) -> FileResult:
     """Run the rules of scope ``file`` on a memory file. Marks are read here and counted by ``finished``."""
     found = _run(file, "file", context, settings)
-    return FileResult(tuple(found), () if file.document is None else marks(file.document))
+    return FileResult(tuple(found), marks(file.document))
 
 
 def lint_yaml(file: LintedYaml, context: Context, settings: Settings) -> FileResult:
@@ -53,31 +77,30 @@ def lint_yaml(file: LintedYaml, context: Context, settings: Settings) -> FileRes
 
 
 def lint_root(
-    root: LintedRoot, context: Context, settings: Settings, source: Callable[[str], LintedFile | LintedYaml]
+    files: Mapping[str, LintedFile],
+    context: Context,
+    settings: Settings,
+    source: Callable[[str], LintedFile | LintedYaml],
 ) -> list[Diagnostic]:
     """Run the rules that look across files; ``source`` gives a file that one of them found something in."""
-    found: list[Diagnostic] = []
-    for rule in all_rules().values():
-        if rule.scope == "root":
-            found += [
-                _diagnostic(source(finding.path), rule, finding, settings, source)
-                for finding in rule.check(root, context)
-                if rule in settings.rules(finding.path)
-            ]
-    return found
+    return [
+        _diagnostic(source(finding.path), rule, finding, settings, source)
+        for rule in all_rules().values()
+        if rule.scope == "root"
+        for finding in rule.check(files, context)
+        if rule in settings.rules(finding.path)
+    ]
 
 
-def lint_store(store: LintedStore, context: Context, settings: Settings) -> list[Diagnostic]:
+def lint_store(faults: Sequence[StoreFault], context: Context, settings: Settings) -> list[Diagnostic]:
     """Run the rules of scope ``store`` on what was found in a store. Such findings have a file and no place in it."""
-    found: list[Diagnostic] = []
-    for rule in all_rules().values():
-        if rule.scope == "store":
-            for finding in rule.check(store, context):
-                path = finding.path or store.path
-                if rule in settings.rules(path):
-                    place = LintedYaml(path)
-                    found.append(_diagnostic(place, rule, replace(finding, path=path), settings, None))
-    return found
+    return [
+        _diagnostic(LintedYaml(finding.path), rule, finding, settings)
+        for rule in all_rules().values()
+        if rule.scope == "store"
+        for finding in rule.check(faults, context)
+        if rule in settings.rules(finding.path)
+    ]
 
 
 def finished(results: Mapping[str, FileResult], others: Iterable[Diagnostic], settings: Settings) -> list[Diagnostic]:
@@ -128,7 +151,7 @@ def _needless(
 
 def _run(file: LintedFile | LintedYaml, scope: str, context: Context, settings: Settings) -> list[Diagnostic]:
     return [
-        _diagnostic(file, rule, finding, settings, None)
+        _diagnostic(file, rule, finding, settings)
         for rule in settings.rules(file.path)
         if rule.scope == scope
         for finding in rule.check(file, context)
@@ -140,15 +163,13 @@ def _diagnostic(
     rule: Rule,
     finding: Finding,
     settings: Settings,
-    source: Callable[[str], LintedFile | LintedYaml] | None,
+    source: Callable[[str], LintedFile | LintedYaml] | None = None,
 ) -> Diagnostic:
-    related = finding.related
-    if related:
-        related = tuple(
-            replace(other, line=region.line, column=region.column)
-            for other in related
-            for region in (_related_region(file, other.path, other.start, other.end, source),)
-        )
+    def placed(other: Related) -> Related:
+        there = file if other.path in {"", file.path} else source(other.path) if source else None
+        region = there.region(other.start, other.end) if there else NOWHERE
+        return replace(other, line=region.line, column=region.column)
+
     return Diagnostic(
         path=file.path,
         start=finding.start,
@@ -160,26 +181,14 @@ def _diagnostic(
         message=finding.message,
         hint=finding.hint,
         fix=finding.fix,
-        related=related,
+        related=tuple(map(placed, finding.related)),
         fingerprint=_fingerprint(file, finding),
     )
 
 
-def _related_region(
-    file: LintedFile | LintedYaml,
-    path: str,
-    start: int,
-    end: int,
-    source: Callable[[str], LintedFile | LintedYaml] | None,
-) -> Region:
-    if path in {"", file.path}:
-        return file.region(start, end)
-    return source(path).region(start, end) if source is not None else NOWHERE
-
-
 def _fingerprint(file: LintedFile | LintedYaml, finding: Finding) -> str:
     """The id of the entry that the finding is about, else a digest of the words that it spans, else of its message."""
-    if isinstance(file, LintedFile) and file.document is not None:
+    if isinstance(file, LintedFile):
         entries = file.entries
         index = bisect_right(entries, finding.start, key=lambda entry: entry.start) - 1
         if index >= 0 and finding.start < entries[index].end:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from catmem.model.edit import TextEdit, apply_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from catmem.model.document import Document
     from catmem.policy.lint.diagnostic import Diagnostic, Fix
@@ -54,69 +54,44 @@ def fix_all(
     ``lint`` gives the diagnostics when the files of the mapping have the texts in it; ``texts`` the text of a file as
     it is; ``parse`` the document of path and text, ``None`` for a file that is no memory file.
     """
-    files: dict[str, _File] = {}
+    seen: dict[str, list[str]] = {}  # every text that a file had
+    done: dict[str, list[list[Diagnostic]]] = {}
+    fighting: dict[str, tuple[str, ...]] = {}
+
+    def look() -> dict[str, list[Diagnostic]]:
+        found = _by_path(lint({path: had[-1] for path, had in seen.items()}), unsafe=unsafe)
+        return {path: each for path, each in found.items() if path not in fighting}
+
+    def stop(path: str, since: int) -> None:
+        """Rules undo each other's fixes of a file, those since a round: it keeps its text."""
+        rounds = done.pop(path)[since:]
+        fighting[path] = tuple(sorted({diagnostic.code for each in rounds for diagnostic in each}))
+        del seen[path]
+
     for _ in range(ROUNDS):
-        now = {path: file.text for path, file in files.items() if file.changed}
-        by_path = _by_path(lint(now), unsafe=unsafe)
         moved = False
-        for path, found in by_path.items():
-            file = files.setdefault(path, _File())
-            if not file.fighting:
-                before = file.text if file.changed else texts(path)
-                new, done = fix_once(before, found, partial(parse, path))
-                moved = file.step(before, new, done) or moved
+        for path, found in look().items():
+            had = seen.get(path) or [texts(path)]
+            new, fixed = fix_once(had[-1], found, partial(parse, path))
+            if new == had[-1]:
+                continue
+            seen[path] = had
+            done.setdefault(path, []).append(fixed)
+            if new in had:
+                stop(path, had.index(new))
+            else:
+                had.append(new)
+                moved = True
         if not moved:
             break
     else:
-        for path in _by_path(lint({path: file.text for path, file in files.items() if file.changed}), unsafe=unsafe):
-            files.setdefault(path, _File()).give_up()
-    changed = {path: file for path, file in sorted(files.items()) if file.changed}
+        for path in look().keys() & done.keys():
+            stop(path, -2)
     return Fixed(
-        {path: file.text for path, file in changed.items()},
-        tuple(diagnostic for file in changed.values() for diagnostic in file.applied()),
-        {path: file.fighting for path, file in sorted(files.items()) if file.fighting},
+        {path: seen[path][-1] for path in sorted(seen)},
+        tuple(diagnostic for path in sorted(done) for fixed in done[path] for diagnostic in fixed),
+        dict(sorted(fighting.items())),
     )
-
-
-@dataclass(slots=True)
-class _File:
-    """One file on its way: every text that it had, and what was fixed in each."""
-
-    texts: list[str] = field(default_factory=list)
-    fixed: list[list[Diagnostic]] = field(default_factory=list)
-    fighting: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        return self.texts[-1]
-
-    @property
-    def changed(self) -> bool:
-        return bool(self.fixed)
-
-    def applied(self) -> Iterator[Diagnostic]:
-        return (diagnostic for done in self.fixed for diagnostic in done)
-
-    def step(self, before: str, new: str, done: list[Diagnostic]) -> bool:
-        """Take a new text; whether the file moved on. One that it had before means that rules undo each other."""
-        if new == before:
-            return False
-        self.texts = self.texts or [before]
-        self.fixed.append(done)
-        if new in self.texts:
-            self._stop(self.texts.index(new))
-            return False
-        self.texts.append(new)
-        return True
-
-    def give_up(self) -> None:
-        """After the last round there was still something to fix; the last two rounds say whose fixes they are."""
-        if not self.fighting:
-            self._stop(max(len(self.fixed) - 2, 0))
-
-    def _stop(self, since: int) -> None:
-        self.fighting = tuple(sorted({diagnostic.code for done in self.fixed[since:] for diagnostic in done}))
-        self.texts, self.fixed = [], []
 
 
 def fix_once(

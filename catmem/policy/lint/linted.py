@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
-from catmem.model.document import Document, Entry, Problem, TagValue, parse
+from catmem.model.document import first_of_each, parse
 from catmem.policy.lint.diagnostic import NOWHERE, Region
 from catmem.policy.lint.similar import distinct_words
 from catmem.policy.lint.suppress import is_only_marks, without_marks
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
 
+    from catmem.model.document import Document, Entry, Problem, TagValue
     from catmem.policy.config import Config, Taxonomy
     from catmem.policy.profile import Profile
     from catmem.policy.threats import Scanner
@@ -32,6 +33,7 @@ Target = Literal["user", "memory"]
 DATES = ("verified_date", "created", "expires")
 """The tags that hold a day."""
 
+_EMPTY = parse("")
 _NO_TAGS: Mapping[str, TagValue] = {}
 _NO_DATES: Mapping[str, date] = {}
 
@@ -44,77 +46,46 @@ class LintedEntry:
     repeated key the first; ``dates`` the days that tags of ``DATES`` hold, without what is no date.
     """
 
-    __slots__ = (
-        "_id",
-        "_tokens",
-        "_words",
-        "body",
-        "category",
-        "dates",
-        "end",
-        "entry",
-        "pairs",
-        "raw",
-        "start",
-        "tags",
-    )
-
     def __init__(self, entry: Entry) -> None:
         """Read the tags of ``entry``, if it has some."""
         self.entry = entry
         self.category, self.start, self.end, raw, limit = entry
         self.raw = raw
-        self._id: str | None = None
-        self._words: str | None = None
-        self._tokens: tuple[str, ...] | None = None
         self.pairs: tag_blocks.Pairs = ()
         self.tags: Mapping[str, TagValue] = _NO_TAGS
         self.dates: Mapping[str, date] = _NO_DATES
         if raw[0] in tag_blocks.MAY_BEGIN:
             self.pairs, self.body = tag_blocks.read(entry.text, limit)
             if self.pairs:
-                self.tags = _first_of_each(self.pairs)
+                self.tags = first_of_each(self.pairs)
                 self.dates = {key: day for key in DATES if (day := read_date(self.tags.get(key))) is not None}
         elif "\\" in raw or "\r" in raw:
             self.body = entry.text
         else:
             self.body = raw  # nearly every entry: the text as it stands
 
-    @property
+    @cached_property
     def words(self) -> str:
         """The body without marks of lint, with one blank between its words."""
-        if self._words is None:
-            self._words = " ".join(without_marks(self.body).split())
-        return self._words
+        return " ".join(without_marks(self.body).split())
 
-    @property
+    @cached_property
     def tokens(self) -> tuple[str, ...]:
         """The distinct words in their order, in small letters and without punctuation."""
-        if self._tokens is None:
-            self._tokens = distinct_words(self.words)
-        return self._tokens
+        return distinct_words(self.words)
 
     @property
     def day(self) -> date | None:
         """The day of the fact: when it was last verified, else created."""
         return self.dates.get("verified_date") or self.dates.get("created")
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The digest of body and tags, as ``Entry.id``."""
-        if self._id is None:
-            self._id = content_digest([self.body, self.tags])
-        return self._id
+        return content_digest([self.body, self.tags])
 
 
-def _first_of_each(pairs: tag_blocks.Pairs) -> dict[str, TagValue]:
-    tags: dict[str, TagValue] = {}
-    for key, value in pairs:
-        tags.setdefault(key, value if isinstance(value, str) else list(value))
-    return tags
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Text:
     """A file with a path from the root (with ``/``), the text that was read, and offsets as lines and columns."""
 
@@ -141,8 +112,7 @@ class _Text:
         """A span in lines and columns."""
         if not self.data:
             return NOWHERE
-        position = self.line_index.position
-        return Region(*position(start), *position(end))
+        return Region.of(self.line_index, start, end)
 
     def span_at(self, line: int | None, column: int | None = None) -> tuple[int, int]:
         """The span from a line and column (from 1, as YAML's errors and positions give them) to the line's end.
@@ -156,14 +126,14 @@ class _Text:
         return min(start + max((column or 1) - 1, 0), end), end
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LintedFile(_Text):
-    """A memory file. ``document`` is ``None`` for one that is not UTF-8, too large, or could not be read (``error``).
+    """A memory file. ``document`` is empty for one that is not UTF-8, too large, or could not be read (``error``).
 
     ``owner`` and ``target`` are the profile whose file it is, and which of the two; ``None`` for another file.
     """
 
-    document: Document | None = field(default=None, repr=False)
+    document: Document = field(default=_EMPTY, repr=False)
     owner: str | None = None
     target: Target | None = None
 
@@ -172,29 +142,26 @@ class LintedFile(_Text):
         cls, path: str, data: bytes, config: Config, *, owner: str | None = None, target: Target | None = None
     ) -> LintedFile:
         """Parse the bytes of a memory file as a root of this configuration reads it; never raises for what they are."""
-        taxonomy = config.taxonomy
-        declared = taxonomy.declared() if taxonomy.card_titles else None
         try:
-            document = parse(data, declared, aliases=taxonomy.aliases)
+            document = config.taxonomy.parse(data)
         except CatmemError as error:
-            return cls(path, data, error, None, owner, target)
+            return cls(path, data, error, owner=owner, target=target)
         return cls(path, data, None, document, owner, target)
 
     @cached_property
     def text(self) -> str:
         """The text; U+FFFD stands for bytes that are not UTF-8."""
-        return super().text if self.document is None else self.document.text
+        return self.document.text if self.error is None else super().text
 
     @cached_property
     def entries(self) -> tuple[LintedEntry, ...]:
-        """The entries, in file order, but those that hold only marks of lint; none where there is no document."""
-        entries = () if self.document is None else self.document.entries
-        return tuple(LintedEntry(entry) for entry in entries if not is_only_marks(entry))
+        """The entries, in file order, but those that hold only marks of lint."""
+        return tuple(LintedEntry(entry) for entry in self.document.entries if not is_only_marks(entry))
 
     @property
     def headers(self) -> tuple[Header, ...]:
-        """The section headers, in file order; none where there is no document."""
-        return () if self.document is None else self.document.scan.headers
+        """The section headers, in file order."""
+        return self.document.scan.headers
 
     @cached_property
     def tagged(self) -> tuple[LintedEntry, ...]:
@@ -203,16 +170,16 @@ class LintedFile(_Text):
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """What reading the document found to look wrong; nothing where there is no document."""
-        return () if self.document is None else self.document.problems
+        """What reading the document found to look wrong."""
+        return self.document.problems
 
     @cached_property
     def line_index(self) -> LineIndex:
         """Offsets to lines and columns."""
-        return super().line_index if self.document is None else self.document.line_index
+        return self.document.line_index if self.error is None else super().line_index
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LintedYaml(_Text):
     """A YAML file of the root: its ``catmem.yaml`` (``config``), a ``profile`` or a ``schema`` of entries.
 
@@ -236,7 +203,10 @@ class LintedYaml(_Text):
 
 @dataclass(frozen=True, slots=True)
 class StoreFault:
-    """One thing that is wrong in a store. ``kind`` is the store's own name for it; ``path`` is from the root."""
+    """One thing that the service found in a store: in its journal, backups, branches, or changed from outside.
+
+    ``kind`` is the store's own name for it; ``path`` is from the root.
+    """
 
     kind: str
     path: str
@@ -244,22 +214,7 @@ class StoreFault:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LintedStore:
-    """What the service found in a store: its faults (journal, backups, branches, changes from outside)."""
-
-    path: str
-    faults: tuple[StoreFault, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LintedRoot:
-    """Every memory file that could be read, by path, in order of the paths."""
-
-    files: Mapping[str, LintedFile]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """What a rule may know besides the file. ``profiles`` are those of the root that are right, by name.
 

@@ -78,7 +78,6 @@ def mask(text: str, words: Iterable[str]) -> str:
 
 
 def _words(secrets: Iterable[str]) -> list[str]:
-    """The lines of all secrets, each once, the longest first."""
     lines = {line.strip() for secret in secrets for line in secret.splitlines()}
     return sorted((line for line in lines if line.strip("*")), key=lambda line: (-len(line), line))
 

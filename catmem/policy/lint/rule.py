@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 Scope = Literal["file", "profile", "config", "root", "store"]
 """What a rule is called with: ``file`` a ``LintedFile``, ``profile`` and ``config`` a ``LintedYaml``, ``root`` the
-``LintedRoot`` of all files, ``store`` a ``LintedStore``. ``config`` rules get schema files of the root too."""
+``LintedFile`` of each path, in order of the paths, ``store`` the ``StoreFault``s. ``config`` rules get schema files of
+the root too."""
 
 FAMILIES: Mapping[str, str] = {
     "CM1": "structure",
@@ -105,19 +106,8 @@ def rule(  # noqa: PLR0913 - what a rule says of itself, by keyword
         if code in _REGISTERED or any(name == other.name for other in _REGISTERED.values()):
             raise ValueError(f"{code} {name} is taken")
         summary = page.partition("\n")[0]
-        _REGISTERED[code] = Rule(
-            code,
-            name,
-            severity,
-            scope,
-            summary,
-            page,
-            check,
-            dict(options or {}),
-            fixes=fixes,
-            dated=dated,
-            private=private,
-        )
+        said = dict(options or {})
+        _REGISTERED[code] = Rule(code, name, severity, scope, summary, page, check, said, fixes, dated, private)
         return check
 
     return register

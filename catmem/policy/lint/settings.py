@@ -80,14 +80,14 @@ def read_settings(
     does not have or a value of the wrong kind.
     """
     source = _Source(path, positions or {})
-    for key in ("select", "ignore"):
-        for index, code in enumerate(said.get(key, ())):
-            source.check_code(code, (key, index))
-    for code in said.get("severity", {}):
-        source.check_code(code, ("severity", code))
-    for pattern, codes in said.get("per_file", {}).items():
-        for index, code in enumerate(codes):
-            source.check_code(code, ("per_file", pattern, index))
+    codes: list[tuple[KeyPath, str]] = [
+        ((key, index), code) for key in ("select", "ignore") for index, code in enumerate(said.get(key, ()))
+    ]
+    codes += [(("severity", code), code) for code in said.get("severity", {})]
+    for pattern, off in said.get("per_file", {}).items():
+        codes += [(("per_file", pattern, index), code) for index, code in enumerate(off)]
+    for key, code in codes:
+        _check_code(code, **source.where(*key))
     return Settings(
         select=tuple(said.get("select", ())),
         ignore=tuple(said.get("ignore", ())),
@@ -99,58 +99,47 @@ def read_settings(
 
 
 def _reach(code: str, prefixes: Sequence[str]) -> int:
-    """The length of the longest prefix of the code among these."""
     return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=0)
 
 
-def unknown_rule(code: str) -> ConfigError:
+def unknown_rule(code: str, **where: Any) -> ConfigError:  # noqa: ANN401 - where it stands, as errors take it
     """The error for a code that no rule has; its hint names the nearest."""
     known = all_rules()
     named = {rule.name: rule.code for rule in known.values()}
     near = named.get(code) or named.get(nearest(code, named) or "")
     hint = f"Did you mean {near!r}?" if near else suggestion(code, known, "rules")
-    return ConfigError(f"there is no rule {shown(code)}", code="unknown_rule", hint=hint)
+    return ConfigError(f"there is no rule {shown(code)}", code="unknown_rule", hint=hint, **where)
 
 
-def _check_code(code: str) -> None:
+def _check_code(code: str, **where: Any) -> None:  # noqa: ANN401 - as above
     if not code.startswith("CM") or not any(known.startswith(code) for known in all_rules()):
-        raise unknown_rule(code)
+        raise unknown_rule(code, **where)
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The file that settings come from, for errors."""
-
     path: str | PathLike[str] | None
     positions: Mapping[KeyPath, tuple[int, int]]
 
-    def fault(self, key: KeyPath, code: str, message: str, hint: str | None) -> ConfigError:
-        key = ("lint", *key)
-        line, column = self.positions.get(key, (None, None))
-        return ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
-
-    def check_code(self, code: str, key: KeyPath) -> None:
-        try:
-            _check_code(code)
-        except ConfigError as error:
-            raise self.fault(key, error.code, error.message, error.hint) from None
+    def where(self, *key: str | int) -> dict[str, Any]:
+        line, column = self.positions.get(("lint", *key), (None, None))
+        return {"path": self.path, "line": line, "column": column, "key": key_text(("lint", *key))}
 
     def options(self, code: str, said: Mapping[str, Any]) -> Mapping[str, Any]:
         """A rule's options, its own and these over them, each checked to be of the kind of its default."""
-        key = ("options", code)
         rule = all_rules().get(code)
         if rule is None:
-            error = unknown_rule(code)
-            raise self.fault(key, error.code, error.message, error.hint)
+            raise unknown_rule(code, **self.where("options", code))
         merged = dict(rule.options)
         for name, value in said.items():
+            where = self.where("options", code, name)
             if name not in merged:
                 message = f"the rule {code} has no option {shown(name)}"
-                raise self.fault((*key, name), "bad_option", message, suggestion(name, merged, "options"))
+                raise ConfigError(message, code="bad_option", hint=suggestion(name, merged, "options"), **where)
             wanted = _kind(merged[name])
             if _kind(value) != wanted and not (wanted == "a number" and _kind(value) == "a whole number"):
                 message = f"the option {name} of {code} must be {wanted}, and is {_kind(value)}"
-                raise self.fault((*key, name), "bad_option", message, f"By default it is {_said(merged[name])}.")
+                raise ConfigError(message, code="bad_option", hint=f"By default it is {_said(merged[name])}.", **where)
             merged[name] = tuple(value) if isinstance(value, list) else value
         return merged
 

@@ -1,15 +1,18 @@
-"""Where in a file the things stand that rules speak of."""
+"""Where in a file the things stand that rules speak of, and taking an entry out."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from catmem.model.edit import TextEdit
+from catmem.model.layout import delimiter_before, delimiter_behind, left_open
 from catmem.syntax.scan import closed_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from catmem.model.document import Document
     from catmem.policy.lint.linted import LintedEntry, LintedFile
 
 
@@ -84,3 +87,23 @@ class ClosedSpans:
             spans = self._spans[entry.start] = closed_spans(entry.raw)
         index = bisect_right(spans, offset - entry.start, key=lambda span: span[0]) - 1
         return index >= 0 and offset - entry.start < spans[index][1]
+
+
+def removal(document: Document, entry: LintedEntry) -> TextEdit:
+    """Take an entry out with the delimiter behind it, or the one in front; a fence left open keeps its delimiter."""
+    text = document.text
+    behind = delimiter_behind(document, entry.end)
+    if behind and not left_open(document, entry.start):
+        newline = text.find("\n", behind[1])
+        # Blanks in front of the entry would come to stand in front of what follows, and make text of a header.
+        start = max(text.rfind("\n", 0, entry.start) + 1, document.scan.start)
+        return TextEdit(start, len(text) if newline < 0 else newline + 1, "")
+    before = None if behind else delimiter_before(document, entry.start)
+    if before and before[0] >= document.scan.start and not left_open(document, before[0]):
+        end = entry.end + (2 if text.startswith("\r\n", entry.end) else 1 if text.startswith("\n", entry.end) else 0)
+        if end > entry.end:
+            return TextEdit(before[0] + 1, end, "")
+        # Without its line end, a last line of odd blanks may read as a boundary.
+        if text[text.rfind("\n", 0, before[0]) + 1] not in "§#":
+            return TextEdit(before[0] - text.endswith("\r\n", 0, before[0] + 1), entry.end, "")
+    return TextEdit(entry.start, entry.end, "")

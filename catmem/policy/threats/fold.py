@@ -17,13 +17,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
-from functools import lru_cache
-from itertools import accumulate
+from functools import cached_property, lru_cache
 
 from catmem.policy.threats.finding import Finding
-
-_PIECE = 4096
 
 # One sign for each group of signs that are used for one another: "l", "1" and "i" all become "i".
 FOLD_TABLE = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZl013457@$", b"abcdefghijkimnopqrstuvwxyzioieastas")
@@ -95,17 +91,12 @@ class Folded:
     ``mixed`` holds the findings of ``mixed-script``, since whether other scripts are read as Latin depends on them.
     """
 
-    __slots__ = ("_ends", "_forms", "_low", "_places", "letters", "mixed", "suspects", "text")
-
     def __init__(self, text: str, forms: dict[str, str], suspects: frozenset[str], mixed: list[Finding]) -> None:
         """``forms`` maps the characters of ``text`` outside ASCII that fold to something to what they fold to."""
         self.text = text
         self.suspects = suspects
         self.mixed = mixed
         self._forms = forms
-        self._ends: list[int] = []
-        self._places: dict[int, list[int]] = {}
-        self._low: str | None = None
         self.letters = self.fold(text)
 
     @classmethod
@@ -128,32 +119,20 @@ class Folded:
             forms.update((char, form) for char, form in _OTHER.items() if char in text)
         return cls(text, forms, frozenset(suspects), mixed)
 
-    @property
+    @cached_property
     def low(self) -> str:
         """``text`` in lower case, with the same offsets."""
-        if self._low is None:
-            # The one character whose lower case is longer; without it the offsets hold.
-            self._low = self.text.replace("\u0130", "I").lower()
-        return self._low
+        # The one character whose lower case is longer; without it the offsets hold.
+        return self.text.replace("\u0130", "I").lower()
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The span of ``text`` that ``letters[start:end]`` (not empty) came from."""
-        return self._offset(start), self._offset(end - 1) + 1
+        return self._places[start], self._places[end - 1] + 1
 
-    def _offset(self, letter: int) -> int:
-        # Pieces first, then one piece letter by letter: a hit in a long text does not pay for the whole of it.
-        if not self._ends:
-            pieces = range(0, len(self.text), _PIECE)
-            self._ends = list(accumulate(len(self.fold(self.text[place : place + _PIECE])) for place in pieces))
-        piece = bisect_right(self._ends, letter)
-        places = self._places.get(piece)
-        if places is None:
-            places = self._places[piece] = self._letter_places(piece * _PIECE)
-        return places[letter - (self._ends[piece - 1] if piece else 0)]
-
-    def _letter_places(self, start: int) -> list[int]:
+    @cached_property
+    def _places(self) -> list[int]:
         places: list[int] = []
-        for place, char in enumerate(self.text[start : start + _PIECE], start):
+        for place, char in enumerate(self.text):
             if char in _LETTERS:
                 places.append(place)
             elif form := self._forms.get(char):

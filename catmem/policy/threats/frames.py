@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from catmem.policy.threats.finding import Finding
+from catmem.policy.threats.finding import Finding, places
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from catmem.policy.threats.fold import Folded
 
 _TEMPLATE_TOKEN = re.compile(
@@ -74,26 +76,18 @@ def find_roles(folded: Folded) -> list[Finding]:
     return findings
 
 
-def _all_from(sign: str, pattern: re.Pattern[str], text: str) -> list[Finding]:
-    findings: list[Finding] = []
-    place = text.find(sign)
-    while place >= 0:
+def _all_from(sign: str, pattern: re.Pattern[str], text: str) -> Iterator[Finding]:
+    for place in places(sign, text):
         if match := pattern.match(text, place):
-            findings.append(Finding("role-marker", *match.span()))
-        place = text.find(sign, place + 1)
-    return findings
+            yield Finding("role-marker", *match.span())
 
 
-def _lines(role: str, folded: Folded) -> list[Finding]:
-    findings: list[Finding] = []
-    text, low = folded.text, folded.low
-    place = low.find(role)
-    while place >= 0:
+def _lines(role: str, folded: Folded) -> Iterator[Finding]:
+    text = folded.text
+    for place in places(role, folded.low, len(role)):
         match = _ROLE.match(text, place) or (_ANSWER.match(text, place) if _follows_question(text, place) else None)
         if match and _LINE_START.search(text, max(0, place - 12), place):
-            findings.append(Finding("role-marker", *match.span()))
-        place = low.find(role, place + len(role))
-    return findings
+            yield Finding("role-marker", *match.span())
 
 
 def _follows_question(text: str, place: int) -> bool:
@@ -103,15 +97,10 @@ def _follows_question(text: str, place: int) -> bool:
     return _QUESTION.search(text, max(0, place - _DIALOGUE_REACH), place) is not None
 
 
-def _frames(words: str, folded: Folded) -> list[Finding]:
-    findings: list[Finding] = []
-    text, low = folded.text, folded.low
-    place = low.find(words)
-    while place >= 0:
-        if match := _FRAME.search(text, max(0, place - _RULE_REACH), place + _FRAME_REACH):
-            findings.append(Finding("role-marker", *match.span()))
-        place = low.find(words, place + len(words))
-    return findings
+def _frames(words: str, folded: Folded) -> Iterator[Finding]:
+    for place in places(words, folded.low, len(words)):
+        if match := _FRAME.search(folded.text, max(0, place - _RULE_REACH), place + _FRAME_REACH):
+            yield Finding("role-marker", *match.span())
 
 
 _REMOTE = r"(?:(?:https?|ftp)\s{0,4}:|[\\/]{2})"
@@ -168,48 +157,41 @@ def find_markup(text: str) -> list[Finding]:
     return findings
 
 
-def _tags(text: str) -> list[Finding]:
-    findings: list[Finding] = []
+def _tags(text: str) -> Iterator[Finding]:
     for tag in _TAG.finditer(text):
         start, end = tag.span()
         loads = _LOADING_TAG.match(text, start, end) and _REMOTE_SOURCE.search(text, start, end)
         if loads or _REMOTE_BACKGROUND.search(text, start, end):
-            findings.append(Finding("remote-image", start, end))
+            yield Finding("remote-image", start, end)
         if _HIDING_STYLE.search(text, start, end):
-            findings.append(Finding("hidden-markup", start, end))
-    return findings
+            yield Finding("hidden-markup", start, end)
 
 
-def _comments(text: str) -> list[Finding]:
-    findings: list[Finding] = []
+def _comments(text: str) -> Iterator[Finding]:
     start = text.find("<!--")
     while start >= 0:
         close = text.find("-->", start, start + _COMMENT_REACH)
         # A comment that never ends hides all that follows it, as far as one looks.
         end = close + len("-->") if close >= 0 else min(len(text), start + _COMMENT_REACH)
         if not _SUPPRESSION.fullmatch(text, start, end) and _TO_A_MODEL.search(text, start, end):
-            findings.append(Finding("hidden-markup", start, end))
+            yield Finding("hidden-markup", start, end)
         start = text.find("<!--", end)
-    return findings
 
 
-def _link_comments(text: str) -> list[Finding]:
+def _link_comments(text: str) -> Iterator[Finding]:
     # "[//]: # (words)" is the comment of plain Markdown: a link definition that nobody uses.
-    findings: list[Finding] = []
     place = text.find("]:")
     while place >= 0:
         if _LINK_COMMENT.match(text, place):
             end = text.find("\n", place, place + _COMMENT_REACH)
             end = min(len(text), place + _COMMENT_REACH) if end < 0 else end
             if _TO_A_MODEL.search(text, place, end):
-                findings.append(Finding("hidden-markup", max(text.rfind("[", 0, place), 0), end))
+                yield Finding("hidden-markup", max(text.rfind("[", 0, place), 0), end)
             place = end - 1
         place = text.find("]:", place + 1)
-    return findings
 
 
-def _images(text: str) -> list[Finding]:
-    findings: list[Finding] = []
+def _images(text: str) -> Iterator[Finding]:
     remote = _remote_labels(text) if "]:" in text else frozenset[str]()
     start = text.find("![")
     while start >= 0:
@@ -218,11 +200,10 @@ def _images(text: str) -> list[Finding]:
         match = _REMOTE_TARGET.match(text, target) if target >= 0 else None
         if match:
             close = text.find(")", match.end(), match.end() + _IMAGE_REACH)
-            findings.append(Finding("remote-image", start, close + 1 if close >= 0 else match.end()))
+            yield Finding("remote-image", start, close + 1 if close >= 0 else match.end())
         elif remote and (label := _LABEL.match(text, start)) and (label[2] or label[1]).strip().casefold() in remote:
-            findings.append(Finding("remote-image", *label.span()))
+            yield Finding("remote-image", *label.span())
         start = after
-    return findings
 
 
 def _remote_labels(text: str) -> frozenset[str]:

@@ -13,7 +13,6 @@ hidden characters.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -21,49 +20,37 @@ from catmem.policy.threats.finding import Finding
 from catmem.policy.threats.fold import fold_word
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from catmem.policy.threats.fold import Folded
 
 
-@dataclass(frozen=True, slots=True)
 class Phrase:
     """One thing to find: tried from ``before`` letters ahead of each of ``stems``, to ``after`` letters behind it.
 
-    One of ``gates`` must stand somewhere in the text before its stems are looked for; they are few and shared by
-    phrases, so ordinary text costs few searches. ``near``, where given, must also match the original text from the
-    phrase to some characters behind it. A phrase that is ``negatable`` is fine behind "never" and "do not".
+    One of ``gates``, by default the stems, must stand somewhere in the text before its stems are looked for; they are
+    few and shared by phrases, so ordinary text costs few searches. ``near``, where given, must also match the original
+    text from the phrase to some characters behind it. A phrase that is ``negatable`` is fine behind "never" and "do
+    not".
     """
 
-    rule: str
-    stems: tuple[str, ...]
-    gates: tuple[str, ...]
-    pattern: str
-    before: int = 0
-    after: int = 120
-    near: str | None = None
-    negatable: bool = False
-
-
-def _phrase(  # noqa: PLR0913  one call a phrase reads as a table
-    rule: str,
-    stems: str,
-    pattern: str,
-    *,
-    before: int = 0,
-    after: int = 120,
-    gates: str = "",
-    near: str | None = None,
-    negatable: bool = False,
-) -> Phrase:
-    return Phrase(
-        rule,
-        tuple(fold_word(stems).split()),
-        tuple(fold_word(gates or stems).split()),
-        fold_word(pattern),
-        before,
-        after,
-        near,
-        negatable,
-    )
+    def __init__(  # noqa: PLR0913  one call a phrase reads as a table
+        self,
+        rule: str,
+        stems: str,
+        pattern: str,
+        *,
+        before: int = 0,
+        after: int = 120,
+        gates: str = "",
+        near: str | None = None,
+        negatable: bool = False,
+    ) -> None:
+        """``stems`` and ``gates`` have blanks between them."""
+        self.rule, self.before, self.after, self.near, self.negatable = rule, before, after, near, negatable
+        self.stems = fold_word(stems).split()
+        self.gates = fold_word(gates or stems).split()
+        self.pattern = fold_word(pattern)
 
 
 def _any(words: str) -> str:
@@ -91,19 +78,19 @@ _FOREIGN_ORDERS = _any(
 )
 PHRASES: tuple[Phrase, ...] = (
     # -- instruction-override
-    _phrase(
+    Phrase(
         "instruction-override",
         "ignor disregard forget overrid bypass",
         f"{_DROP}.{{0,44}}?{_EARLIER}.{{0,24}}?{_ORDERS}",
         negatable=True,
     ),
-    _phrase(
+    Phrase(
         "instruction-override",
         "ignor disregard forget overrid bypass",
         f"{_DROP}.{{0,12}}?(?:all|any|every).{{0,20}}?{_STRICT_ORDERS}",
         negatable=True,
     ),
-    _phrase(
+    Phrase(
         "instruction-override",
         "ignor disregard forget",
         f"{_DROP}.{{0,12}}?(?:everything|anything|whatever|all|what)(?:that|else)?.{{0,12}}?"
@@ -111,14 +98,14 @@ PHRASES: tuple[Phrase, ...] = (
         "(?:told|tell|taught|said(?:to)?you|instructed|learned|read|seen))",
         negatable=True,
     ),
-    _phrase(
+    Phrase(
         "instruction-override",
         "ignor zignor vergiss olvida oublie missacht negeer",
         f"(?:z?ignor|vergiss|olvida|oublie|missacht|negeer).{{0,30}}?"
         f"(?:{_FOREIGN_EARLIER}.{{0,24}}?{_FOREIGN_ORDERS}|{_FOREIGN_ORDERS}.{{0,24}}?{_FOREIGN_EARLIER})",
         gates="ignor instru anweis",
     ),
-    _phrase(
+    Phrase(
         "instruction-override",
         "follow obey",
         f"(?:(?:not|nt|never|stop|quit|cease)follow|stopobey|(?:not|nt|never|nolonger)obey|nolongerfollow)(?:ing)?"
@@ -127,7 +114,7 @@ PHRASES: tuple[Phrase, ...] = (
         gates="instru prompt guideline",
         near=r"(?!.{0,120}\b(?:vendor|customer|supplier)\b)",
     ),
-    _phrase(
+    Phrase(
         "instruction-override",
         "longer",
         f"nolonger(?:bound|restricted|limited|constrained|governed|subject|requiredtofollow|need(?:to)?follow).{{0,24}}?{_ORDERS}"
@@ -135,7 +122,7 @@ PHRASES: tuple[Phrase, ...] = (
         before=64,
         gates="instru prompt guideline",
     ),
-    _phrase(
+    Phrase(
         "instruction-override",
         "yournew",
         "(?:(?:these|this|here|following|below|now)(?:are|is)(?:now)?yournew|replaceyour.{0,40}?yournew|"
@@ -145,7 +132,7 @@ PHRASES: tuple[Phrase, ...] = (
         gates="instru prompt guideline",
     ),
     # -- identity-override
-    _phrase(
+    Phrase(
         "identity-override",
         "renow",
         "you(?:a)?renow(?:a(?![bcdfgrtuvw])|an|the|in|dan|un|no|free|called|known|oper|acting|entering|goingto(?:act|be|play)|my)",
@@ -153,21 +140,21 @@ PHRASES: tuple[Phrase, ...] = (
         near=r"(?!you(?:'|\u2019| a)?re now (?:in (?:the )?(?:(?-i:[A-Z])|team|group|channel)|(?:a|an|the) "
         r"(?:member|owner|lead|contact|maintainer|reviewer|approver|subscriber|part)\b|no longer on\b|free to\b))",
     ),
-    _phrase(
+    Phrase(
         "identity-override",
         "pretend actas",
         "(?:pretend(?:ing)?(?:that|to|asif)?|actas(?:if|though)?).{0,48}?(?:norestrict|nolimit|norules|noguid|nofilter|nosafety|"
         "nocontent|unrestrict|unfilter|uncensor|unaligned|jailbr|notbound|withoutany(?:restr|limit|filter|rule|guid|safe)|"
         "withoutrestr|withoutfilter|withoutlimit|evil|amoral|norestr)",
     ),
-    _phrase(
+    Phrase(
         "identity-override",
         "fromnowon",
         "fromnowon.{0,8}?you(?:are|re|will|must|should|have|can|shall|do)?.{0,60}?(?:norestr|unrestr|nolimit|nofilter|withoutrestr|"
         "withoutfilter|uncensor|neverrefus|notrefus|cannotrefus|nolonger(?:an|bound|have|follow)|jailbr|obeyonly|onlyobey|"
         "anyrequest|everyrequest|nevermention.{0,10}polic|ignor.{0,12}(?:rule|instruct|guid|polic|safety))",
     ),
-    _phrase(
+    Phrase(
         "identity-override",
         "unrestrict uncensor jailbr developermode",
         "(?:jailbr(?:oken|eak)(?:mode|ed|yourself|enabled|prompt|the(?:model|assistant|ai))|"
@@ -177,13 +164,13 @@ PHRASES: tuple[Phrase, ...] = (
         before=24,
     ),
     # -- privilege-claim
-    _phrase(
+    Phrase(
         "privilege-claim",
         "myour",
         "ia?myour(?:system|developer|creator|administrator|admin|operator|superuser|master|programmer|maker)",
         before=2,
     ),
-    _phrase(
+    Phrase(
         "privilege-claim",
         "efrom",
         "(?:message|note|notice)from(?:the|your)?(?:system(?!s)|openai|anthropic|google(?:deepmind|ai)|developer|"
@@ -191,7 +178,7 @@ PHRASES: tuple[Phrase, ...] = (
         before=7,
         near=r".{0,120}?(?:\byou(?:r)?\b|\bassistant\b|\bmodel\b|\bAI\b|:\s*\w)",
     ),
-    _phrase(
+    Phrase(
         "privilege-claim",
         "override",
         "(?:system|admin|administrator|developer|emergency|priority|safety|prompt|security|root)override"
@@ -202,13 +189,13 @@ PHRASES: tuple[Phrase, ...] = (
         r"authori|granted|in effect)"
         r"|[^\n]{6,30}?override\s*[:\]!]",
     ),
-    _phrase(
+    Phrase(
         "privilege-claim",
         "authori",
         "authori[sz](?:edto|esyouto|edyouto|ationto|ed(?:by)?(?:openai|anthropic|yourdeveloper)).{0,24}?"
         "(?:bypass|ignore|disregard|disable|override|reveal|skip(?:all|any|the(?:safety|policy))|unrestrict)",
     ),
-    _phrase(
+    Phrase(
         "privilege-claim",
         "precedenceover trustedsystem highestpriority",
         "(?:this|thefollowing|these)(?:message|entry|memory|note|instructions?|text|rules?|line).{0,16}?"
@@ -218,7 +205,7 @@ PHRASES: tuple[Phrase, ...] = (
         before=64,
     ),
     # -- prompt-exfiltration
-    _phrase(
+    Phrase(
         "prompt-exfiltration",
         "systemprompt instruct yourprompt initialprompt",
         "(?:reveal|leak|disclose|repeat|recite|output|print|show|display|dump|give|tellme|tellus|paste|expose|write(?:out|down)|"
@@ -230,7 +217,7 @@ PHRASES: tuple[Phrase, ...] = (
         after=32,
         negatable=True,
     ),
-    _phrase(
+    Phrase(
         "prompt-exfiltration",
         "above",
         "(?:repeat|print|output|copy|recite|translate|echo|writeout|returnme|give(?:me)?)(?:back)?"
@@ -241,7 +228,7 @@ PHRASES: tuple[Phrase, ...] = (
         after=8,
     ),
     # -- hide-from-user
-    _phrase(
+    Phrase(
         "hide-from-user",
         "theuser",
         "(?:donot|dont|never|mustnot|shouldnot|without|avoid).{0,10}?(?:tell|inform|notify|alert|mention(?:this|it|that|ing)|letting)"
@@ -255,7 +242,7 @@ PHRASES: tuple[Phrase, ...] = (
         near=r"(?!.{0,80}?\btwice\b)",
         negatable=True,
     ),
-    _phrase(
+    Phrase(
         "hide-from-user",
         "mentionth revealth disclosethis",
         "(?:not|nt|never)(?:mention|reveal|disclose|repeat)(?:this|these|that|the(?:existence|presence|contents?)of(?:this|these))"
@@ -263,7 +250,7 @@ PHRASES: tuple[Phrase, ...] = (
         gates="mentionth instru",
         before=8,
     ),
-    _phrase(
+    Phrase(
         "hide-from-user",
         "secretly tellanyone tellnoone",
         "secretly.{0,12}?(?:send|copy|forward|add|insert|upload|record|append|include|email|transmit|install|exfiltr|change|modify)"
@@ -272,7 +259,7 @@ PHRASES: tuple[Phrase, ...] = (
         before=8,
     ),
     # -- secret-exfiltration
-    _phrase(
+    Phrase(
         "exfiltration-link",
         "theurl thelink querystring imageurl aurl alink",
         "(?:append|add|encode|includ|embed|put|insert|attach|plac)(?:e|ing)?.{0,48}?(?:conversation|memor(?:y|ies)|secret|password|"
@@ -306,9 +293,8 @@ def find_instructions(folded: Folded) -> list[Finding]:
     findings: list[Finding] = []
     if present:
         for phrase in PHRASES:
-            if not present.isdisjoint(phrase.gates):
-                for stem in phrase.stems:
-                    findings += _find(phrase, stem, folded)
+            for stem in phrase.stems if not present.isdisjoint(phrase.gates) else ():
+                findings += _find(phrase, stem, folded)
     return findings
 
 
@@ -318,11 +304,10 @@ def _compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
-def _find(phrase: Phrase, stem: str, folded: Folded) -> list[Finding]:
+def _find(phrase: Phrase, stem: str, folded: Folded) -> Iterator[Finding]:
     letters = folded.letters
     pattern = _compiled(phrase.pattern)
     look = pattern.search if phrase.before else pattern.match
-    findings: list[Finding] = []
     place = letters.find(stem)
     while place >= 0:
         step = place + len(stem)
@@ -330,10 +315,9 @@ def _find(phrase: Phrase, stem: str, folded: Folded) -> list[Finding]:
         if match:
             finding = _confirmed(phrase, folded, *folded.span(match.start(), match.end()))
             if finding:
-                findings.append(finding)
+                yield finding
                 step = max(step, match.end())
         place = letters.find(stem, step)
-    return findings
 
 
 def _confirmed(phrase: Phrase, folded: Folded, start: int, end: int) -> Finding | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.policy.threats.finding import Finding, merged
+from catmem.policy.threats.finding import Finding, merged, places
 from catmem.policy.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
@@ -182,20 +182,8 @@ _DETECTORS = (
     ),
     _Detector(
         "assigned-secret",
-        (
-            "passw",
-            "pwd",
-            "secret",
-            "token",
-            "bearer",
-            "api",
-            "access",
-            "auth",
-            "account",
-            "signing",
-            "encryption",
-            "private",
-        ),
+        ("passw", "pwd", "secret", "token", "bearer", "api", "access", "auth", "account", "signing", "encryption",
+         "private"),
         re.compile(
             r"(?:(?:passw(?:or)?d|passwd|pwd|secret|token(?!i)|"
             r"(?:api|access|secret|auth|account|signing|encryption|private)[_ -]?key)"
@@ -230,14 +218,12 @@ def find_logins(text: str) -> list[Finding]:
     """Links that carry a name and a password: ``https://ana:...@example.org``."""
     if "@" not in text:
         return []
-    findings: list[Finding] = []
-    place = text.find("://")
-    while place >= 0:
-        match = _LINK.match(text, place)
-        if match and match["password"] != match["name"] and not _NO_PASSWORD.fullmatch(match["password"]):
-            findings.append(Finding("basic-auth", match.start("name"), match.end("password")))
-        place = text.find("://", place + 3)
-    return findings
+    links = (_LINK.match(text, place) for place in places("://", text, len("://")))
+    return [
+        Finding("basic-auth", link.start("name"), link.end("password"))
+        for link in links
+        if link and link["password"] != link["name"] and not _NO_PASSWORD.fullmatch(link["password"])
+    ]
 
 
 def _near_runs(text: str, runs: bytes) -> Iterator[Finding]:
@@ -344,60 +330,44 @@ def find_leaks(folded: Folded) -> list[Finding]:
     return findings
 
 
-def _addressed(sign: str, folded: Folded) -> list[Finding]:
+def _addressed(sign: str, folded: Folded) -> Iterator[Finding]:
     # From the address back to the order to send: addresses are rarer than words such as "send" or "password".
     text = folded.text
-    findings: list[Finding] = []
-    place = text.find(sign)
-    while place >= 0:
+    for place in places(sign, text, _STRIDE):
         start = max(0, place - _SENDING_REACH)
         letters = folded.fold(text[start:place])
         if any(map(letters.__contains__, _SENT)) and (match := _SENDING.search(letters)):
             part = Folded.of(text[start:place])
             first, last = part.span(match.start(), match.end()) if part.letters == letters else (0, len(part.text))
             if not _NEGATED.search(text, max(0, start + first - _STRIDE), start + first):
-                findings.append(Finding("secret-exfiltration", start + first, start + last))
-        place = text.find(sign, place + _STRIDE)
-    return findings
+                yield Finding("secret-exfiltration", start + first, start + last)
 
 
-def _urls(text: str) -> list[re.Match[str]]:
+def _urls(text: str) -> Iterator[re.Match[str]]:
     # One after the other, never one inside another: the pieces looked at do not overlap.
-    found: list[re.Match[str]] = []
     place = text.find("://")
     while place >= 0:
         url = _URL.match(text, place)
         if url:
-            found.append(url)
+            yield url
         place = text.find("://", url.end() if url else place + 1)
-    return found
 
 
-def _commands(sender: str, folded: Folded) -> list[Finding]:
+def _commands(sender: str, folded: Folded) -> Iterator[Finding]:
     # Line by line, each looked at once: many commands on one line do not multiply the work.
     text, low = folded.text, folded.low
-    findings: list[Finding] = []
     place = low.find(sender)
     while place >= 0:
         end = text.find("\n", place)
         end = len(text) if end < 0 else end
         sent = _INNER_COMMAND.search(text, place, end) or _SENDS_SECRET.search(text, place, end)
         if sent and sender in {"curl", "wget"}:
-            findings.append(Finding("secret-exfiltration", place, sent.end()))
+            yield Finding("secret-exfiltration", place, sent.end())
         start = text.rfind("\n", 0, place) + 1
-        piped = _last_pipe(text, sender, start, end)
+        piped = max((pipe.start() for pipe in _PIPED[sender].finditer(text, start, end)), default=0)
         if piped and _reads_secret(text, start, piped):
-            findings.append(Finding("secret-exfiltration", start, piped + 1))
+            yield Finding("secret-exfiltration", start, piped + 1)
         place = low.find(sender, end)
-    return findings
-
-
-def _last_pipe(text: str, sender: str, start: int, end: int) -> int:
-    """The offset of the last pipe into ``sender`` on a line, or 0."""
-    last = 0
-    for pipe in _PIPED[sender].finditer(text, start, end):
-        last = pipe.start()
-    return last
 
 
 def _reads_secret(text: str, start: int, end: int) -> bool:

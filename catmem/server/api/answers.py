@@ -15,8 +15,7 @@ from catmem.server.errors import ServerError
 from catmem.service import answering
 from catmem.service.envelopes.builder import FIELDS, Base, is_plain, plain_envelope
 from catmem.service.envelopes.reading import fields_in, json_of
-from catmem.service.envelopes.submitting import submit_read, submit_value
-from catmem.service.envelopes.writers import Sender
+from catmem.service.envelopes.submitting import Sender, submit_read, submit_value
 from catmem.service.seen_entry import entry_dict
 from catmem.store.contract import revision_number
 
@@ -139,7 +138,6 @@ def _base(fields: Mapping[str, Any], asked: Asked) -> Base | None:
 
 
 def _refuse_contrary(fields: Mapping[str, Any], asked: Asked) -> None:
-    """Raise ``ServerError`` for headers that say otherwise than the envelope."""
     if asked.match is not None and str(fields.get("prev_rev")) != asked.match.revision:
         raise _contrary("If-Match", "prev_rev")
     if asked.retry is not None and fields.get("op_id") != asked.retry:
@@ -249,7 +247,7 @@ def seed(workspace: Workspace, caller: Caller, asked: Asked) -> Answer:
         if refused:
             told |= {"code": errors[0]["code"], "message": "some files were not seeded"}
         return Answer(told, status=409 if refused else 200)
-    from catmem.service.seeding.answer import seed_answer
+    from catmem.service.seeding.applying import seed_answer
 
     if fields["source"] != caller.profile or "resolve" in fields:
         raise ForbiddenError(

@@ -1,4 +1,4 @@
-"""One path and method of the API: what it takes, what it gives, and who answers; and the ETags of answers.
+"""One path and method of the API: what it takes and gives; ETags; from a request to an answer, of which some are kept.
 
 The tag of an entity is ``"7-1f0c…"``: the revision, and a digest of the answer, which is another one for each caller
 and day. A text that no history has yet has ``u`` and a keyed digest in the place of the revision: it tells whether it
@@ -9,20 +9,33 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import re
 import secrets
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from urllib.parse import parse_qsl
 
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from catmem.errors import CatmemError, OperationCollisionError
 from catmem.policy.schema import is_date, nearest, shown
-from catmem.server.errors import ServerError
+from catmem.server.caller import caller_of
+from catmem.server.errors import ServerError, answer_of
+from catmem.server.guard import in_thread
+from catmem.service.profiles import discreet
+from catmem.service.writing.matching import is_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from starlette.requests import Request
+    from starlette.routing import BaseRoute
 
     from catmem.server.caller import Caller
     from catmem.service.workspace import Workspace
@@ -109,6 +122,9 @@ class Endpoint:
         return self.method == "POST"
 
 
+# --- parameters ----------------------------------------------------------------------------------------------------
+
+
 def read_values(parameters: Sequence[Parameter], given: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """The values of parameters as a request gives them. Raises ``ServerError`` 400 (``bad_parameter``).
 
@@ -177,6 +193,8 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\$$", r"\\Z", pattern))
 
 
+# --- etags ---------------------------------------------------------------------------------------------------------
+
 _KEY = secrets.token_bytes(32)
 _LENGTH = 16
 _TAG = re.compile(r'"(?P<base>[0-9]{1,12}[a-z]{0,8}|u[0-9a-f]{32})(?:-[0-9a-f]{16})?"')
@@ -230,3 +248,180 @@ def is_known(header: str | None, tag: str) -> bool:
     if header is None:
         return False
     return header.strip() == "*" or tag in _ANY_TAG.findall(header)
+
+
+# --- from a request to an answer -----------------------------------------------------------------------------------
+
+JSON_TYPE = "application/json"
+TEXT_TYPE = "text/plain"
+WRITE = "Write"
+"""The form of the body for which conditions are looked at; elsewhere they are refused and not passed over."""
+CONDITIONS = frozenset({"if-match", "idempotency-key"})
+_MOST_PARAMETERS = 32
+_MOST_BYTES = 16 << 20
+"""Bytes that all kept answers may take."""
+_OVERHEAD = 8192
+"""Bytes that an answer takes beside what is counted: the question, headers, places in tables."""
+_OF_THE_BODY = frozenset({"content-type", "content-length"})
+_NO_STORE = {"Cache-Control": "no-store"}
+_CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"}
+
+
+def routes_of(endpoints: Sequence[Endpoint]) -> list[BaseRoute]:
+    """A route for each path, with all of its methods: so that a 405 names them."""
+    paths: dict[str, dict[str, Endpoint]] = {}
+    for each in endpoints:
+        paths.setdefault(each.path, {})[each.method] = each
+    return [
+        Route(path, _served(found), methods=[*found], name=next(iter(found.values())).name)
+        for path, found in paths.items()
+    ]
+
+
+def _served(endpoints: Mapping[str, Endpoint]) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
+        return await _respond(request, endpoints["POST" if request.method == "POST" else "GET"])
+
+    return serve
+
+
+async def _respond(request: Request, endpoint: Endpoint) -> Response:
+    caller, asked = caller_of(request), await _asked(request, endpoint)
+    state, accept = request.app.state, request.headers.get("accept", "")
+    as_json = endpoint.as_text and JSON_TYPE in accept and TEXT_TYPE not in accept
+    try:
+        made = await in_thread(request, _made, endpoint, state.answers, state.workspace, caller, asked, as_json)
+    except CatmemError as error:
+        status = _status(endpoint, asked, error)
+        if status is None:
+            raise
+        told = answer_of(error, bounded=not caller.is_person, status=status)[1]
+        return JSONResponse(told, status, _NO_STORE)
+    if not endpoint.writes and is_known(request.headers.get("if-none-match"), made.headers["etag"]):
+        return Response(None, 304, {name: value for name, value in made.headers.items() if name not in _OF_THE_BODY})
+    return made
+
+
+async def _asked(request: Request, endpoint: Endpoint) -> Asked:
+    """What a request asks for. Raises ``ServerError``: 400 ``bad_parameter``, ``bad_precondition``, 415."""
+    headers = request.headers
+    given = [*_query(request), *((name, str(value)) for name, value in request.path_params.items())]
+    values = read_values(endpoint.parameters, given)
+    if not endpoint.writes:
+        if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
+            raise ServerError(
+                400, f"{endpoint.method} {endpoint.path} takes no body", code="bad_body",
+                hint="Nothing was done. Give what is asked for as parameters of the address.",
+            )  # fmt: skip
+        return Asked(values)
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON_TYPE:
+        raise ServerError(
+            415,
+            f"the body is {shown(kind) if kind else 'of no type'}, and has to be JSON",
+            code="unsupported_media",
+            hint="Nothing was done. Send the header 'Content-Type: application/json'.",
+        )
+    if endpoint.body != WRITE and (conditions := CONDITIONS.intersection(headers)):
+        raise ServerError(
+            400,
+            f"this path takes no {min(conditions)}",
+            code="bad_precondition",
+            hint="Nothing was done. Leave the header out: it is for /mem/write.",
+        )
+    match, retry = read_match(headers.getlist("if-match")), headers.get("idempotency-key")
+    return Asked(values, await request.body(), match, None if retry is None else retry.strip().strip('"'))
+
+
+def _query(request: Request) -> list[tuple[str, str]]:
+    text: bytes = request.scope["query_string"]
+    try:
+        options: dict[str, Any] = {"keep_blank_values": True, "errors": "strict", "strict_parsing": True}
+        return parse_qsl(text.decode(), max_num_fields=_MOST_PARAMETERS, **options) if text else []
+    except ValueError:
+        raise bad_parameter("the query cannot be read", "Write it as NAME=VALUE, joined by &, in UTF-8.") from None
+
+
+def _status(endpoint: Endpoint, asked: Asked, error: CatmemError) -> int | None:
+    """The status of an error where it is another one here: with ``If-Match`` a stale write is a 412."""
+    if asked.match is not None and _is_stale(error):
+        return 412
+    return endpoint.statuses.get(error.code)
+
+
+def _is_stale(error: CatmemError) -> bool:
+    """Whether a write was refused for what it was made on."""
+    if isinstance(error, OperationCollisionError):
+        # Of an op_id that was used for something else ``expected`` is a digest, or hidden.
+        return error.expected is not None and not is_digest(error.expected)
+    return error.code in {"stale_prev", "drift", "unknown_revision"}
+
+
+def _made(  # noqa: PLR0913, PLR0917 - called in a thread
+    endpoint: Endpoint,
+    cache: AnswerCache,
+    workspace: Workspace,
+    caller: Caller,
+    asked: Asked,
+    as_json: bool,  # noqa: FBT001
+) -> Response:
+    """The answer of an endpoint, made in the same thread: that of a large file takes its time.
+
+    ``as_json``: a caller who could have a text wants JSON.
+    """
+    with discreet(workspace, caller.profile):
+        answer = endpoint.answer(workspace, caller, asked)
+        if isinstance(answer, Answer):
+            return _encoded(endpoint, answer, as_json=as_json)
+        question = endpoint.name, caller.profile, as_json, *asked.values.items()
+        return cache.get(question, answer.made_of, lambda: _encoded(endpoint, answer.make(), as_json=as_json))
+
+
+def _encoded(endpoint: Endpoint, answer: Answer, *, as_json: bool) -> Response:
+    text = None if as_json else answer.text
+    body = to_json(answer.data) if text is None else text.encode(errors="backslashreplace")
+    headers = dict(_NO_STORE if endpoint.writes else _CACHED)
+    if not endpoint.writes:
+        headers["ETag"] = tag_of(body, answer.base)
+    elif answer.base is not None:
+        # What was written is no answer that somebody could ask for again: its tag says where it is, and nothing else.
+        headers["ETag"] = f'"{answer.base}"'
+    if text is not None and answer.warnings:
+        headers["Catmem-Warning"] = "; ".join(answer.warnings)
+    return Response(body, answer.status, headers, JSON_TYPE if text is None else TEXT_TYPE)
+
+
+class AnswerCache:
+    """The answers of a server that were asked for last, with what they were made of. For several threads.
+
+    Nothing in it can be old: what an answer is made of is read again for each request, and compared.
+    """
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[object, ...], tuple[tuple[object, ...], Response, int]] = OrderedDict()
+        self.size = 0
+        """Bytes of all answers, and of what they were made of."""
+
+    def get(self, question: tuple[object, ...], made_of: tuple[object, ...], make: Callable[[], Response]) -> Response:
+        """What was answered to the same question, if it was made of the same; else it is made."""
+        with self._lock:
+            found = self._known.get(question)
+            if found is not None and found[0] == made_of:
+                self._known.move_to_end(question)
+                return found[1]
+        made = make()
+        size = _OVERHEAD + len(made.body) + sum(len(each) for each in made_of if isinstance(each, bytes))
+        with self._lock:
+            self.size += size - self._known.pop(question, (None, None, 0))[2]
+            self._known[question] = made_of, made, size
+            while self.size > _MOST_BYTES:
+                self.size -= self._known.popitem(last=False)[1][2]
+        return made
+
+
+def to_json(data: Any) -> bytes:  # noqa: ANN401 - JSON-ready data
+    """Data as JSON in UTF-8; half a character, which a file may hold, as an escape."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode() if text.isascii() else text.encode(errors="backslashreplace")

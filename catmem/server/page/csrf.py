@@ -12,7 +12,7 @@ import secrets
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.service.writing.view import is_digest
+from catmem.service.writing.matching import is_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,19 +62,12 @@ def is_own(given: str, visit: Visit, caller: Caller) -> bool:
     return not visit.is_new and hmac.compare_digest(given.encode(), token_of(visit, caller).encode())
 
 
-def operation_id(entity: str, base: str, address: str, about: str = "") -> str:
-    """The ``op_id`` of a form: the same each time that it is shown for the same revision.
-
-    ``base`` names the revision shown as ``naming`` does. ``address`` is where the form goes, ``about`` the entry or
-    whatever else it is on.
-    """
-    return _digest("operation", entity, base, address, about)
-
-
 def naming(workspace: Workspace) -> Callable[..., str]:
-    """``operation_id`` for the forms of one page, which give a revision, or the digest of a text that has none.
+    """What gives the forms of one page their ``op_id``: the same each time that one is shown for the same revision.
 
-    A number never comes back, and a digest does, after an undo by hand: so the newest number goes with it.
+    It takes the entity, the revision shown (or the digest of a text that has none), the address where the form goes,
+    and the entry or whatever else it is on. A number never comes back, and a digest does, after an undo by hand: so the
+    newest number goes with it.
     """
 
     @cache
@@ -85,7 +78,7 @@ def naming(workspace: Workspace) -> Callable[..., str]:
         return f"{base}@{'0' if head is None else head.revision}"
 
     def named(entity: str, base: str, address: str, about: str = "") -> str:
-        return operation_id(entity, mark(entity, base), address, about)
+        return _digest("operation", entity, mark(entity, base), address, about)
 
     return named
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
-from http import HTTPStatus
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from starlette.responses import Response
@@ -15,14 +15,12 @@ from catmem.policy.schema import shown
 from catmem.server.api.endpoint import Parameter, bad_parameter, read_values
 from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
-from catmem.server.limits import in_thread
-from catmem.server.page.addresses import DID, own_address
+from catmem.server.guard import in_thread
 from catmem.server.page.csrf import Visit, naming, remember, token_of, visit_of
-from catmem.server.page.doorstep import for_people, turned_away, what_it_may
-from catmem.server.page.recent_changes import done_lately
-from catmem.server.page.rendering import rendered
-from catmem.server.page.theme import theme_of
-from catmem.service.overview import Overviews
+from catmem.server.page.formats import DID, own_address
+from catmem.server.page.recent_changes import recent_change
+from catmem.server.page.rendering import rendered, theme_of
+from catmem.service.history import entity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from catmem.server.caller import Caller
+    from catmem.service.overview import Overviews
     from catmem.service.workspace import Workspace
 
 _LONGEST_QUERY = 65_536
@@ -51,6 +50,11 @@ class Asked:
     query: Mapping[str, str]
     overviews: Overviews
 
+    @property
+    def named(self) -> str:
+        """The entity that the address names. Raises ``UnknownNameError``."""
+        return entity_of(self.workspace, f"{self.path['name']}/{self.path['target']}")
+
     def choice(self, name: str, known: Iterable[K]) -> K | None:
         """What the query says of ``name``, one of ``known``. Raises ``ServerError`` 400 for anything else."""
         known = list(known)
@@ -71,6 +75,12 @@ class Asked:
             raise bad_parameter(f"{name} is {shown(said)}", "It is a number from 1 on.")
         return int(said)
 
+    def page_of(self, ids: Iterable[str], size: int) -> int:
+        """The page that the query asks for: the one that holds the ``entry`` that it names, or a number."""
+        named = self.query.get("entry")
+        place = next((index for index, each in enumerate(ids) if each == named), None) if named else None
+        return self.number("page") if place is None else place // size + 1
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -83,6 +93,12 @@ class Page:
 
 View: TypeAlias = Callable[[Asked], Page]
 """Looks at the memory and says what is shown. Runs in a worker thread, and writes nothing."""
+
+
+def of_entity(entity: str) -> dict[str, Any]:
+    """What the page of a file says of its entity."""
+    name, _, target = entity.partition("/")
+    return {"entity": entity, "name": name, "target": target}
 
 
 def reading(view: View, *takes: str) -> Callable[[Request], Awaitable[Response]]:
@@ -109,37 +125,56 @@ def asked_of(request: Request) -> Asked:
     """The request of a person. Raises ``ServerError``: 401, and 403 for everybody else."""
     caller = caller_of(request)
     if not caller.is_person:
-        raise ServerError(
-            403,
-            for_people(caller),
-            code="people_only",
-            hint=what_it_may(caller),
-        )
+        message, hint = _for_people(caller)
+        raise ServerError(403, message, code="people_only", hint=hint)
     state = request.app.state
-    if not hasattr(state, "overviews"):
-        state.overviews = Overviews(state.workspace)
     return Asked(state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews)
 
 
 def _made(request: Request, view: View, asked: Asked, visit: Visit | None) -> tuple[int, bytes]:
     page = view(asked)
-    said: dict[str, Any] = {"done": done_lately(asked.workspace, asked.query.get(DID))}
+    said: dict[str, Any] = {"done": recent_change(asked.workspace, asked.query.get(DID))}
     if visit is not None:
         query = f"?{request.url.query}" if request.url.query else ""
         said |= {"csrf": token_of(visit, asked.caller), "back": own_address(f"{asked.address}{query}")}
-    return page.status, in_html(request, replace(page, context={**said, **page.context}), asked.address)
+    return page.status, in_html(request, page, asked.address, said)
 
 
-def in_html(request: Request, page: Page, here: str) -> bytes:
-    """A page as UTF-8, for a person; ``here`` is the address that it stands for."""
+def in_html(request: Request, page: Page, here: str, said: Mapping[str, Any]) -> bytes:
+    """A page as UTF-8, for a person. ``here`` is its address; its own context goes before ``said``."""
     workspace: Workspace = request.app.state.workspace
     own = {
         "here": here,
         "root_name": workspace.root.name,
         "theme": theme_of(request),
+        "operation_id": naming(workspace),
     }
-    said = {**page.context, **own, "operation_id": naming(workspace)}
-    return rendered(page.template, said)
+    return rendered(page.template, {**said, **page.context, **own})
+
+
+def _answer(request: Request, status: int, html: bytes) -> Response:
+    """The answer with its tag; 304 for a page that the browser has just so."""
+    tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
+    # What is shown depends on the cookie that remembers light or dark, and on who asks.
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Cookie, Authorization", **OWN_REFERRER}
+    known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
+    if status == 200 and tag in known:  # noqa: PLR2004
+        return Response(status_code=304, headers=headers)
+    return Response(html, status, headers, "text/html")
+
+
+# --- errors, and who is not let in ---------------------------------------------------------------------------------
+
+_OF_THE_BODY = frozenset({"content-type", "content-length"})
+_HEADINGS = {
+    401: "This page wants a token",
+    403: "This is not for you",
+    404: "There is nothing here",
+    409: "It has changed in the meantime",
+    500: "Something went wrong",
+    503: "The memory cannot be read right now",
+}
+_MAKES_ONE = "'catmem token new NAME --person' makes one, where the server runs."
 
 
 def error_page(request: Request, error: Exception) -> Response:
@@ -151,13 +186,12 @@ def error_page(request: Request, error: Exception) -> Response:
         is_person = caller_of(request).is_person
     except CatmemError:
         is_person = None
-    root_name = request.app.state.workspace.root.name if is_person else ""
     said = json.loads(bytes(plain.body))
     if said["code"] == "no_token":
-        said |= turned_away(request)._asdict()
+        said["message"], said["hint"] = _without_token(request)
     context = {
         "here": request.url.path,
-        "root_name": root_name,
+        "root_name": request.app.state.workspace.root.name if is_person else "",
         "theme": theme_of(request),
         "error": said,
         "status": plain.status_code,
@@ -169,25 +203,26 @@ def error_page(request: Request, error: Exception) -> Response:
     return Response(rendered("error.html", context), plain.status_code, {**headers, **OWN_REFERRER}, "text/html")
 
 
-_OF_THE_BODY = frozenset({"content-type", "content-length"})
-_HEADINGS = {
-    401: "This page wants a token",
-    403: "This is not for you",
-    404: "There is nothing here",
-    409: "It has changed in the meantime",
-    500: "Something went wrong",
-    503: "The memory cannot be read right now",
-}
+def _without_token(request: Request) -> tuple[str, str]:
+    """What to tell a browser that sent no token of a person, and what to do."""
+    tokens = request.app.state.tokens
+    agent = None if tokens is None else tokens.agent_at_browser(request)
+    if agent is not None:
+        return _for_people(agent)
+    return (
+        "This page wants the token of a person.",
+        "Load it again: the browser asks for a name and a password. Any name will do, and the token is the password. "
+        + _MAKES_ONE,
+    )
 
 
-def _answer(request: Request, status: int, html: bytes) -> Response:
-    """The answer with its tag; 304 for a page that the browser has just so."""
-    from hashlib import blake2b
-
-    tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
-    # What is shown depends on the cookie that remembers light or dark, and on who asks.
-    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Cookie, Authorization", **OWN_REFERRER}
-    known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
-    if status == HTTPStatus.OK and tag in known:
-        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-    return Response(html, status, headers, "text/html")
+def _for_people(agent: Caller) -> tuple[str, str]:
+    """Why the page is not for the holder of this token, and what the token is good for."""
+    if agent.scope == "metrics":
+        whose, may = "for metrics", "It reads /metrics and nothing else"
+    else:
+        writes = ", and writes what that may" if agent.may_write else " and writes nothing"
+        whose = f"that of the agent {agent.agent}"
+        may = f"A program reads with it what the profile {agent.profile} sees{writes}, below /mem and /prompt"
+    hint = f"{may}. The page wants the token of a person: {_MAKES_ONE}"
+    return f"the page is for people, and this token is {whose}", hint

@@ -12,7 +12,7 @@ from catmem.errors import CatmemError
 from catmem.model.pairing import pair_entries
 from catmem.policy.access import visible_categories
 from catmem.policy.staleness import DATED_BY, expired_on, read_date
-from catmem.server.page.shown import beginning, category, day
+from catmem.server.page.formats import beginning, category, day
 from catmem.service.history import entity_of
 from catmem.service.seen_entry import rules_in
 from catmem.text import unmerged_warnings
@@ -91,7 +91,7 @@ def _where(action: Mapping[str, Any]) -> str:
 # --- what was just done --------------------------------------------------------------------------------------------
 
 
-class Lately(NamedTuple):
+class RecentChange(NamedTuple):
     """A revision, and what it did in words. ``record`` is ``None`` where nothing had to be done.
 
     ``before`` is the revision that Undo goes back to, ``None`` where it cannot: something came after it, or it is no
@@ -106,7 +106,7 @@ class Lately(NamedTuple):
     about: str = ""
     remarks: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
-    others: tuple[Lately, ...] = ()
+    others: tuple[RecentChange, ...] = ()
 
     @property
     def is_seed(self) -> bool:
@@ -121,17 +121,17 @@ MOST = 20
 """Revisions that one form is told to have written."""
 
 
-def done_lately(workspace: Workspace, named: str | None) -> Lately | None:
+def recent_change(workspace: Workspace, named: str | None) -> RecentChange | None:
     """What ``ENTITY@REVISION`` did, or several with blanks between; ``None`` for what is no revision that there is."""
     if named is None:
         return None
     if named == NOTHING_TO_DO:
-        return Lately(None)
+        return RecentChange(None)
     found = [told for each in named.split(" ")[:MOST] if (told := _told(workspace, each)) is not None]
     return found[0]._replace(others=tuple(found[1:])) if found else None
 
 
-def _told(workspace: Workspace, named: str) -> Lately | None:
+def _told(workspace: Workspace, named: str) -> RecentChange | None:
     entity, _, revision = named.partition("@")
     try:
         entity = entity_of(workspace, entity)
@@ -142,16 +142,17 @@ def _told(workspace: Workspace, named: str) -> Lately | None:
         return None  # the page itself tells what cannot be read
     if record is None:
         return None
+    said, about, remarks = did(record), "", [f"{warning}." for warning in unmerged]
+    try:
+        one = _became(workspace, record)
+        if one is not None:
+            said, about = _verb(one, record) or said, beginning(one.body)
+            remarks[:0] = _remarks(workspace, entity, one)
+    except CatmemError:
+        pass  # bytes that no tool can read any more
     is_head = head is not None and head.revision == revision
-    said, about, noted = _about(workspace, record)
-    return Lately(
-        record,
-        said,
-        before(record) if is_head and can_be_undone(record) else None,
-        about,
-        (*noted, *(f"{warning}." for warning in unmerged)),
-        closed(record),
-    )
+    undone = before(record) if is_head and can_be_undone(record) else None
+    return RecentChange(record, said, undone, about, tuple(remarks), closed(record))
 
 
 def record_of(workspace: Workspace, entity: str, revision: str) -> Revision | None:
@@ -159,19 +160,7 @@ def record_of(workspace: Workspace, entity: str, revision: str) -> Revision | No
     return next((each for each in workspace.store.log(entity) if each.revision == revision), None)
 
 
-def _about(workspace: Workspace, record: Revision) -> tuple[str, str, tuple[str, ...]]:
-    """What a revision did in words, the beginning of the one entry that it was on, and what to know of that."""
-    said = did(record)
-    try:
-        one = _became(workspace, record)
-        if one is None:
-            return said, "", ()
-        return _verb(one, record) or said, beginning(one.body), tuple(_remarks(workspace, record.entity, one))
-    except CatmemError:
-        return said, "", ()  # bytes that no tool can read any more
-
-
-# --- the one entry that it was on ------------------------------------------------------------------------------------
+# --- the one entry that it was on ----------------------------------------------------------------------------------
 
 _STEPS = 2
 """Operations that a form makes on one entry: it is moved, and reworded."""
@@ -286,13 +275,17 @@ def _remarks(workspace: Workspace, entity: str, one: Became) -> Iterator[str]:
         yield f"Prompts withhold it: {', '.join(rules)}."
 
 
+def entry_in(document: Document, entry_id: str | None, category: str | None) -> Entry | None:
+    """The entry of an id; of several that say the same, the one of the category if it is there."""
+    same = [each for each in document.entries if each.id == entry_id]
+    return next((each for each in same if each.category == category), same[0] if same else None)
+
+
 def _found(document: Document, action: Mapping[str, Any]) -> Entry | None:
-    same = [each for each in document.entries if each.id == action.get("id")]
-    return next((each for each in same if each.category == action.get("category")), same[0] if same else None)
+    return entry_in(document, action.get("id"), action.get("category"))
 
 
 def _partner(old: Document, after: Document, entry: Entry) -> Entry | None:
-    """The entry that was reworded to this one."""
     place = next(index for index, each in enumerate(after.entries) if each is entry)
     pairs = {new: index for index, new in pair_entries(old.entries, after.entries).items()}
     return old.entries[pairs[place]] if place in pairs else None

@@ -1,4 +1,7 @@
-"""Templates to HTML: everything escaped, and what a browser would act on written out, whatever the template says."""
+"""Templates to HTML: everything escaped, and what a browser would act on written out, whatever the template says.
+
+Light or dark is as a person chose it: remembered in a cookie, so that it works without JavaScript.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,22 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from starlette.responses import RedirectResponse
 
-from catmem.server.page import shown
+from catmem.server.api.endpoint import Parameter, read_values
+from catmem.server.page import formats
+from catmem.server.page.recent_changes import did
 from catmem.text import counted, plural, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
 
 _FOLDER = Path(__file__).parent
 
@@ -38,24 +48,12 @@ def environment() -> Environment:
         auto_reload=False,
         finalize=_finalized,
     )
-    made.filters |= {
-        "basis": shown.basis,
-        "body": shown.body_html,
-        "category": shown.category,
-        "changed_from": shown.changed_from,
-        "count": counted,
-        "day": shown.day,
-        "days": shown.days,
-        "field": _field,
-        "moment": shown.moment,
-        "number": shown.number,
-        "part": shown.part,
-        "plural": plural,
-        "reference": shown.reference,
-        "untold": shown.untold,
-        "words": shown.words,
-    }
-    made.globals |= {"static": static_address, "bar_of": shown.bar_of}
+    names = (
+        "basis", "category", "changed_from", "day", "days", "moment", "number", "part", "reference", "untold", "words",
+    )  # fmt: skip
+    made.filters |= {name: getattr(formats, name) for name in names}
+    made.filters |= {"body": formats.body_html, "count": counted, "did": did, "field": escape, "plural": plural}
+    made.globals |= {"static": static_address, "bar_of": formats.bar_of}
     # What a page for somebody who may write has besides; no other page has a form that writes.
     made.globals |= {"csrf": "", "back": "/", "done": None}
     # The files that a page shows, each with the digest of what it shows of it: it tells when one changes.
@@ -77,6 +75,27 @@ def _finalized(value: object) -> object:
     return value if isinstance(value, Markup) else printable(str(value))
 
 
-def _field(value: str) -> Markup:
-    """A text exactly as it is, for a form field that gives it back."""
-    return escape(value)
+_COOKIE = "catmem_theme"
+_THEMES = ("auto", "light", "dark")
+"""``auto`` is what the system of the person says."""
+
+_TAKES = [Parameter(name, "", {"type": "string", "maxLength": 65_536}) for name in ("theme", "back")]
+_YEAR = 365 * 24 * 3600
+
+
+def theme_of(request: Request) -> str:
+    """What was chosen; ``auto`` where nothing was, or nothing that is known."""
+    said = request.cookies.get(_COOKIE)
+    return said if said in _THEMES else "auto"
+
+
+async def choose_theme(request: Request) -> Response:
+    """Remember the choice, and go back to where it was made."""
+    said = parse_qs((await request.body()).decode("utf-8", "replace"))
+    read_values(_TAKES, [(name, value) for name, values in said.items() for value in values])
+    read_values((), request.query_params.multi_items())
+    theme, back = (said.get(name, [""])[0] for name in ("theme", "back"))
+    answer = RedirectResponse(back if formats.is_own_address(back) else "/", status_code=303)
+    if theme in _THEMES:
+        answer.set_cookie(_COOKIE, theme, max_age=_YEAR, path="/", httponly=True, samesite="strict")
+    return answer

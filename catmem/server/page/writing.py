@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.responses import RedirectResponse, Response
@@ -21,23 +21,20 @@ from catmem.errors import CatmemError, StaleError
 from catmem.policy.schema import shown
 from catmem.server.api.endpoint import read_values
 from catmem.server.errors import ServerError
-from catmem.server.limits import DEADLINE, in_thread
-from catmem.server.page.addresses import own_address, with_query
+from catmem.server.guard import DEADLINE, in_thread
 from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token_of, visit_of
-from catmem.server.page.reading import OWN_REFERRER, Page, asked_of, error_page, in_html
+from catmem.server.page.formats import own_address, with_query
+from catmem.server.page.reading import OWN_REFERRER, Asked, Page, asked_of, error_page, in_html
 from catmem.server.page.recent_changes import MOST, NOTHING_TO_DO
-from catmem.server.page.refused import Refusal, plain_refusal, refusal_of
+from catmem.server.page.refusal import Refusal, plain_refusal, refusal_of
 from catmem.service.envelopes.builder import Base, plain_envelope
 from catmem.service.envelopes.submitting import submit_read
 from catmem.service.history import entity_of
-from catmem.service.writing.view import checked_expected, is_digest
+from catmem.service.writing.matching import checked_expected, is_digest
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from catmem.server.caller import Caller
-    from catmem.server.page.reading import Asked
-    from catmem.service.workspace import Workspace
     from catmem.service.writing.written import Written
 
 _MOST_FIELDS = 2_000
@@ -46,23 +43,18 @@ _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A form as a person sent it. ``address`` is where it went, ``path`` the parts of that, ``fields`` what it says.
+class Sent(Asked):
+    """A form as a person sent it. ``fields`` is what it says.
 
     ``entity`` is what it changes (``None``: nothing that the form names), ``expected`` the revision that the person
-    saw, or the digest of a text that had none. ``op_id`` is the name of its write. ``confirm`` says that the person was
-    warned. ``back`` is the page that it was sent from.
+    saw, or the digest of a text that had none. ``op_id`` is the name of its write. ``back`` is the page that it was
+    sent from.
     """
 
-    workspace: Workspace
-    caller: Caller
-    address: str
-    path: Mapping[str, str]
     fields: Mapping[str, str]
     entity: str | None
     expected: str | None
     op_id: str | None
-    confirm: bool
     back: str
 
     def get(self, name: str, default: str = "") -> str:
@@ -71,10 +63,10 @@ class Sent:
 
     @property
     def named(self) -> str:
-        """The entity. Raises ``ServerError`` 400 for a form that names none."""
+        """The entity. Raises ``ServerError`` 400 for a form that names none, and ``UnknownNameError``."""
         if self.entity is None:
             raise bad_form("the form does not say which file it changes")
-        return self.entity
+        return entity_of(self.workspace, self.entity)
 
     @property
     def seen(self) -> str:
@@ -85,18 +77,14 @@ class Sent:
         return expected
 
 
-@dataclass(frozen=True, slots=True)
-class Did:
+class Did(NamedTuple):
     """What was done, and where to go: ``address`` may have a query and the id of a place on the page.
 
-    ``revision`` of ``entity`` is what was written; ``None`` where nothing had to be. ``others`` were written with it,
-    each an entity and its revision.
+    ``written`` are entities, each with its new revision, ``None`` where nothing had to be written.
     """
 
     address: str
-    entity: str
-    revision: str | None
-    others: Sequence[tuple[str, str]] = ()
+    written: Sequence[tuple[str, str | None]] = ()
 
 
 Action: TypeAlias = Callable[[Sent], Did | Page]
@@ -127,7 +115,7 @@ def writing(
         visit = visit_of(request)
         try:
             _refuse_foreign(sent, visit)
-            did = await in_thread(request, _acted, action, sent)
+            did = await in_thread(request, action, sent)
             if isinstance(did, Page):
                 return await _shown(request, visit, sent, did)
         except Exception as error:  # noqa: BLE001 - the same, with the form
@@ -147,10 +135,9 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
     base = Base(expected)
     if is_digest(expected):
         base = Base(None, lambda snapshot: snapshot.digest == expected)
-    fields = {"entity_id": sent.named, "content": content, "op_id": sent.op_id}
-    fields = {name: value for name, value in fields.items() if value is not None}
+    fields = {"entity_id": sent.named, "content": content, **({} if sent.op_id is None else {"op_id": sent.op_id})}
     envelope = plain_envelope(sent.workspace, fields, None, base)
-    return submit_read(sent.workspace, envelope, confirm=sent.confirm, on_stale="refuse")
+    return submit_read(sent.workspace, envelope, confirm=sent.get("confirm") == "true", on_stale="refuse")
 
 
 def done(sent: Sent, written: Written, address: str | None = None) -> Did:
@@ -159,22 +146,18 @@ def done(sent: Sent, written: Written, address: str | None = None) -> Did:
     A form that is sent twice is told the same both times, as long as that is true: raises ``StaleError`` for one whose
     revision is the newest no longer, since it may be sent again for what was taken back in the meantime.
     """
-    if written.repeated:
-        _refuse_overtaken(sent.workspace, written)
     revision = written.revision if written.changed or written.repeated else None
-    return Did(sent.back if address is None else address, written.entity, revision)
-
-
-def _refuse_overtaken(workspace: Workspace, written: Written) -> None:
-    now = workspace.store.read(written.entity)
-    if now.revision != written.revision:
-        raise StaleError(
-            f"this form was sent before, and wrote revision {written.revision}: this time nothing was written",
-            code="sent_before",
-            expected=written.revision,
-            found=now.revision or now.digest,
-            hint="If what it wrote is gone and shall be there again, send it on what is there now.",
-        )
+    if written.repeated:
+        now = sent.workspace.store.read(written.entity)
+        if now.revision != revision:
+            raise StaleError(
+                f"this form was sent before, and wrote revision {revision}: this time nothing was written",
+                code="sent_before",
+                expected=revision,
+                found=now.revision or now.digest,
+                hint="If what it wrote is gone and shall be there again, send it on what is there now.",
+            )
+    return Did(sent.back if address is None else address, [(written.entity, revision)])
 
 
 def bad_form(message: str) -> ServerError:
@@ -212,25 +195,18 @@ async def _fields(request: Request, takes: Sequence[str]) -> dict[str, str]:
 
 
 def _sent(asked: Asked, fields: Mapping[str, str]) -> Sent:
-    entity = fields.get("entity")
-    if {"name", "target"} <= set(asked.path):
-        entity = f"{asked.path['name']}/{asked.path['target']}"
+    path = asked.path
     return Sent(
-        workspace=asked.workspace,
-        caller=asked.caller,
-        address=asked.address,
-        path=asked.path,
+        *(asked.workspace, asked.caller, asked.address, path, asked.query, asked.overviews),
         fields=fields,
-        entity=entity,
+        entity=f"{path['name']}/{path['target']}" if {"name", "target"} <= path.keys() else fields.get("entity"),
         expected=fields.get("expected"),
         op_id=operation_of(fields["op_id"], asked.address) if "op_id" in fields else None,
-        confirm=fields.get("confirm") == "true",
         back=own_address(fields.get("back", "")),
     )
 
 
 def _refuse_foreign(sent: Sent, visit: Visit) -> None:
-    """Raise ``ServerError`` 403 (``foreign_form``) for a form that was not shown in this browser to this person."""
     if not is_own(sent.get("csrf"), visit, sent.caller):
         raise ServerError(
             403,
@@ -240,19 +216,12 @@ def _refuse_foreign(sent: Sent, visit: Visit) -> None:
         )
 
 
-def _acted(action: Action, sent: Sent) -> Did | Page:
-    if sent.entity is not None:
-        sent = replace(sent, entity=entity_of(sent.workspace, sent.entity))
-    return action(sent)
-
-
 # --- answers -------------------------------------------------------------------------------------------------------
 
 
 def _told_at(did: Did) -> str:
-    written = [] if did.revision is None else [(did.entity, did.revision), *did.others]
-    what = " ".join(f"{entity}@{revision}" for entity, revision in written[:MOST]) or NOTHING_TO_DO
-    return with_query(did.address, did=what)
+    written = [f"{entity}@{revision}" for entity, revision in did.written if revision is not None]
+    return with_query(did.address, did=" ".join(written[:MOST]) or NOTHING_TO_DO)
 
 
 async def _refused(request: Request, visit: Visit, sent: Sent, error: Exception, again: Again) -> Response:
@@ -270,9 +239,8 @@ async def _refused(request: Request, visit: Visit, sent: Sent, error: Exception,
 
 
 async def _shown(request: Request, visit: Visit, sent: Sent, page: Page) -> Response:
-    """A page in the place of the one that a form was sent from."""
-    said = {**page.context, "csrf": token_of(visit, sent.caller), "back": sent.back}
-    html = await in_thread(request, in_html, request, replace(page, context=said), urlsplit(sent.back).path)
+    said = {"csrf": token_of(visit, sent.caller), "back": sent.back}
+    html = await in_thread(request, in_html, request, page, urlsplit(sent.back).path, said)
     answer = Response(html, page.status, OWN_REFERRER, "text/html")
     remember(visit, request, answer)
     return answer

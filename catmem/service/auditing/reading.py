@@ -1,9 +1,10 @@
-"""Asking the audit log: what was done to which entity, by whom, and how it ended."""
+"""The audit log, asked and counted: what was done to which entity, by whom, and how it ended."""
 
 from __future__ import annotations
 
+import threading
 from collections import deque
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -13,19 +14,20 @@ from catmem.files import os_errors
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import profile_names, refuse_no_root
 from catmem.policy.schema import nearest, shown, suggestion
-from catmem.service.envelopes.roles import agents_of
+from catmem.service.counts import CONFLICTS, OTHER, Counts
+from catmem.service.envelopes.agents import agents_of
 from catmem.service.gate import audit_log
 from catmem.service.writing.operation import Action
-from catmem.store.audit import NAME
-from catmem.store.audit_reader import AuditReader, Damage
+from catmem.store.audit import NAME, STATUSES, AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from catmem.service.workspace import Workspace
-    from catmem.store.audit import Line
+    from catmem.store.audit import AuditLog, Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,8 @@ def read_audit(workspace: Workspace, wanted: Filter = EVERYTHING, limit: int | N
     """The wanted lines, of which the newest ``limit``. Raises ``StoreError``, and ``ConfigError`` where no root is."""
     lines: deque[Line] = deque(maxlen=limit)
     damaged: list[Damage] = []
-    with closing(_Following(workspace, wanted)) as following:
-        for each in following.new():
+    with _following(workspace, wanted) as new:
+        for each in new():
             if isinstance(each, Damage):
                 damaged.append(each)
             else:
@@ -102,11 +104,11 @@ def follow_audit(
 
     Raises ``StoreError``, and ``ConfigError`` where no root is.
     """
-    with closing(_Following(workspace, wanted)) as following:
-        yield from deque(following.new(), maxlen=limit)
+    with _following(workspace, wanted) as new:
+        yield from deque(new(), maxlen=limit)
         while True:
             wait()
-            yield from following.new()
+            yield from new()
 
 
 def unknown_names(workspace: Workspace, wanted: Filter) -> list[str]:
@@ -131,27 +133,103 @@ def unknown_names(workspace: Workspace, wanted: Filter) -> list[str]:
     return said
 
 
-class _Following:
-    """The wanted lines of a log, as they come."""
+@contextmanager
+def _following(workspace: Workspace, wanted: Filter) -> Iterator[Callable[[], Iterator[Line | Damage]]]:
+    """A function that gives the wanted lines which it did not give yet."""
+    refuse_no_root(workspace.config)
+    log = audit_log(workspace)
 
-    def __init__(self, workspace: Workspace, wanted: Filter) -> None:
-        refuse_no_root(workspace.config)
+    def new() -> Iterator[Line | Damage]:
+        with _readable(log, ": see catmem log"):
+            yield from (each for each in reader.poll() if isinstance(each, Damage) or wanted.keeps(each))
+
+    with closing(AuditReader(log)) as reader:
+        yield new
+
+
+def _readable(log: AuditLog, more: str = "") -> AbstractContextManager[None]:
+    return os_errors(
+        "the audit log cannot be read",
+        path=log.folder / NAME,
+        hint=f"Check the rights of .catmem and of the file. The revisions do not depend on it{more}.",
+        code="io",
+        kind=StoreError,
+    )
+
+
+# --- counting ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that are counted each for itself; all others count as ``other``.
+
+    They are bounded by the configuration, since whoever is refused may have given any text as one, and each would be a
+    series of its own for whoever keeps the numbers.
+    """
+
+    entities: frozenset[str]
+    agents: frozenset[str]
+
+    @classmethod
+    def of(cls, workspace: Workspace) -> Names:
+        """Those of a root as it is now: its profiles and their entities, the agents that it names, and a person.
+
+        Raises ``UnreadableError`` if the folder of profiles cannot be listed.
+        """
+        config = workspace.config
+        entities = frozenset(f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES)
+        return cls(entities, frozenset((PERSON, *agents_of(config))))
+
+    def bound(self, line: Line) -> Line:
+        """A line with no name in it but known ones, and with no code but those of conflicts."""
+        codes = [code for code in line.reasons if code in CONFLICTS]
+        return line._replace(
+            entity_id=line.entity_id if line.entity_id in self.entities else OTHER,
+            agent=line.agent if line.agent in self.agents else OTHER,
+            status=line.status if line.status in STATUSES else OTHER,
+            reason=",".join(codes) or None,
+        )
+
+
+class LogCounts:
+    """What the audit log of a root tells from the first look on. For several threads; close it in the end.
+
+    ``counts`` begin at 0 and never go down, also not when the log forgets its oldest lines. ``damaged`` lines could not
+    be read. ``names`` are those of the last look, by ``workspace``.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        """Nothing is read yet."""
+        self.workspace = workspace
         self._log = audit_log(workspace)
         self._reader = AuditReader(self._log)
-        self._wanted = wanted
+        self._lock = threading.Lock()
+        self._begun = False
+        self.counts = Counts()
+        self.damaged = 0
+        self.names = Names(frozenset(), frozenset((PERSON,)))
 
-    def new(self) -> Iterator[Line | Damage]:
-        """What was not given yet."""
-        with os_errors(
-            "the audit log cannot be read",
-            path=self._log.folder / NAME,
-            hint="Check the rights of .catmem and of the file. The revisions do not depend on it: see catmem log.",
-            code="io",
-            kind=StoreError,
-        ):
-            for each in self._reader.poll():
-                if isinstance(each, Damage) or self._wanted.keeps(each):
-                    yield each
+    def catch_up(self) -> None:
+        """Count what was added to the log since the last time; the first time nothing is counted.
+
+        Raises ``UnreadableError`` and ``StoreError``; what was counted until then stays counted, and the next call goes
+        on after it.
+        """
+        with self._lock:
+            self.names = Names.of(self.workspace)
+            with _readable(self._log):
+                if not self._begun:
+                    self._reader.skip()
+                    self._begun = True
+                for each in self._reader.poll():
+                    if isinstance(each, Damage):
+                        self.damaged += 1
+                    else:
+                        self.counts.add(self.names.bound(each))
 
     def close(self) -> None:
-        self._reader.close()
+        """Let go of the log."""
+        with self._lock:
+            self._reader.close()
+            self._begun = False

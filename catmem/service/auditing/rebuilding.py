@@ -6,7 +6,7 @@ import errno
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from catmem.digest import bytes_digest
+from catmem.digest import bytes_digest, record_dict
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import os_errors
 from catmem.names import FILE_NAMES
@@ -42,7 +42,7 @@ class Replayed:
 
     def to_dict(self) -> dict[str, Any]:
         """The revision as JSON-ready data."""
-        return {"entity": self.entity, "revision": self.revision, "path": str(self.path), "digest": self.digest}
+        return record_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,7 @@ class Head:
 
     def to_dict(self) -> dict[str, Any]:
         """The head as JSON-ready data."""
-        return {
-            "entity": self.entity,
-            "revision": self.revision,
-            "path": str(self.path),
-            "digest": self.digest,
-            "branches": list(self.branches),
-            "unrecorded": self.unrecorded,
-        }
+        return record_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +76,7 @@ class Mismatch:
 
     def to_dict(self) -> dict[str, Any]:
         """The mismatch as JSON-ready data."""
-        return {"entity": self.entity, "what": self.what, "rebuilt": self.rebuilt, "found": self.found}
+        return record_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +100,8 @@ class Replay:
 
     def to_dict(self) -> dict[str, Any]:
         """The replay as JSON-ready data."""
-        return {
-            "replayed": [each.to_dict() for each in self.revisions],
-            "heads": [each.to_dict() for each in self.heads],
-            "mismatches": [each.to_dict() for each in self.mismatches],
-            "faults": [each.to_dict() for each in self.faults],
-            "unreadable": [error.to_dict() for error in self.unreadable],
-        }
+        told = record_dict(self)
+        return {"replayed": told.pop("revisions"), **told}
 
 
 def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_only: bool = False) -> Replay:
@@ -146,19 +134,13 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_o
             revisions += rebuilding.run(heads_only=heads_only)
             heads += rebuilding.heads()
             mismatches += rebuilding.mismatches
-    faults = tuple(_faults(workspace, None if entity is None else names[0]))
+    looked_over = workspace.store.verify(None if entity is None else names[0])
+    faults = tuple(fault for fault in looked_over if fault.code in _OF_THE_LOG)
     unreadable = () if every is None else every.unreadable
     return Replay(tuple(revisions), tuple(heads), tuple(mismatches), faults, unreadable)
 
 
-def _faults(workspace: Workspace, entity: str | None) -> Iterator[Fault]:
-    """What the store itself finds wrong with its log, or with that part of it that holds one entity."""
-    return (fault for fault in workspace.store.verify(entity) if fault.code in _OF_THE_LOG)
-
-
 class _Rebuilding:
-    """One entity being rebuilt."""
-
     def __init__(self, workspace: Workspace, to: Path, entity: str) -> None:
         owner, _, target = entity.partition("/")
         self.store = workspace.store

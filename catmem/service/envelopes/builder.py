@@ -18,9 +18,8 @@ from catmem.names import is_entity, is_name, is_revision
 from catmem.policy.access import Rights
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.service import gate
-from catmem.service.envelopes.keys import signing_key
+from catmem.service.envelopes.agents import agents_of, profile_of, role_hash, signing_key
 from catmem.service.envelopes.reading import envelope_of, fields_in, read_envelope
-from catmem.service.envelopes.roles import agents_of, profile_of, role_hash
 from catmem.service.writing.operation import Operation
 from catmem.store.contract import PERSON, Change, revision_number
 from catmem.store.envelope import Envelope, content_hash
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from catmem.policy.profile import Profile
-    from catmem.service.envelopes.writers import Sender
+    from catmem.service.envelopes.submitting import Sender
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Snapshot
 
@@ -85,15 +84,9 @@ def plain_envelope(
         if base is not None and base.revision is None:
             prev = _adopted(workspace, str(named), base, fields.get("op_id"))
         workspace.profile(owner)  # which says so if there is none
-        return unsigned_envelope(
-            workspace,
-            str(named),
-            fields["content"],
-            agent=agent,
-            prev=_number(prev),
-            op_id=fields.get("op_id"),
-            alert=bool(fields.get("alert", False)),
-        )
+        alert, op_id = bool(fields.get("alert", False)), fields.get("op_id")
+        made = _filled(workspace, str(named), fields["content"], agent, _number(prev), op_id, alert=alert)
+        return envelope_of(fields_in(made.to_dict()))
 
 
 def _check(fields: Mapping[str, Any]) -> None:
@@ -132,7 +125,6 @@ def _check_values(fields: Mapping[str, Any]) -> None:
 
 
 def _number(prev: Any) -> int | str:  # noqa: ANN401 - any JSON value that was checked
-    """A revision as an envelope writes it."""
     text = str(prev)
     return revision_number(text) if text.isdecimal() else text
 
@@ -160,7 +152,7 @@ def _adopted(workspace: Workspace, entity: str, base: Base, op_id: object) -> st
     )
 
 
-class Made(NamedTuple):
+class MadeEnvelope(NamedTuple):
     """An envelope, and the revision as which the history took in first what the file held (``None``: it had it)."""
 
     envelope: Envelope
@@ -177,7 +169,7 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     op_id: str | None = None,
     alert: bool = False,
     signed: bool | None = None,
-) -> Made:
+) -> MadeEnvelope:
     """Make an envelope; see ``Workspace.envelope``.
 
     It names the revision that it is made on, which no digest can stand for. So a text that no history has yet becomes
@@ -197,21 +189,7 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
             raise UnknownNameError(
                 f"{name} has no key here", code="unknown_key", hint=f"catmem key new {name} makes one."
             )
-    return Made(read_envelope(envelope.to_dict()), adopted)  # what is handed out fits
-
-
-def unsigned_envelope(  # noqa: PLR0913 - what a plain write says, by keyword
-    workspace: Workspace,
-    entity: str,
-    content: Any,  # noqa: ANN401 - any JSON value
-    *,
-    agent: str,
-    prev: str | int,
-    op_id: str | None,
-    alert: bool,
-) -> Envelope:
-    """The envelope of a content that came as JSON. Raises ``EnvelopeError`` for what no envelope can hold."""
-    return envelope_of(fields_in(_filled(workspace, entity, content, agent, prev, op_id, alert=alert).to_dict()))
+    return MadeEnvelope(read_envelope(envelope.to_dict()), adopted)  # what is handed out fits
 
 
 def _filled(  # noqa: PLR0913, PLR0917 - the fields
@@ -224,7 +202,6 @@ def _filled(  # noqa: PLR0913, PLR0917 - the fields
     *,
     alert: bool,
 ) -> Envelope:
-    """An envelope with what the root knows of its agent."""
     profile = _role_of(workspace, name)
     return Envelope(
         entity_id=entity,

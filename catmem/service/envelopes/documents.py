@@ -20,13 +20,11 @@ from catmem.policy.access import all_problems, visible_categories
 from catmem.policy.staleness import read_date
 from catmem.service.envelopes.reading import refuse_unseen_category
 from catmem.service.seen_entry import value_texts
-from catmem.service.writing.budget import could_go, over_budget
 from catmem.service.writing.planning import Plan, ended
 from catmem.service.writing.terms import body_of
-from catmem.service.writing.written import on_first_section, on_tags, on_title
+from catmem.service.writing.written import on_first_section, on_tags, on_title, refuse_over_budget
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -48,10 +46,11 @@ class Said(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What a content is about: the categories, ``None`` for all, and what their entries are to say."""
+    """What a content is about: the categories, ``None`` for all, what their entries are to say, and its title."""
 
     categories: frozenset[str] | None
     entries: tuple[Said, ...]
+    title: tuple[str | None, ...] = ()
 
     def covers(self, category: str) -> bool:
         """Whether the content says what becomes of a category."""
@@ -73,22 +72,30 @@ def plan_document(
     Raises ``ForbiddenError`` before everything else; then ``EditError`` and its kinds (``structure``, ``threat``,
     ``over_budget``, ``bad_tag``, ``bad_date``, …) and ``UnknownNameError``.
     """
-    whole = _parsed(content, parse) if isinstance(content, str) else None
-    _refuse_unseen(document, _named(content, terms), terms)
-    part = _part_of_text(whole) if whole is not None else _part(content, terms)  # type: ignore[arg-type]
+    new: Document | None = None
+    if isinstance(content, str):
+        new = _parsed(content, parse)
+        _refuse_unseen(document, None, terms)
+        part = Part(None, tuple(map(_said, new.entries)))
+    else:
+        named = [terms.category(name) for name in content["categories"]] if content.get("partial") else None
+        _refuse_unseen(document, named, terms)
+        part = _part(content, terms)
+    is_text = new is not None
     old = [_said(entry) for entry in document.entries if part.covers(entry.category)]
     pairs = pair_entries(old, part.entries)
     changes = _changes(old, part.entries, pairs)
     fault = _first_fault(changes, terms)
     if fault is not None:
         raise fault
-    if whole is None:
+    if new is None:
         part = _dated(part, old, pairs, terms, dated=not is_shared(document))
         changes = _changes(old, part.entries, pairs)
-    new = _laid_in(document, content, part, terms, parse) if whole is None else whole  # type: ignore[arg-type]
-    _check_structure(document, new, terms, lines=whole is not None)
+        new = _laid_in(document, part, terms, parse)
+    _check_structure(document, new, terms, lines=is_text)
     warning = terms.check_threats(_new_texts(document, new, changes))
-    _check_size(document, new, changes, terms)
+    made = {(change.new.category, change.new.body) for change in changes if change.new is not None}
+    refuse_over_budget(document, new, terms, lambda entry: (entry.category, entry.body) in made)
     return _plan(document, new, changes, terms, [warning] if warning else [])
 
 
@@ -123,23 +130,20 @@ def _parsed(text: str, parse: Callable[[bytes], Document]) -> Document:
         raise EditError(error.message, code="structure", hint=error.hint) from error
 
 
-def _part_of_text(document: Document) -> Part:
-    return Part(None, tuple(_said(entry) for entry in document.entries))
-
-
 def _part(content: Mapping[str, Any], terms: Terms) -> Part:
-    """The part that a JSON form is about."""
     grouped: dict[str, list[Said]] = {}
     for name, given in content["categories"].items():
         category = terms.category(name)
         if category in grouped:
-            raise EditError(f"the category {category} is given twice, under two names", code="structure", hint=_ONCE)
+            raise EditError(
+                f"the category {category} is given twice, under two names",
+                code="structure",
+                hint="Name each category once.",
+            )
         grouped[category] = [Said(category, body_of(fields["body"]), dict(fields.get("tags", {}))) for fields in given]
     entries = tuple(entry for each in grouped.values() for entry in each)
-    return Part(frozenset(grouped) if content.get("partial") else None, entries)
-
-
-_ONCE = "Name each category once."
+    title = (content["title"],) if "title" in content else ()
+    return Part(frozenset(grouped) if content.get("partial") else None, entries, title)
 
 
 def _dated(part: Part, old: Sequence[Said], pairs: Mapping[int, int], terms: Terms, *, dated: bool) -> Part:
@@ -182,13 +186,6 @@ def _changes(old: Sequence[Said], new: Sequence[Said], pairs: Mapping[int, int])
 # --- who may -------------------------------------------------------------------------------------------------------
 
 
-def _named(content: str | dict[str, Any], terms: Terms) -> list[str] | None:
-    """The categories that a content is about; ``None`` for a whole document."""
-    if isinstance(content, str) or not content.get("partial"):
-        return None
-    return [terms.category(name) for name in content["categories"]]
-
-
 def _refuse_unseen(document: Document, named: Sequence[str] | None, terms: Terms) -> None:
     """Raise ``ForbiddenError`` if the content is about entries that the writer does not see."""
     actor = terms.rights.actor
@@ -216,7 +213,10 @@ def _first_fault(changes: Iterable[Change], terms: Terms) -> EditError | None:
         given: dict[str, Any] = {**dict.fromkeys(old or {}), **change.new.tags}
         changed = {key: value for key, value in given.items() if (old or {}).get(key) != value}
         try:
-            _check_dates(change, changed, terms)
+            # What is forbidden comes first, whatever else is wrong with the tags.
+            terms.check_dates(changed, old)
+            if change.old is not None:
+                terms.check_domain(change.old.category, change.old.tags, change.new.tags)
             terms.check_tags(changed, old)
         except EditError as error:
             first = first or error
@@ -230,22 +230,10 @@ def _first_fault(changes: Iterable[Change], terms: Terms) -> EditError | None:
     return first
 
 
-def _check_dates(change: Change, changed: Mapping[str, Any], terms: Terms) -> None:
-    """Raise ``ForbiddenError`` for dates that only who may verify can set, whatever else is wrong with the tags."""
-    old, new = change.old, change.new
-    for key in changed:
-        if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old.tags))):
-            terms.rights.refuse_unverified(key)
-    if old is not None and new is not None:
-        terms.check_domain(old, new.tags)
-
-
 # --- the new text --------------------------------------------------------------------------------------------------
 
 
-def _laid_in(
-    document: Document, content: Mapping[str, Any], part: Part, terms: Terms, parse: Callable[[bytes], Document]
-) -> Document:
+def _laid_in(document: Document, part: Part, terms: Terms, parse: Callable[[bytes], Document]) -> Document:
     """The document with the entries of a JSON form in the places of its own."""
     wanted: dict[str, list[Said]] = {}
     for entry in part.entries:
@@ -256,7 +244,7 @@ def _laid_in(
     base = titled(document) if sectioned else document
     slots, first = _slots(base, part, wanted)
     titles = {category: title for category in wanted if (title := terms.title(category)) is not None}
-    title = content["title"] if "title" in content and sectioned else base.title
+    title = part.title[0] if part.title and sectioned else base.title
     # Where nothing is left to be changed the bytes stay as they are.
     text = spliced(base, slots, first, titles, title)
     return document if text == document.text else ended(parse(text.encode()))
@@ -285,7 +273,10 @@ def _fill(slots: Sequence[Slot], entries: Sequence[Said]) -> list[Version]:
     Equal entries at both ends stay where they are, and the rest is filled in between.
     """
     kept = {(version.body, str(version.tags)): version for slot in slots for version in slot.versions}
-    versions = [kept.get((entry.body, str(entry.tags))) or _version(entry) for entry in entries]
+    versions = [
+        kept.get((entry.body, str(entry.tags))) or Version(*entry, tag_blocks.write(entry.tags, entry.body))
+        for entry in entries
+    ]
     start = _same(slots, versions)
     end = _same(slots[start:][::-1], versions[start:][::-1])
     middle, new = slots[start : len(slots) - end], versions[start : len(versions) - end]
@@ -302,17 +293,12 @@ def _fill(slots: Sequence[Slot], entries: Sequence[Said]) -> list[Version]:
 
 
 def _same(slots: Sequence[Slot], versions: Sequence[Version]) -> int:
-    """How many entries at the beginning are what they are to be."""
     count = 0
     for slot, version in zip(slots, versions, strict=False):
         if not slot.versions[0].says(version):
             break
         count += 1
     return count
-
-
-def _version(entry: Said) -> Version:
-    return Version(entry.category, entry.body, entry.tags, tag_blocks.write(entry.tags, entry.body))
 
 
 # --- the content itself --------------------------------------------------------------------------------------------
@@ -334,15 +320,10 @@ def _check_structure(old: Document, new: Document, terms: Terms, *, lines: bool)
         if there[key] < 0 and problem.rule not in _PASSED_OVER:
             where = f"line {new.line(problem.start)}: " if lines else ""
             raise EditError(f"{where}{problem.message} ({problem.rule})", code="structure", hint=_MEND)
-    hidden = on_first_section(old, new, terms)
-    if hidden is not None and not terms.rights.unbounded:
-        raise EditError(
-            f"a first section would hide the entries that this file has now from {terms.owner.name}",
-            code="would_hide",
-            hint="Nothing was written. Tell a person: they can sort the file into sections (catmem migrate).",
-        )
+    on_first_section(old, new, terms, _HIDING)
 
 
+_HIDING = "Nothing was written. Tell a person: they can sort the file into sections (catmem migrate)."
 _SHORTER = "Nothing was written. Send less."
 _MEND = "Nothing was written. Mend that in the content; docs/format.md tells what each problem is."
 
@@ -360,21 +341,6 @@ def _new_texts(old: Document, new: Document, changes: Iterable[Change]) -> list[
         texts += [*tags, *value_texts(tags.values())]
     headings = {section.title for section in old.sections} | {old.title}
     return texts + [title for title in (new.title, *(s.title for s in new.sections)) if title and title not in headings]
-
-
-def _check_size(old: Document, new: Document, changes: Iterable[Change], terms: Terms) -> None:
-    """Raise ``OverBudgetError`` for a text over the limit of the file that is not shorter than the old one."""
-    before, size, limit = size_of(old.text), size_of(new.text), terms.limit
-    if limit is None or size <= max(limit, before):
-        return
-    made = {(change.new.category, change.new.body) for change in changes if change.new is not None}
-    may_leave = [
-        entry
-        for entry in terms.rights.in_sight(new)
-        if terms.rights.may_write(entry.category) and (entry.category, entry.body) not in made
-    ]
-    named = could_go(may_leave, terms.owner, terms.config, terms.today, to_agent=terms.to_agent)
-    raise over_budget(terms.entity, before, size, limit, named)
 
 
 def _plan(old: Document, new: Document, changes: Sequence[Change], terms: Terms, warnings: Sequence[str]) -> Plan:
@@ -397,12 +363,11 @@ def _plan(old: Document, new: Document, changes: Sequence[Change], terms: Terms,
         for key in change.new.tags
         if change.old is None or key not in change.old.tags
     )
-    notes = (on_first_section(old, new, terms), on_title(old, new), *on_tags(given, terms))
+    notes = (on_first_section(old, new, terms, _HIDING), on_title(old, new), *on_tags(given, terms))
     return Plan(new, entries, tuple(actions), tuple(note for note in notes if note), tuple(warnings))
 
 
 def _found(entries: Sequence[Entry], said: Collection[Said]) -> list[Entry]:
-    """The entries that say these things, as they stand in a document."""
     wanted = Counter((each.category, each.body, str(each.tags)) for each in said)
     found: list[Entry] = []
     for entry in entries if wanted else ():

@@ -17,44 +17,53 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from catmem import clock
 from catmem.errors import (
     CatmemError,
     DriftError,
+    EnvelopeError,
     ForbiddenError,
     OperationCollisionError,
     RefusedError,
     StaleError,
+    UnknownNameError,
     UnknownRevisionError,
 )
+from catmem.policy.access import Rights
+from catmem.policy.schema import shown
 from catmem.service import gate
+from catmem.service.envelopes.agents import agents_of, bound_profile, fits, keys_of, role_drift
 from catmem.service.envelopes.documents import overlap, plan_document
-from catmem.service.envelopes.reading import envelope_of, fields_in, fields_of, operations_of, refuse_out_of_scope
-from catmem.service.envelopes.writers import (
-    Sender,
-    check_sender,
-    check_signature,
-    check_time,
-    checked_role,
-    terms_of_envelope,
+from catmem.service.envelopes.reading import (
+    envelope_of,
+    fields_in,
+    fields_of,
+    moment,
+    operations_of,
+    refuse_out_of_scope,
 )
+from catmem.service.writing.matching import hide_digests
 from catmem.service.writing.operation import asked_by
 from catmem.service.writing.planning import Plan
-from catmem.service.writing.terms import check_beforehand
-from catmem.service.writing.view import hide_digests
+from catmem.service.writing.terms import check_beforehand, terms_of
 from catmem.service.writing.write import Pipeline, Write
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from catmem.model.document import Document
+    from catmem.policy.profile import Profile
     from catmem.service.gate import Attempt
     from catmem.service.workspace import Workspace
+    from catmem.service.writing.terms import Terms
     from catmem.service.writing.written import Written
     from catmem.store.contract import OnStale
+
 
 _LARGEST = 10**18
 _AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
@@ -99,27 +108,33 @@ def submit_read(
 
     ``on_stale`` is by default what catmem.yaml says.
     """
-    entity, agent, prev = envelope.entity_id, envelope.agent_id, envelope.prev_rev
-    with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
-        return _submit(workspace, envelope, trying, _Manner(confirm, sender, on_stale))
+    named = envelope.entity_id, envelope.agent_id, str(envelope.prev_rev)
+    return _submit(workspace, named, lambda: envelope, _Manner(confirm, sender, on_stale))
 
 
 class _Manner(NamedTuple):
-    """What a write is told besides the envelope."""
-
     confirm: bool = False
     sender: Sender | None = None
     on_stale: OnStale | None = None
 
 
 def _submit_fields(workspace: Workspace, fields: dict[str, Any], manner: _Manner) -> Written:
-    entity, agent, prev = _named(fields)
+    return _submit(workspace, _named(fields), lambda: envelope_of(fields), manner)
+
+
+def _submit(
+    workspace: Workspace, named: tuple[str, str, str | None], read: Callable[[], Envelope], manner: _Manner
+) -> Written:
+    """``named`` are entity, agent and base for the record; ``read`` gives the envelope, or raises what is wrong."""
+    entity, agent, prev = named
     with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
-        return _submit(workspace, envelope_of(fields), trying, manner)
+        submission = _submission(workspace, read(), trying, manner)
+        written = submission.run()
+    return submission.with_crowded(written)
 
 
-def _submit(workspace: Workspace, envelope: Envelope, trying: Attempt, manner: _Manner) -> Written:
-    """The write of an envelope that is right by itself."""
+def _submission(workspace: Workspace, envelope: Envelope, trying: Attempt, manner: _Manner) -> Submission:
+    """The write of an envelope that is right by itself, after the checks of who sends it."""
     operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
     check_sender(envelope, manner.sender)
     trying.op = asked_by(operations)
@@ -135,7 +150,7 @@ def _submit(workspace: Workspace, envelope: Envelope, trying: Attempt, manner: _
         envelope.op_id,
         envelope,
     )
-    return Submission(workspace, write, trying, confirm=manner.confirm).run()
+    return Submission(workspace, write, trying, confirm=manner.confirm)
 
 
 def _named(fields: Mapping[str, Any]) -> tuple[str, str, str | None]:
@@ -268,7 +283,7 @@ class Submission(Pipeline):
         """Raise what stands before an old view in the order, if that is wrong too; else the error itself."""
         try:
             seen = self.workspace.store.read(self.terms.entity, str(self.envelope.prev_rev))
-            document = self.seen(seen.data)
+            document = self.legible_or_none(seen.data)
         except UnknownRevisionError:
             document = None
         if document is not None:
@@ -308,3 +323,92 @@ class Submission(Pipeline):
             hide_digests(error)
         if error.found is None:
             error.found = self._head()
+
+
+class Sender(NamedTuple):
+    """Who a door knows the sender of an envelope to be: an agent, and the profile that its token is bound to."""
+
+    agent: str
+    profile: str
+
+
+def check_sender(envelope: Envelope, sender: Sender | None) -> None:
+    """Refuse an envelope of somebody else than its sender, in the same words whether there is such an agent."""
+    if sender is not None and envelope.agent_id != sender.agent:
+        raise ForbiddenError(
+            "the agent of this envelope is not the one that sends it",
+            hint=f"Nothing was written. This sender writes as agent_id {sender.agent!r} only.",
+        )
+
+
+def check_signature(workspace: Workspace, envelope: Envelope, trying: Attempt) -> None:
+    """Refuse a signature that is not by a key of the agent, in the same words where there is no such agent or key."""
+    config = workspace.config
+    if envelope.signature is None:
+        if config.signing.required:
+            refusal = _bad_signature("this envelope is not signed, and has to be here")
+            if _is_unbounded(workspace, envelope):
+                raise refusal  # a rollout makes nobody a person, or a profile that may do everything
+            trying.refuse(refusal)
+        return
+    keys = keys_of(config, envelope.agent_id, agents_of(config))
+    if not any(key.key_id == envelope.key_id and envelope.is_signed_by(key.secret) for key in keys):
+        raise _bad_signature("this envelope is not signed by the agent that it names")
+
+
+def _is_unbounded(workspace: Workspace, envelope: Envelope) -> bool:
+    try:
+        actor = bound_profile(workspace, envelope.agent_id)
+    except RefusedError:
+        return False
+    return Rights(actor, "user", workspace.config.taxonomy).unbounded
+
+
+def _bad_signature(message: str) -> EnvelopeError:
+    return EnvelopeError(
+        message,
+        code="bad_signature",
+        key="signature",
+        hint="Nothing was written. Sign it with a key of that agent that is in use: 'catmem key list' lists them.",
+    )
+
+
+def check_time(workspace: Workspace, envelope: Envelope, trying: Attempt) -> None:
+    """Refuse a time that is too far from the time here."""
+    apart, most = moment(envelope.timestamp) - clock.now(), timedelta(seconds=workspace.config.signing.clock_skew)
+    side = "after" if apart > most else "before"
+    if abs(apart) > most:
+        trying.refuse(
+            EnvelopeError(
+                f"the time of this envelope is {side} the time here, by more than {most}",
+                code="clock_skew",
+                key="timestamp",
+                hint="Nothing was written. Set the clocks; a retry has a new time and signature, and the same op_id.",
+            )
+        )
+
+
+def checked_role(
+    workspace: Workspace, envelope: Envelope, trying: Attempt, sender: Sender | None = None
+) -> Profile | None:
+    """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now.
+
+    That of a ``sender`` has to be the one that the door bound it to, whatever a rollout lets pass.
+    """
+    profile = bound_profile(workspace, envelope.agent_id)
+    if sender is not None and (profile is None or profile.name != sender.profile):
+        raise role_drift()
+    if profile is not None and not fits(envelope, profile):
+        trying.refuse(role_drift())
+    return profile
+
+
+def terms_of_envelope(workspace: Workspace, envelope: Envelope, actor: Profile | None) -> Terms:
+    """The terms of the write. Raises ``ForbiddenError`` for an entity that is none of the writer's business."""
+    name, _, target = envelope.entity_id.partition("/")
+    try:
+        Rights(actor, target, workspace.config.taxonomy).refuse_other_owner(name)
+    except UnknownNameError as error:
+        message = f"{envelope.agent_id} may not write to {shown(envelope.entity_id)}"
+        raise ForbiddenError(message, hint=error.hint) from None
+    return terms_of(workspace, name, target, actor)

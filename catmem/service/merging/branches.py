@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from catmem.digest import record_dict
 from catmem.errors import CatmemError, DriftError, EditError
-from catmem.model.pairing import pair_entries
+from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.version import Version
 from catmem.names import FILE_NAMES
 from catmem.policy.profile import refuse_no_root
 from catmem.service.history import entity_of
 from catmem.service.merging.past import Past
 from catmem.service.profiles import load_each
+from catmem.store.contract import unknown_revision
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from catmem.model.conflict import Conflict, Reason
     from catmem.model.document import Document
+    from catmem.model.pairing import Links
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision
+
 
 State = Literal["merges", "conflicts", "nothing new", "unreadable"]
 
@@ -46,18 +52,7 @@ class Branch:
 
     def to_dict(self) -> dict[str, Any]:
         """The branch as JSON-ready data."""
-        return {
-            "entity": self.entity,
-            "revision": self.revision,
-            "parents": list(self.parents),
-            "base": self.base,
-            "agent": self.agent,
-            "op": self.op,
-            "timestamp": self.timestamp,
-            "entries": self.entries,
-            "conflicts": self.conflicts,
-            "state": self.state,
-        }
+        return record_dict(self)
 
 
 def branches(workspace: Workspace, entity: str | None = None) -> list[Branch]:
@@ -146,3 +141,171 @@ def differing(one: Document, other: Document) -> int:
     pairs = pair_entries(before, after)
     changed = sum(not before[here].says(after[there]) for here, there in pairs.items())
     return changed + len(before) + len(after) - 2 * len(pairs)
+
+
+Outcome: TypeAlias = Literal["conflict", "head", "branch", "both", "same"]
+"""What a merge does with an entry: a person decides; it takes what the head, or the branch, alone changed; what both
+changed goes together; both say the same."""
+
+
+class Pair(NamedTuple):
+    """One entry on three sides; a side that does not have it is ``None``. ``reason`` is that of a conflict."""
+
+    outcome: Outcome
+    base: Version | None
+    head: Version | None
+    branch: Version | None
+    reason: Reason | None = None
+
+    @property
+    def category(self) -> str:
+        """Where the entry stands, or stood."""
+        return next((side.category for side in self[1:4] if isinstance(side, Version)), "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The pair as JSON-ready data."""
+        sides = {"base": self.base, "head": self.head, "branch": self.branch}
+        return {
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "category": self.category,
+            **{name: None if side is None else side.text for name, side in sides.items()},
+        }
+
+
+class Beside(NamedTuple):
+    """A branch and the head. ``base`` is the newest revision that they have in common, ``None`` for nothing.
+
+    ``pairs`` are the entries in which the three differ, conflicts first; ``untouched`` counts the others.
+    ``is_open`` is false for a branch that was merged already. ``possible`` is false where no text says what was merged.
+    """
+
+    entity: str
+    revision: Revision
+    head: str
+    base: str | None
+    pairs: tuple[Pair, ...]
+    untouched: int
+    is_open: bool
+    possible: bool
+
+    @property
+    def conflicts(self) -> int:
+        """How many entries a person has to decide on."""
+        return sum(pair.outcome == "conflict" for pair in self.pairs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as JSON-ready data."""
+        return {
+            "entity": self.entity,
+            "branch": self.revision.revision,
+            "head": self.head,
+            "base": self.base,
+            "open": self.is_open,
+            "possible": self.possible,
+            "conflicts": self.conflicts,
+            "untouched": self.untouched,
+            "pairs": [pair.to_dict() for pair in self.pairs],
+        }
+
+
+def beside(workspace: Workspace, entity: str, branch: str) -> Beside:
+    """The branch ``branch`` (``8a``) of an entity beside its head; nothing is written.
+
+    Raises ``UnknownNameError``, ``UnknownRevisionError`` for what is no branch, and ``DriftError`` where one side holds
+    what no tool wrote.
+    """
+    name = entity_of(workspace, entity)
+    past = Past(workspace, name)
+    revision = past.record(branch)
+    if not revision.is_branch:
+        raise unknown_revision(name, branch)
+    base, head, theirs = past.base(past.head, branch), past.document(past.head), past.document(branch)
+    pairs = list(_pairs(base, head, theirs, past.links(past.head, branch)))
+    untouched = sum(pair is None for pair in pairs)
+    told = [pair for pair in pairs if pair is not None]
+    conflicts: Sequence[Conflict] = ()
+    possible = True
+    try:
+        conflicts = past.merge(past.head, branch).conflicts
+    except EditError:
+        possible = False
+    bases = past.bases(past.head, branch)
+    return Beside(
+        entity=name,
+        revision=revision,
+        head=past.head,
+        base=bases[0] if bases else None,
+        pairs=tuple(_with_conflicts(told, conflicts)),
+        untouched=untouched,
+        is_open=any(each.revision == branch for each in open_branches(workspace, name)),
+        possible=possible,
+    )
+
+
+def _pairs(
+    base: Document, head: Document, branch: Document, links: tuple[Links | None, Links | None]
+) -> Iterator[Pair | None]:
+    """Each entry of the three, in the order of the base and then of each side; ``None`` for one that none touched."""
+    was, here, there = Version.of_each(base, head, branch)
+    to_head, to_branch, _ = pair_sides(was, here, there, links)
+    for index, old in enumerate(was):
+        ours = here[to_head[index]] if index in to_head else None
+        theirs = there[to_branch[index]] if index in to_branch else None
+        yield None if _same(old, ours) and _same(old, theirs) else Pair(_outcome(old, ours, theirs), old, ours, theirs)
+    kept_here, kept_there = set(to_head.values()), set(to_branch.values())
+    added_there = [version for index, version in enumerate(there) if index not in kept_there]
+    left = Counter(map(_key, added_there))
+    for index, version in enumerate(here):
+        if index in kept_here:
+            continue
+        if left[_key(version)]:
+            left[_key(version)] -= 1
+            yield Pair("same", None, version, version)
+        else:
+            yield Pair("head", None, version, None)
+    for version in added_there:
+        if left[_key(version)]:
+            left[_key(version)] -= 1
+            yield Pair("branch", None, None, version)
+
+
+def _outcome(old: Version, ours: Version | None, theirs: Version | None) -> Outcome:
+    if _same(ours, theirs):
+        return "same"
+    if _same(old, theirs):
+        return "head"
+    return "branch" if _same(old, ours) else "both"
+
+
+def _with_conflicts(pairs: Sequence[Pair], conflicts: Sequence[Conflict]) -> list[Pair]:
+    """The pairs with those that a merge finds to be conflicts in front, each as the merge tells it."""
+    found = [Pair("conflict", each.base, each.ours, each.theirs, each.reason) for each in conflicts]
+    sides: Counter[tuple[str, object]] = Counter()
+    for conflict in found:
+        if conflict.base is not None:
+            sides["base", _key(conflict.base)] += 1
+            continue
+        for name, side in (("head", conflict.head), ("branch", conflict.branch)):
+            if side is not None:
+                sides[name, _key(side)] += 1
+    rest: list[Pair] = []
+    for pair in pairs:
+        name, side = next(
+            (name, side)
+            for name, side in (("base", pair.base), ("head", pair.head), ("branch", pair.branch))
+            if side is not None
+        )
+        if sides[name, _key(side)]:
+            sides[name, _key(side)] -= 1  # it is among the conflicts
+        else:
+            rest.append(pair)
+    return [*found, *rest]
+
+
+def _same(one: Version | None, other: Version | None) -> bool:
+    return one is other or (one is not None and other is not None and one.says(other))
+
+
+def _key(version: Version) -> tuple[str, str, str]:
+    return version.category, version.body, repr(version.tags)

@@ -9,9 +9,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from catmem.digest import content_digest
 from catmem.errors import DriftError, EditError, MergeConflictError, StaleError
@@ -19,13 +19,11 @@ from catmem.policy.profile import limit_of
 from catmem.service import gate
 from catmem.service.history import entity_of, refuse_bounded
 from catmem.service.merging.branches import open_branches
-from catmem.service.merging.deciding import Answer, Ask, Disagreement, How, Settling, asking
+from catmem.service.merging.decisions import Answer, Ask, Disagreement, How, Settling, asking
 from catmem.service.merging.past import NOW, Past
-from catmem.service.merging.plan import Joined, MergePlan
 from catmem.service.seen_entry import findings_in, value_texts
-from catmem.service.writing.budget import Usage
-from catmem.service.writing.view import checked_expected
-from catmem.service.writing.written import on_adoption, on_restoration, on_two_wordings
+from catmem.service.writing.matching import checked_expected
+from catmem.service.writing.written import Usage, on_adoption, on_restoration, on_two_wordings
 from catmem.store.contract import PERSON, Change, is_branch, repeated, sees, stale
 from catmem.text import size_of, unmerged_warnings
 
@@ -37,39 +35,106 @@ if TYPE_CHECKING:
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Current, Revision, Snapshot
 
+
+@dataclass(frozen=True, slots=True)
+class MergePlan:
+    """What a merge would do to an entity. ``before`` and ``after`` are whole texts.
+
+    ``merged`` are the branches that it brings in, or closes if it is a ``drop``; ``conflicts`` those that nobody has
+    decided yet, ``settled`` the others, each with what was said. With open conflicts nothing is written.
+    """
+
+    entity: str
+    head: str
+    digest: str
+    merged: tuple[str, ...]
+    before: str
+    after: str
+    conflicts: tuple[Disagreement, ...] = ()
+    settled: tuple[tuple[Disagreement, Answer], ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    drop: bool = False
+    named: tuple[str, ...] = ()
+    """The branches that were asked for, none for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What a merge did, or in a dry run would do.
+
+    ``revision`` and ``digest`` are those of the file afterwards; in a dry run the revision is that of what is there
+    (``None``: not recorded yet). ``changed`` says whether a byte of the file did. ``repeated``: an ``op_id`` was seen
+    before, and this is what became of it; ``plan`` is what would be to do by now.
+    """
+
+    plan: MergePlan
+    revision: str | None
+    digest: str
+    usage: Usage
+    notes: tuple[str, ...]
+    adopted: str | None = None
+    repeated: bool = False
+
+    @property
+    def entity(self) -> str:
+        """Whose branches these were."""
+        return self.plan.entity
+
+    @property
+    def changed(self) -> bool:
+        """Whether the text is another one now."""
+        return self.plan.before != self.plan.after
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-ready data, without the whole texts."""
+        return {
+            "entity": self.entity,
+            "revision": self.revision,
+            "digest": self.digest,
+            "changed": self.changed,
+            "merged": list(self.plan.merged),
+            "dropped": self.plan.drop,
+            "conflicts": [found.to_dict() for found in self.plan.conflicts],
+            "settled": [
+                {**found.to_dict(), "taken": answer if isinstance(answer, str) else "edited"}
+                for found, answer in self.plan.settled
+            ],
+            "usage": {"size": self.usage.size, "limit": self.usage.limit},
+            "notes": list(self.notes),
+            "warnings": list(self.plan.warnings),
+        }
+
+
 _ATTEMPTS = 8
 """How often a merge is made again because somebody wrote in the meantime."""
 
 
 @dataclass(slots=True)
-class _Planner:
-    """Plans merges of one entity, again and again if need be; answers that were given stay given."""
+class _Merging:
+    """One merge, planned again and again if need be; answers that were given stay given."""
 
     workspace: Workspace
     entity: str
     named: tuple[str, ...]
     how: How
     drop: bool
+    actor: str | None = None
+    op_id: str | None = None
     known: dict[str, Answer] = field(default_factory=dict)
 
+    # --- the plan --------------------------------------------------------------------------------------------------
+
     def plan(self) -> MergePlan:
+        """What the merge would do to what is there now."""
         past = Past(self.workspace, self.entity)
         ask = asking(self.workspace, past, self.how)
         chosen, notes = self._chosen(past)
-        before = past.data.decode(errors="backslashreplace")
-        if self.drop or not chosen:
-            return MergePlan(
-                self.entity,
-                past.head,
-                past.digest,
-                chosen,
-                before,
-                before,
-                notes=notes,
-                drop=self.drop,
-                named=self.named,
-            )
-        return self._joined(past, ask, chosen, notes)
+        text = past.data.decode(errors="backslashreplace")
+        plan = MergePlan(
+            self.entity, past.head, past.digest, chosen, text, text, notes=notes, drop=self.drop, named=self.named
+        )
+        return plan if self.drop or not chosen else self._joined(past, ask, plan)
 
     def _chosen(self, past: Past) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The branches that are meant and not merged yet, the oldest first; and what to say of the others."""
@@ -92,15 +157,14 @@ class _Planner:
                 chosen.append(name)
         return tuple(chosen), tuple(notes)
 
-    def _joined(self, past: Past, ask: Ask, chosen: Sequence[str], notes: tuple[str, ...]) -> MergePlan:
+    def _joined(self, past: Past, ask: Ask, plan: MergePlan) -> MergePlan:
         head, ours = past.head, past.document(past.head)
         text = ours.text
         left: list[Disagreement] = []
         settled: list[tuple[Disagreement, Answer]] = []
         doubles: list[tuple[Version, Version]] = []
-        for branch in chosen:
-            base = past.base(head, branch)
-            settling = Settling(past, branch, head, base, ask, self.known)
+        for branch in plan.merged:
+            settling = Settling(past, branch, head, past.base(head, branch), ask, self.known)
             merged = past.merge(head, branch, settling)
             text = merged.text
             doubles += merged.doubles
@@ -110,28 +174,18 @@ class _Planner:
             joined = f"{head}+{branch}"
             past.put(joined, (head, branch), PERSON, text.encode())
             head = joined
-        return MergePlan(
-            entity=self.entity,
-            head=past.head,
-            digest=past.digest,
-            merged=tuple(chosen),
-            before=ours.text,
-            after=text,
-            conflicts=tuple(left),
-            settled=tuple(settled),
-            notes=notes,
-            warnings=(*self._warnings(ours.text, text), *map(on_two_wordings, doubles)),
-            named=self.named,
+        warnings = (*self._warnings(ours.text, text), *map(on_two_wordings, doubles))
+        return replace(
+            plan, before=ours.text, after=text, conflicts=tuple(left), settled=tuple(settled), warnings=warnings
         )
 
     def _warnings(self, before: str, after: str) -> tuple[str, ...]:
         """What a merge does all the same: it loses nothing because a file is long or an entry looks hostile."""
         found = [*unmerged_warnings(self.entity, after)]
-        limit = _limit(self.workspace, self.entity)
-        size = size_of(after)
+        limit, size = self._limit(), size_of(after)
         if limit is not None and size > limit:
             found.append(f"the file has {size:,} characters now, {size - limit:,} over its limit of {limit:,}")
-        was = Counter(entry.raw for entry in self.workspace.parse(before).entries)
+        was = {entry.raw for entry in self.workspace.parse(before).entries}
         for entry in self.workspace.parse(after).entries:
             if entry.raw in was:
                 continue
@@ -141,12 +195,81 @@ class _Planner:
                 found.append(f"a prompt will withhold an entry of {entry.category}: {rules}")
         return tuple(found)
 
+    def _limit(self) -> int | None:
+        owner, _, target = self.entity.partition("/")
+        return limit_of(self.workspace.profile(owner), target, self.workspace.config)
+
+    # --- the merge -------------------------------------------------------------------------------------------------
+
+    def run(self, trying: Attempt, expected: str | None, *, dry_run: bool) -> Joined:
+        """Merge, and begin again where somebody wrote in the meantime."""
+        attempts = _ATTEMPTS
+        while True:
+            plan = self.plan()
+            head = None if plan.head == NOW else plan.head
+            is_seen = expected is None or sees(expected, head, plan.digest)
+            first = None if dry_run or (is_seen and plan.merged) else self._made_before()
+            if first is not None:
+                return replace(self._result(plan), revision=first.revision, digest=first.digest, repeated=True)
+            if not is_seen:
+                raise stale(plan.entity, str(expected), head or plan.digest)
+            if dry_run or not plan.merged:
+                return self._result(plan)
+            if plan.conflicts:
+                raise _undecided(plan)
+            attempts -= 1
+            try:
+                # What is in no record yet has no name but its digest.
+                return self._result(plan, trying.commit(head or plan.digest, partial(_bytes, plan), self._change(plan)))
+            except (StaleError, DriftError) as error:
+                # What was written meanwhile is merged too. Strict roots refuse an outsider once.
+                strict = error.code == "drift" and self.workspace.config.on_drift == "refuse"
+                if not attempts or strict or error.code not in {"stale_prev", "drift"}:
+                    raise
+
+    def _made_before(self) -> Revision | None:
+        """The revision that this very merge made, if it was made. Raises ``OperationCollisionError``."""
+        if self.op_id is None:
+            return None
+        first = next((each for each in self.workspace.store.log(self.entity) if each.op_id == self.op_id), None)
+        change = Change(op_id=self.op_id, request=self._request())
+        return first if first is not None and repeated(first, change) else None
+
+    def _request(self) -> str | None:
+        """The digest of what is asked: a retry has the same one. Of decisions the first ones count."""
+        asked = ["drop" if self.drop else "merge", list(self.named), self.actor]
+        return content_digest(asked) if self.op_id else None
+
+    def _change(self, plan: MergePlan) -> Change:
+        _, _, target = plan.entity.partition("/")
+        done = "dropped" if plan.drop else "merged"
+        return Change(
+            op="merge",
+            agent=self.actor or PERSON,
+            op_id=self.op_id,
+            request=self._request(),
+            note={"target": target, "actor": self.actor, done: list(plan.merged)},
+            # Whatever is there is merged by entry here already.
+            on_drift="refuse" if self.workspace.config.on_drift == "refuse" else "adopt",
+            merges=plan.merged,
+        )
+
+    def _result(self, plan: MergePlan, written: Snapshot | None = None) -> Joined:
+        usage = Usage(size_of(plan.after), self._limit())
+        if written is None:
+            revision = None if plan.head == NOW else plan.head
+            digest = self.workspace.parse(plan.after).digest if plan.before != plan.after else plan.digest
+            return Joined(plan, revision, digest, usage, plan.notes)
+        adopted = (on_adoption(written.adopted),) if written.adopted else ()
+        notes = (*on_restoration(written), *plan.notes, *adopted)
+        return Joined(plan, written.revision, written.digest, usage, notes, written.adopted)
+
 
 def plan_merge(
     workspace: Workspace, entity: str, branches: Sequence[str] = (), *, precedence: How = None, drop: bool = False
 ) -> MergePlan:
     """What merging ``branches``, by default all, into the head would do; nothing is written. See ``merge``."""
-    return _Planner(workspace, entity_of(workspace, entity), tuple(branches), precedence, drop).plan()
+    return _Merging(workspace, entity_of(workspace, entity), tuple(branches), precedence, drop).plan()
 
 
 def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
@@ -181,101 +304,12 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
                 code="bad_operation",
                 hint="Nothing was written. Give one of the two.",
             )
-        planner = _Planner(workspace, trying.entity, tuple(branches), precedence, drop)
-        asked = _Asked(actor, checked_expected(expected), op_id, dry_run)
-        return _merged(workspace, planner, trying, asked)
+        merging = _Merging(workspace, trying.entity, tuple(branches), precedence, drop, actor, op_id)
+        return merging.run(trying, checked_expected(expected), dry_run=dry_run)
 
 
-class _Asked(NamedTuple):
-    """How a merge is made: by whom, on which head, under which ``op_id``, and whether it is only tried out."""
-
-    actor: str | None
-    expected: str | None
-    op_id: str | None
-    dry_run: bool
-
-
-def _merged(workspace: Workspace, planner: _Planner, trying: Attempt, asked: _Asked) -> Joined:
-    attempts = _ATTEMPTS
-    while True:
-        plan = planner.plan()
-        is_seen = asked.expected is None or sees(asked.expected, None if plan.head == NOW else plan.head, plan.digest)
-        first = None if asked.dry_run or (is_seen and plan.merged) else _made_before(workspace, planner, asked)
-        if first is not None:
-            return replace(_result(workspace, plan, None), revision=first.revision, digest=first.digest, repeated=True)
-        if not is_seen:
-            raise stale(plan.entity, str(asked.expected), plan.digest if plan.head == NOW else plan.head)
-        if asked.dry_run or not plan.merged:
-            return _result(workspace, plan, None)
-        if plan.conflicts:
-            raise _undecided(plan)
-        attempts -= 1
-        try:
-            return _result(workspace, plan, _commit(plan, trying, asked))
-        except (StaleError, DriftError) as error:
-            # Somebody wrote in the meantime, so what they wrote is merged too. Strict roots refuse an outsider once.
-            strict = error.code == "drift" and workspace.config.on_drift == "refuse"
-            if not attempts or strict or error.code not in {"stale_prev", "drift"}:
-                raise
-
-
-def _made_before(workspace: Workspace, planner: _Planner, asked: _Asked) -> Revision | None:
-    """The revision that this very merge made, if it was made. Raises ``OperationCollisionError``."""
-    if asked.op_id is None:
-        return None
-    first = next((each for each in workspace.store.log(planner.entity) if each.op_id == asked.op_id), None)
-    if first is None:
-        return None
-    change = Change(op_id=asked.op_id, request=_request(planner.named, asked.actor, drop=planner.drop))
-    return first if repeated(first, change) else None
-
-
-def _request(branches: Sequence[str], actor: str | None, *, drop: bool) -> str:
-    """The digest of what is asked: a retry has the same one. Of decisions the first ones count."""
-    return content_digest(["drop" if drop else "merge", list(branches), actor])
-
-
-def _commit(plan: MergePlan, trying: Attempt, asked: _Asked) -> Snapshot:
-    def update(current: Current) -> bytes:
-        return current.data if plan.drop else plan.after.encode()
-
-    _, _, target = plan.entity.partition("/")
-    note: dict[str, Any] = {
-        "target": target,
-        "actor": asked.actor,
-        "dropped" if plan.drop else "merged": list(plan.merged),
-    }
-    change = Change(
-        op="merge",
-        agent=asked.actor or PERSON,
-        op_id=asked.op_id,
-        request=_request(plan.named, asked.actor, drop=plan.drop) if asked.op_id else None,
-        note=note,
-        # Whatever is there is merged by entry here already.
-        on_drift="refuse" if trying.workspace.config.on_drift == "refuse" else "adopt",
-        merges=plan.merged,
-    )
-    # What is in no record yet has no name but its digest.
-    expected = plan.digest if plan.head == NOW else plan.head
-    return trying.commit(expected, update, change)
-
-
-def _result(workspace: Workspace, plan: MergePlan, written: Snapshot | None) -> Joined:
-    size = size_of(plan.after)
-    usage = Usage(size, _limit(workspace, plan.entity))
-    if written is None:
-        revision = None if plan.head == NOW else plan.head
-        digest = workspace.parse(plan.after).digest if plan.before != plan.after else plan.digest
-        return Joined(plan, revision, digest, usage, plan.notes)
-    notes = (*on_restoration(written), *plan.notes)
-    if written.adopted:
-        notes = (*notes, on_adoption(written.adopted))
-    return Joined(plan, written.revision, written.digest, usage, notes, written.adopted)
-
-
-def _limit(workspace: Workspace, entity: str) -> int | None:
-    owner, _, target = entity.partition("/")
-    return limit_of(workspace.profile(owner), target, workspace.config)
+def _bytes(plan: MergePlan, current: Current) -> bytes:
+    return current.data if plan.drop else plan.after.encode()
 
 
 def _undecided(plan: MergePlan) -> MergeConflictError:

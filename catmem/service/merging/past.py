@@ -11,7 +11,7 @@ from catmem.model.merge import merge_linked
 from catmem.model.merge_base import merged_base
 from catmem.model.pairing import equal_entries, pair_entries
 from catmem.model.version import Version
-from catmem.service.writing.view import legible
+from catmem.service.writing.matching import legible
 from catmem.store.contract import EXTERNAL, Revision, unknown_revision
 from catmem.store.graph import merge_bases
 

@@ -1,34 +1,39 @@
-"""Carrying out a seed: one guarded write for each file, then the lock."""
+"""Carrying out a seed: one guarded write for each file, then the lock; and how the memory tool tells of it.
+
+The lock is written last: where a seed was stopped before that, the next finds what was done.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
 from catmem.digest import bytes_digest, content_digest
-from catmem.errors import CatmemError, DriftError, StaleError
+from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError, StaleError
 from catmem.policy.seed import FilePlan, plan_file
 from catmem.policy.seedlock import LOCK_NAME, Record
 from catmem.service import gate
 from catmem.service.first_seen import CLOCKS, body_key
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import Refusal, SeededFile, SeedResult
-from catmem.service.seeding.planning import on_hidden, refuse_too_long, refuse_unmerged, replanned
-from catmem.service.writing.view import legible
+from catmem.service.seeding.planning import on_hidden, refuse_bounded, refuse_too_long, refuse_unmerged, replanned
+from catmem.service.writing.matching import legible
 from catmem.service.writing.written import on_adoption, on_restoration, on_title
 from catmem.store.contract import PERSON, Change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from catmem.model.document import Document
     from catmem.policy.seedlock import SeedLock
     from catmem.service.seeding.plan import SeedPlan
     from catmem.service.workspace import Workspace
     from catmem.store.contract import Current, OnDrift
+
 
 UNREAD = "\ufffd"
 """What a file is taken to have held that could not be read: it is planned anew if it can be read by now."""
@@ -41,15 +46,14 @@ def apply_seed(workspace: Workspace, plan: SeedPlan, *, on_drift: OnDrift | None
 
     A target that changed since the plan was made gets the same slice, merged into what is there now. What goes wrong
     with one file is noted in ``refused``. If another seed came between, or the source changed, the plan is made again
-    first. Raises
-    ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
+    first. Raises ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
     """
     file = SeedFile(workspace.root)
     drift = on_drift or workspace.config.on_drift
-    if not is_due(plan):
+    if not any(file_is_due(each, plan) for each in plan.files):
         return _Applying(workspace, plan, file, drift).run()
     with file.held():
-        if file.data() != plan.basis.lock_data or _source_changed(workspace, plan):
+        if file.data() != plan.lock_data or _source_changed(workspace, plan):
             plan = replanned(workspace, plan)
         return _Applying(workspace, plan, file, drift).run()
 
@@ -68,14 +72,13 @@ def apply_shown(workspace: Workspace, plan: SeedPlan, shown: Mapping[str, str]) 
         found = {each.target: each for each in now.files}
         chosen = [found[target] for target in shown if target in found]
         files = [each for each in chosen if shown_digest(each) == shown[each.target] or not file_is_due(each, now)]
-        kept = {each.target for each in files}
         refused = [each for each in now.refused if each.target in shown]
-        known = kept | {each.target for each in refused}
+        known = {*(each.target for each in files), *(each.target for each in refused)}
         others = [Refusal(target, _otherwise(target)) for target in shown if target not in known]
         plan = replace(now, files=tuple(files), refused=tuple(refused))
         result = _Applying(workspace, plan, file, workspace.config.on_drift, exact=True).run()
     for each in others:
-        gate.note_refusal(workspace, each.target, op="seed", agent=plan.basis.asked.actor or PERSON, error=each.error)
+        gate.note_refusal(workspace, each.target, op="seed", agent=plan.asked.actor or PERSON, error=each.error)
     return replace(result, refused=(*result.refused, *others))
 
 
@@ -83,6 +86,26 @@ def shown_digest(plan: FilePlan) -> str:
     """What a seed makes of one file, and what counts as seeded from then on: the digest of what is looked at."""
     entries = sorted([*each.key, each.text] for each in plan.entries)
     return content_digest([plan.target, plan.source, plan.before, plan.after, entries])
+
+
+def file_is_due(each: FilePlan, plan: SeedPlan) -> bool:
+    """Whether there is anything to write of one file of a plan: the file, or what is on record of it."""
+    return each.changes or _is_news(each, plan.lock)
+
+
+def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
+    """Whether other entries count as seeded after a plan than the lock has on record."""
+    old = lock.records.get((plan.target, plan.source))
+    if old is None:
+        return bool(plan.entries)
+    return old.entries is not plan.entries and Counter(each.key for each in old.entries) != Counter(
+        each.key for each in plan.entries
+    )
+
+
+def _source_changed(workspace: Workspace, plan: SeedPlan) -> bool:
+    """Whether a source is no longer what the plan was made of: something may have been taken out of it for good."""
+    return any(bytes_digest(workspace.store.peek(entity)) != read.digest for entity, read in plan.read.items())
 
 
 def _otherwise(target: str) -> StaleError:
@@ -103,42 +126,31 @@ class _Applying:
         self.file = file
         self.on_drift = on_drift
         self.exact = exact
-        self.done: list[SeededFile] = []
-        self.refused: list[Refusal] = []
-
-    @property
-    def _agent(self) -> str:
-        return self.plan.basis.asked.actor or PERSON
+        self.agent = plan.asked.actor or PERSON
 
     def run(self) -> SeedResult:
         """Write file after file, and the lock in any case: what was done is on record also if this is interrupted."""
-        notes = list(self.plan.notes)
+        plan, done, refused = self.plan, list[SeededFile](), list[Refusal]()
         # Most of a write is waiting for the disk, which confirms several at once as fast as one.
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             try:
-                self._note(pool.map(self._seeded, self.plan.files))
-                self._note(pool.map(self._refused, self.plan.refused))
+                for each in chain(pool.map(self._seeded, plan.files), pool.map(self._refused, plan.refused)):
+                    if isinstance(each, Refusal):
+                        refused.append(each)
+                    else:
+                        done.append(each)
             finally:
                 pool.shutdown(cancel_futures=True)
-                kept = self._write_lock()
-        if kept is not None:
-            notes.append(f"what was in {LOCK_NAME} is kept as {kept}")
-        done, refused = tuple(self.done), tuple(self.refused)
-        return SeedResult(self.plan.source, done, refused, tuple(notes), self.plan.unreadable)
-
-    def _note(self, outcomes: Iterable[SeededFile | Refusal]) -> None:
-        for each in outcomes:
-            if isinstance(each, Refusal):
-                self.refused.append(each)
-            else:
-                self.done.append(each)
+                kept = self._write_lock(done)
+        notes = () if kept is None else (f"what was in {LOCK_NAME} is kept as {kept}",)
+        return SeedResult(plan.asked.source, tuple(done), tuple(refused), (*plan.notes, *notes), plan.unreadable)
 
     def _refused(self, each: Refusal) -> SeededFile | Refusal:
         """Once more what could not be read: the store keeps a copy of it, or somebody has mended it meanwhile."""
-        if not isinstance(each.error, DriftError) or each.target not in self.plan.basis.parts:
-            gate.note_refusal(self.workspace, each.target, op="seed", agent=self._agent, error=each.error)
+        if not isinstance(each.error, DriftError) or each.target not in self.plan.parts:
+            gate.note_refusal(self.workspace, each.target, op="seed", agent=self.agent, error=each.error)
             return each
-        return self._seeded(FilePlan(each.target, self.plan.basis.parts[each.target].source, UNREAD, "", ()))
+        return self._seeded(FilePlan(each.target, self.plan.parts[each.target].source, UNREAD, "", ()))
 
     def _seeded(self, each: FilePlan) -> SeededFile | Refusal:
         try:
@@ -147,87 +159,141 @@ class _Applying:
             return Refusal(each.target, error)
 
     def _write(self, planned: FilePlan) -> SeededFile:
-        made = [planned]
+        made = planned
 
         def update(current: Current) -> bytes:
+            nonlocal made
             document = legible(self.workspace.parse, planned.target, current.data)
             refuse_unmerged(self.workspace, planned.target, document.text)
+            made = planned
             if document.text != planned.before:
                 if self.exact:
                     raise _otherwise(planned.target)
-                made[0] = self._again(planned, document)
-            return made[0].after.encode()
+                made = self._again(planned, document)
+            return made.after.encode()
 
-        basis = self.plan.basis
-        read = basis.read[planned.source]
+        read = self.plan.read[planned.source]
         note: dict[str, Any] = {
             "source": planned.source,
             "source_revision": read.revision,
             "source_digest": read.digest,
         }
-        known = basis.clocks.get(planned.target)
-        keys = [body_key(each.version.body) for each in basis.parts[planned.target].slice] if known else []
-        clocks = {key: known[key] for key in keys if known and key in known}
+        known = self.plan.clocks.get(planned.target, {})
+        keys = [body_key(each.version.body) for each in self.plan.parts[planned.target].slice] if known else []
+        clocks = {key: known[key] for key in keys if key in known}
         note |= {CLOCKS: clocks} if clocks else {}
-        change = Change(op="seed", agent=self._agent, note=note, on_drift=self.on_drift)
+        change = Change(op="seed", agent=self.agent, note=note, on_drift=self.on_drift)
         snapshot = gate.commit(self.workspace, planned.target, None, update, change)
-        wrote = snapshot.revision if made[0].changes else None
-        notes = (*on_restoration(snapshot), *(() if snapshot.adopted is None else (on_adoption(snapshot.adopted),)))
-        return SeededFile(made[0], wrote, (*notes, *self._on_title(made[0]), *self._on_hidden(made[0])))
-
-    def _on_title(self, plan: FilePlan) -> tuple[str, ...]:
-        """What to know of a flat file whose leading heading was an entry and is the title now."""
-        title = on_title(*(self.workspace.parse(text) for text in (plan.before, plan.after)))
-        return () if title is None else (title,)
-
-    def _on_hidden(self, plan: FilePlan) -> tuple[str, ...]:
-        """What the file hides from now on, where the plan did not say so: somebody changed the file meanwhile."""
-        note = on_hidden(self.workspace, plan)
-        return () if note is None or note in self.plan.notes else (note,)
+        notes = [*on_restoration(snapshot), *(() if snapshot.adopted is None else (on_adoption(snapshot.adopted),))]
+        title = on_title(self.workspace.parse(made.before), self.workspace.parse(made.after))
+        # The plan says what it hides itself; it may be more if somebody changed the file meanwhile.
+        hidden = on_hidden(self.workspace, made)
+        notes += [each for each in (title, hidden) if each is not None and each not in self.plan.notes]
+        return SeededFile(made, snapshot.revision if made.changes else None, tuple(notes))
 
     def _again(self, planned: FilePlan, document: Document) -> FilePlan:
         """The same slice for what is there now."""
-        basis = self.plan.basis
-        plan = plan_file(basis.parts[planned.target], document, resolve=basis.asked.resolve)
+        plan = plan_file(self.plan.parts[planned.target], document, resolve=self.plan.asked.resolve)
         profile = self.workspace.profile(planned.target.partition("/")[0])
-        refuse_too_long(self.workspace, profile, plan, self.plan.as_of)
+        refuse_too_long(self.workspace, profile, plan, self.plan.asked.as_of)
         return plan
 
-    def _write_lock(self) -> str | None:
-        basis = self.plan.basis
-        records = [record for each in self.done if (record := self._record(each.plan, basis.lock)) is not None]
-        return self.file.write(basis.lock_data, basis.lock.put(records)) if records else None
-
-    def _record(self, plan: FilePlan, lock: SeedLock) -> Record | None:
-        """What is on record of a file from now on; ``None`` if that is there already."""
-        if not _is_news(plan, lock):
-            return None
-        read = self.plan.basis.read[plan.source]
-        return Record(
-            plan.target, plan.source, read.revision, read.digest, min(self.plan.as_of, clock.today()), plan.entries
-        )
+    def _write_lock(self, done: Iterable[SeededFile]) -> str | None:
+        lock, day = self.plan.lock, min(self.plan.asked.as_of, clock.today())
+        records = [
+            Record(plan.target, plan.source, read.revision, read.digest, day, plan.entries)
+            for plan, _, _ in done
+            if _is_news(plan, lock)
+            for read in (self.plan.read[plan.source],)
+        ]
+        return self.file.write(self.plan.lock_data, lock.put(records)) if records else None
 
 
-def _source_changed(workspace: Workspace, plan: SeedPlan) -> bool:
-    """Whether a source is no longer what the plan was made of: something may have been taken out of it for good."""
-    return any(bytes_digest(workspace.store.peek(entity)) != read.digest for entity, read in plan.basis.read.items())
+# --- for the memory tool -------------------------------------------------------------------------------------------
+
+_MOST_ROWS = 50
+_NOTED = "catmem.seed.lock is not whole: entries were added and none was taken away. Tell a person."
 
 
-def is_due(plan: SeedPlan) -> bool:
-    """Whether there is anything to write: a file, or what is on record of one."""
-    return any(file_is_due(each, plan) for each in plan.files)
+def seed_answer(
+    workspace: Workspace,
+    name: str,
+    targets: Sequence[str] | None,
+    only: str | None,
+    categories: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Seed the profiles ``targets`` (by default all that name it) from the files of the profile ``name``, and tell.
+
+    ``only`` keeps to ``user`` or ``memory``, ``categories`` to some categories. Raises what ``Workspace.plan_seed``
+    and ``apply_seed`` raise.
+    """
+    refuse_bounded(workspace, name)
+    plan = workspace.plan_seed(name, targets, target=only, actor=name, categories=categories)
+    result = workspace.apply_seed(plan)
+    rows = [*map(_refused_row, result.refused), *map(_row, sorted(result.files, key=_urgency))]
+    left_out = len(rows) - _MOST_ROWS
+    answer: dict[str, Any] = {
+        "success": not (result.refused or result.unreadable),
+        "action": "seed",
+        "source": name,
+        "files": rows[:_MOST_ROWS],
+    }
+    if left_out > 0:
+        answer |= {"files_left_out": left_out}
+    if plan.lock.notes:
+        answer |= {"note": _NOTED}
+    if plan.warnings:
+        answer |= {"warnings": list(plan.warnings)}
+    if result.refused:
+        count = len(result.refused)
+        answer |= {
+            "error": f"{count} of {len(rows)} files {'was' if count == 1 else 'were'} not seeded",
+            "reason": result.refused[0].error.code,
+            "remediation": "Do not try again now: the files that were refused are for a person to look at.",
+        }
+    elif result.unreadable:
+        answer |= {
+            "error": "profiles are not right, so nobody knows whether they are to be seeded",
+            "reason": result.unreadable[0].code,
+            "remediation": "The others were seeded. Do not try again now: the profiles are for a person to mend.",
+        }
+    if result.unreadable:
+        answer |= {"unreadable": [{"code": error.code} for error in result.unreadable]}
+    return {**answer, "message": _message(result)}
 
 
-def file_is_due(each: FilePlan, plan: SeedPlan) -> bool:
-    """The same of one file of a plan."""
-    return each.changes or _is_news(each, plan.basis.lock)
+def _urgency(each: SeededFile) -> int:
+    """What needs a look comes first, then what changed."""
+    return 0 if each.plan.conflicts else 1 if each.revision is not None else 2
 
 
-def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
-    """Whether other entries count as seeded after a plan than the lock has on record."""
-    old = lock.records.get((plan.target, plan.source))
-    if old is None:
-        return bool(plan.entries)
-    return old.entries is not plan.entries and Counter(e.key for e in old.entries) != Counter(
-        e.key for e in plan.entries
-    )
+def _row(each: SeededFile) -> dict[str, Any]:
+    plan = each.plan
+    settled = 0 if plan.conflicts else plan.count("conflict")
+    return {
+        "entity": plan.target,
+        "added": plan.count("new"),
+        "changed": plan.count("changed_in_source", "changed_in_both") + settled,
+        "removed": plan.count("removed_from_source"),
+        "conflicts": len(plan.conflicts),
+        "revision": each.revision,
+    }
+
+
+def _refused_row(refusal: Refusal) -> dict[str, Any]:
+    error = refusal.error
+    row: dict[str, Any] = {"entity": refusal.target, "refused": error.code}
+    if isinstance(error, OverBudgetError):
+        row |= {"size": error.size, "limit": error.limit, "over_by": error.size - error.limit}
+    if isinstance(error, RefusedError) and error.drift_backup is not None:
+        row |= {"drift_backup": error.drift_backup}
+    return row
+
+
+def _message(result: SeedResult) -> str:
+    written = sum(each.revision is not None for each in result.files)
+    conflicts = sum(len(each.plan.conflicts) for each in result.files)
+    said = f"{written} written, {len(result.files) - written} unchanged, {len(result.refused)} refused."
+    if conflicts:
+        said += f" {conflicts} in conflict: the targets' entries stay, and a person settles it."
+    return said

@@ -1,21 +1,28 @@
-"""The file ``catmem.seed.lock`` of a root: read as it is, written by one seed at a time."""
+"""The file ``catmem.seed.lock`` of a root: read as it is, written by one seed at a time.
+
+From it follows which entries are copies that a seed made, and that stand as they were seeded.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 from catmem import clock
-from catmem.errors import BusyError, UnreadableError
+from catmem.errors import BusyError, CatmemError, UnreadableError
 from catmem.files import os_errors, read_bounded, take_lock
 from catmem.policy.seedlock import LOCK_NAME, SeedLock, read_lock
 from catmem.service.writing.rewrite import rewrite_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from catmem.service.workspace import Workspace
+
 
 LOCK_LIMIT = 256 << 20
 """Bytes of a lock, which has the texts of many files."""
@@ -94,3 +101,49 @@ class SeedFile:
 
     def _writing(self) -> AbstractContextManager[None]:
         return os_errors("cannot be written", path=self.path, hint=_HINT)
+
+
+def seeded_copies(workspace: Workspace) -> dict[tuple[str, str], frozenset[str]]:
+    """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from.
+
+    The next seed brings them the source's edits. Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``) for
+    the lock.
+    """
+    return copies_among(SeedFile(workspace.root).read()[1], _ids_of(workspace))
+
+
+def copies_among(lock: SeedLock, ids: Callable[[str], Collection[str] | None]) -> dict[tuple[str, str], frozenset[str]]:
+    """The same by what a lock records; ``ids`` gives those of an entity's entries, ``None`` if it cannot be read."""
+    copies: dict[tuple[str, str], frozenset[str]] = {}
+    for record in lock.records.values():
+        # Nothing follows a source that cannot be read: there nobody would be asked.
+        if ids(record.source) is None:
+            continue
+        there = ids(record.target) or frozenset()
+        for each in record.entries:
+            if each.id in there:
+                key = record.target, each.id
+                copies[key] = copies.get(key, frozenset()) | {record.source}
+    return copies
+
+
+def copies_in(workspace: Workspace, entity: str, ids: Collection[str]) -> dict[str, frozenset[str]]:
+    """The same for one entity whose entries have these ``ids``: the sources of each copy by its id."""
+    _, lock = SeedFile(workspace.root).read()
+    own = {key: record for key, record in lock.records.items() if record.target == entity}
+    of = _ids_of(workspace)
+    found = copies_among(SeedLock(own), lambda each: ids if each == entity else of(each))
+    return {entry_id: sources for (_, entry_id), sources in found.items()}
+
+
+def _ids_of(workspace: Workspace) -> Callable[[str], Collection[str] | None]:
+    @cache
+    def ids(entity: str) -> Collection[str] | None:
+        try:
+            workspace.profile(entity.partition("/")[0])
+            document = workspace.parse(workspace.store.peek(entity))
+        except CatmemError:
+            return None
+        return frozenset(entry.id for entry in document.entries)
+
+    return ids

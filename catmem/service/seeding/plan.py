@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Asked(NamedTuple):
-    """What was asked for, so that a plan can be made again."""
+    """What was asked for, so that a plan can be made again. ``categories`` are slugs, ``None`` for all."""
 
     source: str
     targets: tuple[str, ...]
@@ -27,21 +27,6 @@ class Asked(NamedTuple):
     resolve: Resolve | None
     actor: str | None
     categories: tuple[str, ...] | None = None
-    """The slugs of the categories that are seeded; ``None`` for all."""
-
-
-class Basis(NamedTuple):
-    """What a plan was made of: the request, the parts by target, the lock as bytes and records, the source's files.
-
-    ``clocks`` tell how old entries without a date of their own are, by target and by the key of their words.
-    """
-
-    asked: Asked
-    parts: Mapping[str, Parts]
-    lock_data: bytes
-    lock: SeedLock
-    read: Mapping[str, Snapshot]
-    clocks: Mapping[str, Mapping[str, list[str]]]
 
 
 class Refusal(NamedTuple):
@@ -55,22 +40,32 @@ class Refusal(NamedTuple):
 class SeedPlan:
     """What a seed would do: one plan for each file, in the order of the targets, and the files that it must not touch.
 
-    ``notes`` say what there is to know of the lock. Made by ``plan_seed``; ``apply_seed`` carries it out.
+    Made by ``plan_seed``; ``apply_seed`` carries it out. ``notes`` say what there is to know, ``warnings`` those of
+    them that are about files: entries that leave a prompt, categories that nobody gets. ``starved`` are the files that
+    get nothing because no entry of the source's file has a category. ``unreadable`` is what is wrong with profiles that
+    may be targets too, where the targets were not named.
+
+    The other fields are what the plan was made of: the parts by target, the lock as bytes and as records, the source's
+    files, and how old entries without a date of their own are, by target and by the key of their words.
     """
 
-    source: str
-    targets: tuple[str, ...]
-    as_of: date
+    asked: Asked = field(repr=False)
     files: tuple[FilePlan, ...]
     refused: tuple[Refusal, ...]
     notes: tuple[str, ...]
-    basis: Basis = field(repr=False, compare=False)
+    warnings: tuple[str, ...]
+    starved: tuple[str, ...]
+    parts: Mapping[str, Parts] = field(repr=False, compare=False)
+    lock_data: bytes = field(repr=False, compare=False)
+    lock: SeedLock = field(repr=False, compare=False)
+    read: Mapping[str, Snapshot] = field(repr=False, compare=False)
+    clocks: Mapping[str, Mapping[str, list[str]]] = field(repr=False, compare=False)
     unreadable: tuple[CatmemError, ...] = ()
-    """What is wrong with profiles that may be targets too, where the targets were not named."""
-    starved: tuple[str, ...] = ()
-    """The files that get nothing because no entry of the source's file has a category."""
-    warnings: tuple[str, ...] = ()
-    """Those of the notes that are about files: entries that leave a prompt, categories that nobody gets."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The profiles that are to be seeded."""
+        return self.asked.targets
 
     @property
     def changes(self) -> bool:
@@ -80,7 +75,7 @@ class SeedPlan:
     @property
     def in_sync(self) -> bool:
         """Whether there is nothing to do, nothing refused or without a category, no open conflict, and a whole lock."""
-        whole = not (self.basis.lock.notes or self.unreadable or self.starved)
+        whole = not (self.lock.notes or self.unreadable or self.starved)
         return whole and not (self.changes or self.refused or any(each.conflicts for each in self.files))
 
     @property
@@ -91,13 +86,11 @@ class SeedPlan:
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON-ready data."""
         return {
-            "source": self.source,
-            "as_of": self.as_of.isoformat(),
+            "source": self.asked.source,
+            "as_of": self.asked.as_of.isoformat(),
             "in_sync": self.in_sync,
             "files": [_file_dict(each) for each in self.files],
-            "refused": [_refusal_dict(each) for each in self.refused],
-            "unreadable": [error.to_dict() for error in self.unreadable],
-            "notes": list(self.notes),
+            **_rest_dict(self),
         }
 
 
@@ -131,14 +124,11 @@ class SeedResult:
             "files": [
                 {**_file_dict(each.plan), "revision": each.revision, "notes": list(each.notes)} for each in self.files
             ],
-            "refused": [_refusal_dict(each) for each in self.refused],
-            "unreadable": [error.to_dict() for error in self.unreadable],
-            "notes": list(self.notes),
+            **_rest_dict(self),
         }
 
 
 def _file_dict(plan: FilePlan) -> dict[str, Any]:
-    """The plan of one file as JSON-ready data, without the whole texts."""
     return {
         "target": plan.target,
         "source": plan.source,
@@ -160,18 +150,21 @@ def _file_dict(plan: FilePlan) -> dict[str, Any]:
     }
 
 
-def _refusal_dict(refusal: Refusal) -> dict[str, Any]:
-    """A refusal as JSON-ready data."""
-    return {"target": refusal.target, "error": refusal.error.to_dict()}
-
-
 def _version_dict(version: Version | None) -> dict[str, Any]:
     if version is None:
         return {}
     return {"category": version.category, "id": version.id, "body": version.body, "tags": version.tags}
 
 
-def _exit_status(files: Iterable[FilePlan], refused: Iterable[Refusal], unreadable: Iterable[CatmemError] = ()) -> int:
+def _rest_dict(seed: SeedPlan | SeedResult) -> dict[str, Any]:
+    return {
+        "refused": [{"target": each.target, "error": each.error.to_dict()} for each in seed.refused],
+        "unreadable": [error.to_dict() for error in seed.unreadable],
+        "notes": list(seed.notes),
+    }
+
+
+def _exit_status(files: Iterable[FilePlan], refused: Iterable[Refusal], unreadable: Iterable[CatmemError]) -> int:
     open_conflict = 3 if any(each.conflicts for each in files) else 0
     errors = [*(each.error for each in refused), *unreadable]
     return max([open_conflict, *(error.exit_status for error in errors)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from catmem.digest import content_digest
 from catmem.errors import EditError
@@ -16,20 +16,14 @@ if TYPE_CHECKING:
 Action: TypeAlias = Literal["add", "replace", "remove", "move", "verify"]
 
 
-class _Fields(NamedTuple):
-    """What an action needs, and what it takes besides."""
-
-    needs: tuple[str, ...]
-    takes: tuple[str, ...]
-
-
-_FIELDS = {
-    "add": _Fields(("content",), ("category", "tags", "as_of")),
-    "replace": _Fields(("old_text",), ("content", "category", "tags")),
-    "remove": _Fields(("old_text",), ("category",)),
-    "move": _Fields(("old_text", "to_category"), ("category",)),
-    "verify": _Fields(("old_text",), ("category", "as_of")),
+_FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "add": (("content",), ("category", "tags", "as_of")),
+    "replace": (("old_text",), ("content", "category", "tags")),
+    "remove": (("old_text",), ("category",)),
+    "move": (("old_text", "to_category"), ("category",)),
+    "verify": (("old_text",), ("category", "as_of")),
 }
+"""What each action needs, and what it takes besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +47,12 @@ class Operation:
 
     def to_dict(self) -> dict[str, Any]:
         """What is asked, as JSON-ready data; fields that are not given are left out."""
-        said: dict[str, Any] = {
-            "action": self.action,
-            "content": self.content,
-            "old_text": self.old_text,
-            "category": self.category,
-            "to_category": self.to_category,
-            "tags": None if self.tags is None else dict(self.tags),
-            "as_of": None if self.as_of is None else self.as_of.isoformat(),
-        }
-        return {name: value for name, value in said.items() if value is not None}
+        said = {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
+        if self.tags is not None:
+            said["tags"] = dict(self.tags)
+        if self.as_of is not None:
+            said["as_of"] = self.as_of.isoformat()
+        return said
 
     def check(self) -> None:
         """Raise ``EditError`` for an action that there is not, what it needs, what it does not take, and for no text.

@@ -16,10 +16,8 @@ from catmem.model.layout import is_shared
 from catmem.model.pairing import nearly_same
 from catmem.policy.staleness import read_date
 from catmem.service.seen_entry import preview, value_texts
-from catmem.service.writing.budget import could_go, over_budget
-from catmem.service.writing.matching import find_entry
+from catmem.service.writing.matching import Says, find_entry, says
 from catmem.service.writing.terms import body_of, each_of
-from catmem.service.writing.view import Says, says
 from catmem.service.writing.written import (
     on_alike,
     on_double,
@@ -31,18 +29,18 @@ from catmem.service.writing.written import (
     on_title,
     on_unread,
     on_verification,
+    refuse_over_budget,
 )
 from catmem.syntax.scan import rescan
 from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from catmem.model.document import TagValue
+    from catmem.service.writing.matching import WriterView
     from catmem.service.writing.operation import Operation
     from catmem.service.writing.terms import Terms
-    from catmem.service.writing.view import Base
 
 
 class Plan(NamedTuple):
@@ -59,7 +57,7 @@ class Plan(NamedTuple):
 
 
 def plan_operations(
-    document: Document, operations: Sequence[Operation], terms: Terms, base: Base | None = None
+    document: Document, operations: Sequence[Operation], terms: Terms, base: WriterView | None = None
 ) -> Plan:
     """Apply operations that passed ``check_beforehand`` one after the other, all or none.
 
@@ -73,12 +71,10 @@ def plan_operations(
 
 @dataclass(slots=True)
 class _Draft:
-    """A document in the making."""
-
     document: Document
     original: Document
     terms: Terms
-    base: Base | None
+    base: WriterView | None
     made: Counter[Says] = field(default_factory=Counter)
     touched: list[tuple[Entry, bool]] = field(default_factory=list)
     """Entries in the order of the operations, and whether each is gone."""
@@ -89,7 +85,6 @@ class _Draft:
     # --- the five actions ------------------------------------------------------------------------------------------
 
     def add(self, operation: Operation) -> None:
-        """Put a new entry at the end of its category, with the day as its ``created``."""
         content = operation.content or ""
         body = body_of(content)
         category = self._category_to_add_to(operation.category)
@@ -108,14 +103,13 @@ class _Draft:
         self._remark(made, None if like is None else on_nearly_same(like, to_agent=self.terms.to_agent))
 
     def replace(self, operation: Operation) -> None:
-        """Give an entry another text, other tags, or both."""
         entry = self._entry(operation)
         self.terms.rights.refuse_unwritable(entry.category)
         body = entry.body if operation.content is None else body_of(operation.content)
         old_tags, given = entry.tags, operation.tags or {}
         self.terms.check_tags(given, old_tags)
         tags: dict[str, TagValue] = {k: value for k, value in {**old_tags, **given}.items() if value is not None}
-        self.terms.check_domain(entry, tags)
+        self.terms.check_domain(entry.category, old_tags, tags)
         if body == entry.body and tags == old_tags:
             self._leave("replace", entry, "already says that")
             return
@@ -134,14 +128,12 @@ class _Draft:
         self._remark(made, on_double(made.category) if doubled else None)
 
     def remove(self, operation: Operation) -> None:
-        """Take an entry out."""
         entry = self._entry(operation)
         self.terms.rights.refuse_unwritable(entry.category)
         self.document = remove_entry(self.document, entry).document
         self._note("remove", entry, gone=True)
 
     def move(self, operation: Operation) -> None:
-        """Put an entry at the end of another category."""
         category = self.terms.writable_category(operation.to_category or "")
         entry = self._entry(operation)
         self.terms.rights.refuse_unwritable(entry.category)
@@ -154,7 +146,6 @@ class _Draft:
         self._remark(made, on_double(category) if doubled else None)
 
     def verify(self, operation: Operation) -> None:
-        """Say that an entry still holds."""
         entry = self._entry(operation)
         old_tags, day = entry.tags, self._day(operation)
         self.terms.refuse_earlier(operation.as_of, old_tags)
@@ -180,7 +171,6 @@ class _Draft:
     # --- parts of them ---------------------------------------------------------------------------------------------
 
     def _entry(self, operation: Operation) -> Entry:
-        """The entry that an operation means, if it may be touched at all."""
         in_sight, narrowed = self.terms.rights.in_sight(self.document), operation.category
         category = None if narrowed is None else self.terms.category(narrowed)
         entry, alike = find_entry(
@@ -219,7 +209,6 @@ class _Draft:
             )
 
     def _put_instead(self, entry: Entry, edited: Edited) -> Entry:
-        """Go on with what replaces an entry; for one that is over the limit that has to be shorter."""
         shorter = edited.entry is not None and len(edited.entry.raw) < len(entry.raw)
         if not (shorter or self.made[says(entry)]):
             self._refuse_too_large(entry)
@@ -286,12 +275,10 @@ class _Draft:
         return entry
 
     def _leave(self, action: str, entry: Entry, why: str) -> None:
-        """Remember an operation that has nothing to change."""
         self._remark(entry, why)
         self._note(action, entry)
 
     def _remark(self, entry: Entry, what: str | None) -> None:
-        """Say something of an entry in the notes, if there is something to say."""
         if what is not None:
             self.notes.append(f"{preview(entry, to_agent=self.terms.to_agent)!r} {what}")
 
@@ -306,7 +293,6 @@ class _Draft:
     # --- the result ------------------------------------------------------------------------------------------------
 
     def plan(self) -> Plan:
-        """The new document, ended with a newline and within its limits; the old one itself if nothing changed."""
         document = self.original
         if self.document.text != self.original.text:
             document = ended(self.document)
@@ -315,16 +301,8 @@ class _Draft:
         put = dict.fromkeys(action["category"] for action in self.actions if action["action"] in _PUTTING)
         notes = [*self.notes]
         if document is not self.original:
-            first_section = on_first_section(self.original, document, self.terms)
-            if first_section is not None and not self.terms.rights.unbounded:
-                raise EditError(
-                    f"a first section would hide the entries that this file has now from {self.terms.owner.name}",
-                    code="would_hide",
-                    hint="Nothing was written. Leave the category out if you may, or tell a person: they can sort the "
-                    "file into sections (catmem migrate), or set include_uncategorized: true in the profile.",
-                )
-            title = on_title(self.original, document)
-            notes += [each for each in (first_section, title) if each is not None]
+            first_section = on_first_section(self.original, document, self.terms, _HIDING)
+            notes += [each for each in (first_section, on_title(self.original, document)) if each is not None]
             found = (on_unread(category, document, self.terms) for category in put)
             self.warnings += [warning for warning in found if warning is not None]
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings))
@@ -347,24 +325,20 @@ class _Draft:
         return found
 
     def _refuse_too_long(self, document: Document) -> None:
-        terms, before, size = self.terms, size_of(self.original.text), size_of(document.text)
-        # What shortens a file that is over its limit already is a step to the better.
-        if terms.limit is not None and size > max(terms.limit, before):
-            may_leave = [
-                entry
-                for entry in terms.rights.in_sight(document)
-                if terms.rights.may_write(entry.category) and not self.made[says(entry)]
-            ]
-            named = could_go(may_leave, terms.owner, terms.config, terms.today, to_agent=terms.to_agent)
-            raise over_budget(terms.entity, before, size, terms.limit, named)
+        refuse_over_budget(self.original, document, self.terms, lambda entry: bool(self.made[says(entry)]))
         most = document.limits.file_bytes
         if 4 * len(document.text) > most and len(document.to_bytes()) > most:
             raise EditError(
-                f"{terms.entity} would have more than {most:,} bytes, and catmem would not read it again",
+                f"{self.terms.entity} would have more than {most:,} bytes, and catmem would not read it again",
                 code="too_large",
                 hint="Shorten or remove other entries first.",
             )
 
+
+_HIDING = (
+    "Nothing was written. Leave the category out if you may, or tell a person: they can sort the file into sections "
+    "(catmem migrate), or set include_uncategorized: true in the profile."
+)
 
 _LOOKED_AT = 64
 """So many entries of a category an addition is compared with: a write must not slow down with its file."""

@@ -8,25 +8,17 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import CatmemError, UnreadableError
-from catmem.files import os_errors, read_bounded
+from catmem.errors import ChangedMeanwhileError, UnreadableError
+from catmem.files import os_errors, read_bounded, replace_file
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-
-
-class ChangedMeanwhileError(CatmemError):
-    """The file is no longer what it was when it was read; nothing was written."""
-
-    code = "changed_meanwhile"
-    exit_status = 3
 
 
 def rewrite_file(path: Path, old: bytes, new: bytes) -> None:
@@ -54,28 +46,19 @@ def rewrite_file(path: Path, old: bytes, new: bytes) -> None:
 
 def _replace(path: Path, target: Path, old: bytes, new: bytes) -> None:
     """Write a new file beside ``target`` and rename it; errors name ``path``."""
+
+    def check() -> None:
+        if read_bounded(target, max(len(old), DEFAULT_LIMITS.file_bytes)) != old:
+            raise ChangedMeanwhileError(
+                "somebody changed this file while it was being rewritten",
+                path=path,
+                hint="Nothing was written. Run the command again.",
+            )
+
     with _writing(path):
         found = target.stat()
         _refuse_protected(path, found)
-        mode = found.st_mode & 0o7777
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    temporary = Path(name)
-    try:
-        with _writing(path):
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(new)
-                stream.flush()
-                os.fchmod(stream.fileno(), mode)
-                os.fsync(stream.fileno())
-            if read_bounded(target, max(len(old), DEFAULT_LIMITS.file_bytes)) != old:
-                raise ChangedMeanwhileError(
-                    "somebody changed this file while it was being rewritten",
-                    path=path,
-                    hint="Nothing was written. Run the command again.",
-                )
-            temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        replace_file(target, new, lasting=True, mode=found.st_mode & 0o7777, check=check)
 
 
 def _refuse_protected(path: Path, found: os.stat_result) -> None:

@@ -7,7 +7,7 @@ the refusal comes before a store is asked, and leaves no trace.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.errors import CatmemError, EditError, UnknownNameError
@@ -33,20 +33,6 @@ if TYPE_CHECKING:
     from catmem.service.writing.operation import Operation
 
 _NAME_SHOWN = 80
-
-
-class Tagged(Protocol):
-    """An entry, as far as its age goes."""
-
-    @property
-    def category(self) -> str:
-        """Where it stands."""
-        ...
-
-    @property
-    def tags(self) -> Mapping[str, TagValue]:
-        """Its tags by name."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +64,14 @@ class Terms:
 
     def category(self, name: str) -> str:
         """The category that a slug, an alias or a title names. Raises ``EditError`` (``bad_category``)."""
-        slug = slugify(name)
-        if not slug:
+        category = self.config.taxonomy.category(name)
+        if not category:
             raise EditError(
                 f"{shown(name)} is not a category",
                 code="bad_category",
                 hint="A category needs a letter or a number.",
             )
-        return self.config.taxonomy.aliases.get(slug, slug)
+        return category
 
     def writable_category(self, name: str) -> str:
         """The category of that name, if the actor may write to it and an entry may go there.
@@ -96,8 +82,7 @@ class Terms:
         category = self.category(name)
         self.rights.refuse_unwritable(category, name)
         taxonomy = self.config.taxonomy
-        declared = taxonomy.declared()
-        if category in declared or not (taxonomy.closed or taxonomy.card_titles):
+        if taxonomy.named(category) or not (taxonomy.closed or taxonomy.card_titles):
             return category
         raise UnknownNameError(
             f"the category {shown(name)} is not declared in catmem.yaml",
@@ -111,7 +96,7 @@ class Terms:
         return declared.title if declared else None
 
     def no_category(self, names: Iterable[str]) -> EditError:
-        """The refusal of an addition that names no category and needs one; ``names`` are those it may go to."""
+        """The refusal of an addition that needs a category and names none; ``names`` are those it may go to."""
         listed = ", ".join(dict.fromkeys(names))
         return EditError(
             "an addition needs a category here",
@@ -138,20 +123,28 @@ class Terms:
                 hint="Give that day or a later one; if it is wrong itself, replace the tag verified_date.",
             )
 
-    def check_domain(self, entry: Tagged, tags: Mapping[str, TagValue]) -> None:
-        """Refuse an actor who may not verify a domain in which the entry would be stale later (``ForbiddenError``)."""
-        if tags.get("domain") == entry.tags.get("domain"):
+    def check_domain(self, category: str, old: Mapping[str, TagValue], new: Mapping[str, TagValue]) -> None:
+        """Refuse an actor who may not verify a domain in which an entry would be stale later (``ForbiddenError``)."""
+        if new.get("domain") == old.get("domain"):
             return
-        before, after = (stale_after_days(entry.category, each, self.owner, self.config) for each in (entry.tags, tags))
+        before, after = (stale_after_days(category, tags, self.owner, self.config) for tags in (old, new))
         if after > before:
             self.rights.refuse_unverified("domain")
+
+    def check_dates(self, changed: Iterable[str], old: Mapping[str, TagValue] | None) -> None:
+        """Raise ``ForbiddenError`` where an actor who may not verify changes a tag that says how old a fact is.
+
+        That is ``verified_date`` of any entry, ``created`` of one that is there, and an ``expires`` that it has.
+        """
+        for key in changed:
+            if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old))):
+                self.rights.refuse_unverified(key)
 
     def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue] | None) -> None:
         """Look at tags that are given over the ``old`` ones of an entry, ``None`` for a new entry.
 
-        What stays as it is is not looked at. Raises ``EditError`` (``bad_tag``, ``bad_date``), and ``ForbiddenError``
-        for an actor who may not verify and would set, change or remove what says how old a fact is: ``verified_date``
-        of any entry, ``created`` of one that is there, and an ``expires`` that it has.
+        What stays as it is is not looked at. Raises ``EditError`` (``bad_tag``, ``bad_date``), and what
+        ``check_dates`` does.
         """
         given = {key: value for key, value in tags.items() if value is not None}
         for key, message in tag_faults(given, self.config.tag_schemas):
@@ -162,9 +155,7 @@ class Terms:
                 hint="Give a value that fits its schema, or leave the tag out.",
             )
         changed = [key for key, value in tags.items() if value != (old or {}).get(key)]
-        for key in changed:
-            if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old))):
-                self.rights.refuse_unverified(key)
+        self.check_dates(changed, old)
         for key, done in (("verified_date", "verified"), ("created", "written")):
             if key in changed:
                 self.refuse_future(read_date(tags[key]), done)
@@ -213,7 +204,7 @@ def category_hint(
 def undeclared(category: str, taxonomy: Taxonomy) -> str | None:
     """What to tell a person who names a category that a closed taxonomy does not declare; ``None`` if it does."""
     slug = slugify(category)
-    if not taxonomy.closed or slug in taxonomy.declared():
+    if not taxonomy.closed or taxonomy.named(slug):
         return None
     return f"The category {shown(category)} is not declared in catmem.yaml. {category_hint(slug, taxonomy)}"
 

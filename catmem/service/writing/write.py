@@ -15,19 +15,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import DriftError, EditError, RefusedError, StaleError
-from catmem.service.writing.budget import Usage, crowded_out
+from catmem.service.writing.matching import WriterView, checked_expected, hide_digests, legible
 from catmem.service.writing.operation import op_of, refuse_surrogates, request_digest
 from catmem.service.writing.planning import Plan, plan_operations
 from catmem.service.writing.terms import check_beforehand
-from catmem.service.writing.view import Base, checked_expected, hide_digests, legible
-from catmem.service.writing.written import Written, on_adoption, on_branch, on_restoration
+from catmem.service.writing.written import Usage, Written, crowded_out, on_adoption, on_branch, on_restoration
 from catmem.store.contract import PERSON, Change, Current, Snapshot
 from catmem.store.judgement import rehearse
 from catmem.text import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from catmem.model.document import Document, Entry
     from catmem.service.gate import Attempt
     from catmem.service.workspace import Workspace
@@ -64,9 +61,9 @@ class Write:
         acting = self.terms.rights.actor
         return None if acting is None else acting.name
 
-    def change(self) -> Change:
-        """What the store is told of it. The actions come into its note when they are known."""
-        note: dict[str, Any] = {"target": self.terms.target, "actor": self.actor}
+    def change(self, note: dict[str, Any]) -> Change:
+        """What the store is told of it; ``note`` goes on the record, and the caller may add to it until then."""
+        note |= {"target": self.terms.target, "actor": self.actor}
         agent, request = self.actor or PERSON, None
         if self.envelope is not None:
             kept = {name: getattr(self.envelope, name) for name in _KEPT}
@@ -96,7 +93,7 @@ class Pipeline:
     before: str = ""
 
     def run(self, *, dry_run: bool = False) -> Written:
-        """Make the write as one revision, or say what it would do."""
+        """Make the write as one revision, or say what it would do; ``with_crowded`` completes the answer."""
         self.check()
         try:
             written = self.rehearse() if dry_run else self.commit()
@@ -105,8 +102,11 @@ class Pipeline:
             if not self.terms.rights.unbounded:
                 hide_digests(error)
             raise
-        crowded = crowded_out(self.workspace, written, self.write.actor, self.terms.today)
-        return replace(written, notes=(*self.attempt.notes(), *written.notes), crowded=crowded)
+        return replace(written, notes=(*self.attempt.notes(), *written.notes))
+
+    def with_crowded(self, written: Written) -> Written:
+        """The answer with what the write crowds out of a prompt; after the attempt, whose time is that of the write."""
+        return replace(written, crowded=crowded_out(self.workspace, written, self.write.actor, self.terms.today))
 
     @property
     def terms(self) -> Terms:
@@ -132,24 +132,24 @@ class Pipeline:
         Where somebody changed the file since the writer saw it, what the writer may have seen counts; a text that is
         not legible counts as changed in all its entries.
         """
-        base = None if current.base is None else Base(document, self.seen(current.base))
+        base = None if current.base is None else WriterView(document, self.legible_or_none(current.base))
         return plan_operations(document, self.write.operations, self.terms, base)
 
     def commit(self) -> Written:
         """Write one revision."""
-        change = self.write.change()
+        note: dict[str, Any] = {}
 
         def update(current: Current) -> bytes:
             data = self.updated(current)
-            change.note["actions"] = [] if self.plan is None else list(self.plan.actions)  # type: ignore[index]
+            note["actions"] = [] if self.plan is None else list(self.plan.actions)
             return data
 
-        snapshot = self.attempt.commit(self.write.expected, update, change, rebases=True)
+        snapshot = self.attempt.commit(self.write.expected, update, self.write.change(note), rebases=True)
         return self.first_answer(snapshot) if self.plan is None else self.answer(self.plan, snapshot)
 
     def rehearse(self) -> Written:
         """Do the same on what is there now, and write nothing; also where a rollout lets it pass on an older view."""
-        store, entity, change = self.workspace.store, self.terms.entity, self.write.change()
+        store, entity, change = self.workspace.store, self.terms.entity, self.write.change({})
         try:
             found = rehearse(store, entity, self.write.expected, change)
         except StaleError as error:
@@ -173,8 +173,8 @@ class Pipeline:
         """The document in some bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""
         return legible(self.workspace.parse, self.terms.entity, data)
 
-    def seen(self, data: bytes) -> Document | None:
-        """The document in what the writer saw; ``None`` for one that nobody can compare."""
+    def legible_or_none(self, data: bytes) -> Document | None:
+        """The same; ``None`` for bytes that nobody can compare."""
         try:
             return self.legible(data)
         except DriftError:
@@ -236,11 +236,6 @@ def _recorded(record: Revision, before: Document, after: Document) -> list[Entry
     found: list[Entry] = []
     for action in record.note.get("actions", ()):
         document = before if action.get("action") == "remove" else after
-        found += _first(document, action)
+        place = action.get("category"), action.get("id")
+        found += [entry for entry in document.entries if (entry.category, entry.id) == place][:1]
     return found
-
-
-def _first(document: Document, action: Mapping[str, Any]) -> list[Entry]:
-    same = (e for e in document.entries if e.category == action.get("category") and e.id == action.get("id"))
-    entry = next(same, None)
-    return [] if entry is None else [entry]

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from catmem.names import FILE_NAMES
+from catmem import clock
+from catmem.errors import CatmemError, EditError, OverBudgetError
+from catmem.names import FILE_NAMES, TARGETS
 from catmem.policy.access import hidden_by_sections
 from catmem.policy.schema import known_tags, meant_tag
-from catmem.policy.staleness import expired_on, read_date
+from catmem.policy.staleness import expired_on, freshness, read_date
 from catmem.service.seen_entry import preview
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date
 
     from catmem.model.document import Document, Entry, TagValue
     from catmem.model.version import Version
+    from catmem.policy.config import Config
     from catmem.policy.manifest import Row
-    from catmem.service.writing.budget import Usage
+    from catmem.policy.profile import Profile
+    from catmem.policy.prompt import Prompt
+    from catmem.service.workspace import Workspace
     from catmem.service.writing.terms import Terms
     from catmem.store.contract import OnDrift, OnStale, Snapshot
+
 
 _FILES = {**FILE_NAMES, "total": "both files together"}
 _MOST = 10
@@ -137,7 +146,6 @@ class Written:
         }
 
 
-FIRST_REVISION = "1"
 _SHOWN = 60
 """Characters of an entry that a remark on a merge shows."""
 _NAME_SHOWN = 80
@@ -174,10 +182,19 @@ def on_alike(entry: Entry, count: int) -> str:
     return f"is in {entry.category} {count} times, word for word; the first of them was meant"
 
 
-def on_first_section(before: Document, after: Document, terms: Terms) -> str | None:
-    """What to know of a flat file's first section, where its owner no longer sees the entries before it."""
+def on_first_section(before: Document, after: Document, terms: Terms, hint: str) -> str | None:
+    """What to know of a flat file's first section, where its owner no longer sees the entries before it.
+
+    Raises ``EditError`` (``would_hide``) with the ``hint`` for a writer who is not to hide them.
+    """
     if not hidden_by_sections(before, after, terms.target, terms.owner, terms.config.taxonomy):
         return None
+    if not terms.rights.unbounded:
+        raise EditError(
+            f"a first section would hide the entries that this file has now from {terms.owner.name}",
+            code="would_hide",
+            hint=hint,
+        )
     return (
         "the entries before the first section have no category now, and are not shown to profiles without "
         "include_uncategorized: true; move them to a category"
@@ -262,6 +279,130 @@ def on_restoration(written: Snapshot) -> tuple[str, ...]:
 
 def on_adoption(revision: str) -> str:
     """What to know of a write before which the store took in what others had written, as that revision."""
-    if revision == FIRST_REVISION:
+    if revision == "1":
         return "what the file held before is kept as revision 1 of its history"
     return f"the file had been changed by other means; that is revision {revision} of its history"
+
+
+_NAMED = 20
+_FIRST_TO_GO = ("expired", "stale", "unverified", "fresh")
+
+
+class Usage(NamedTuple):
+    """Characters (code points) of a file, and how many it may have; ``None`` is no limit."""
+
+    size: int
+    limit: int | None
+
+    def __str__(self) -> str:
+        """``1,074/1,375 characters``."""
+        return f"{self.size:,}{'' if self.limit is None else f'/{self.limit:,}'} characters"
+
+
+def over_budget(entity: str, before: int, size: int, limit: int, named: Sequence[dict[str, Any]]) -> OverBudgetError:
+    """The refusal of a write after which a file would be over its limit; ``named`` are entries that could go."""
+    return OverBudgetError(
+        f"{entity} would have {size:,} characters, {size - limit:,} over its limit of {limit:,}; it has {before:,} now",
+        size=size,
+        limit=limit,
+        could_go=named,
+        hint="Nothing was written. Shorten or remove other entries first, or do both in one batch: the limit is "
+        "checked on the result.",
+    )
+
+
+def refuse_over_budget(old: Document, new: Document, terms: Terms, is_made: Callable[[Entry], bool]) -> None:
+    """Raise ``OverBudgetError`` for a text over the limit of the file that is not shorter than the old one.
+
+    The entries that ``is_made`` tells of are what the write brings; the refusal names others that could go.
+    """
+    before, size, limit, rights = size_of(old.text), size_of(new.text), terms.limit, terms.rights
+    # What shortens a file that is over its limit already is a step to the better.
+    if limit is None or size <= max(limit, before):
+        return
+    there = [each for each in rights.in_sight(new) if rights.may_write(each.category) and not is_made(each)]
+    named = could_go(there, terms.owner, terms.config, terms.today, to_agent=terms.to_agent)
+    raise over_budget(terms.entity, before, size, limit, named)
+
+
+def could_go(
+    entries: Sequence[Entry], owner: Profile, config: Config, as_of: date, *, to_agent: bool
+) -> list[dict[str, Any]]:
+    """The entries that might leave, as JSON-ready data: expired, stale, unverified, then the oldest; at most 20."""
+    rated = []
+    for index, entry in enumerate(entries):
+        found = freshness(entry, owner, config, as_of=as_of)
+        day = found.day.isoformat() if found.day else ""
+        rated.append((_FIRST_TO_GO.index(found.state), day, index, found.state, entry))
+    return [
+        {
+            "id": entry.id,
+            "category": entry.category,
+            "state": state,
+            "date": day or None,
+            "text": preview(entry, to_agent=to_agent),
+            "size": len(entry.raw),
+        }
+        for _, day, _, state, entry in sorted(rated, key=lambda row: row[:3])[:_NAMED]
+    ]
+
+
+def crowded_out(workspace: Workspace, written: Written, actor: str | None, as_of: date | None = None) -> Crowded | None:
+    """What a write has the prompt of its profile leave out that was in it before, or that it has just written.
+
+    ``None`` for nothing, and for what ``actor`` (``None``: a person) is not told: a profile hears of its own prompt
+    only.
+    """
+    name, _, target = written.entity.partition("/")
+    if not written.changed or written.branch or written.repeated or actor not in {None, name}:
+        return None
+    try:
+        profile = workspace.profile(name)
+        if not profile.prompt.budget.keys() & {target, "total"}:
+            return None
+        return _crowded(workspace, profile, target, written, as_of or clock.today())
+    except CatmemError:
+        return None  # there is no prompt at all then, which whoever asks for it is told; the write was made
+
+
+def _crowded(workspace: Workspace, profile: Profile, target: str, written: Written, as_of: date) -> Crowded | None:
+    from catmem.policy.prompt import build_prompt
+
+    budget = profile.prompt.budget
+    others = [each for each in TARGETS if each != target and "total" in budget]
+    documents = {each: workspace.view(profile.name, each).document for each in others}
+
+    def prompt(text: str, reader: Profile) -> Prompt:
+        now = {**documents, target: workspace.parse(text.encode())}
+        return build_prompt(now, reader, as_of=as_of, config=workspace.config)
+
+    def left_out(text: str) -> list[tuple[tuple[str, str, str], Row]]:
+        rows = (row for row in prompt(text, profile).manifest.rows if row.budget is not None)
+        return [((row.target, row.category, row.id), row) for row in rows]
+
+    after = left_out(written.after)
+    if not after:
+        return None
+    before = Counter(key for key, _ in left_out(written.before))
+    new = []
+    for key, row in after:
+        if before[key]:
+            before[key] -= 1
+        else:
+            new.append((key, row))
+    if not new:
+        return None
+    name = str(new[0][1].budget)
+    # What the prompt counts of a budget if that one keeps nothing out; those of the files go before the total.
+    kept = {key: value for key, value in budget.items() if name == "total" and key in TARGETS}
+    free = prompt(written.after, replace(profile, prompt=replace(profile.prompt, budget=kept)))
+    own = {(target, entry.category, entry.id) for entry in written.entries}
+    return Crowded(
+        profile=profile.name,
+        budget=name,
+        limit=budget[name],
+        size=len(free.text) if name == "total" else free.manifest.sizes[name],
+        entries=tuple(row for _, row in new),
+        left_out=len(after),
+        written=any(key in own for key, _ in new),
+    )

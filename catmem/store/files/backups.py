@@ -12,9 +12,8 @@ from contextlib import closing
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
-from catmem.store.files.faults import store_error
 from catmem.store.files.folder import Folder, Place
-from catmem.store.files.system import System, new_file, read_file
+from catmem.store.files.system import FOLDER, System, new_file, read_file, store_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,26 +35,22 @@ def keep_backup(folder: Folder, name: str, data: bytes, status: os.stat_result |
 
     Raises ``StoreError``: what depends on the copy must then not be done.
     """
-    try:
+    with store_errors(folder.path / name, _NOT_KEPT):
         there = backups(folder, name)
         for copy in reversed(there):
             if _holds(folder, copy, data):
                 return folder.path / copy
         copy = _write(folder, name, data, 0o600 if status is None else stat.S_IMODE(status.st_mode))
         _prune(folder, [*there, copy])
-    except OSError as error:
-        raise store_error(error, folder.path / name, _NOT_KEPT) from error
     return folder.path / copy
 
 
 def keep_copy(path: Path, data: bytes) -> tuple[Path, bool]:
     """Keep ``data`` beside a file; where that is, and whether it was not there before. Raises ``StoreError``."""
     real = path.resolve()
-    try:
+    with store_errors(path, _NOT_KEPT):
         status = real.stat()
-        descriptor = os.open(real.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise store_error(error, path, _NOT_KEPT) from error
+        descriptor = os.open(real.parent, FOLDER | os.O_CLOEXEC)
     with closing(Folder(System(), real.parent, descriptor)) as folder:
         there = backups(folder, real.name)
         copy = keep_backup(folder, real.name, data, status)

@@ -20,11 +20,11 @@ from catmem.store.contract import (
     unknown_revision,
 )
 from catmem.store.files.backups import keep_backup
-from catmem.store.files.faults import store_error
-from catmem.store.files.outside import WATCHED, Outside
+from catmem.store.files.external_changes import WATCHED, Outside
+from catmem.store.files.observed_file import look_at
 from catmem.store.files.records import Draft, branch_name
-from catmem.store.files.sight import look_at
-from catmem.store.judgement import Ground, Point, judge
+from catmem.store.files.system import store_errors
+from catmem.store.judgement import Ground, Point, complete, drifted, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,15 +32,14 @@ if TYPE_CHECKING:
     from catmem.store.contract import Update
     from catmem.store.files.folder import Folder
     from catmem.store.files.journal import Journal
+    from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.records import Record
-    from catmem.store.files.sight import Sight
     from catmem.store.files.store import FileStore
 
 
-_OUTSIDERS = ("drift", "not_utf8")
-"""The codes of refusals because of what somebody else wrote. Another says that an update is not possible."""
-
 _REAP_EVERY = 128
+_SHOWN = ("revision", "parents", "sequence", "timestamp", "op", "agent", "op_id", "size", "note")
+"""What a record and a revision have alike."""
 
 
 class Commit:
@@ -50,6 +49,7 @@ class Commit:
         """``store`` says how to publish and to merge; ``change`` what the caller says of its write."""
         self.folder = folder
         self.name = name
+        self.path = str(folder.path / name)
         self.entity = entity
         self.change = change
         self.journal = folder.writable_journal
@@ -74,16 +74,13 @@ class Commit:
         for merged in self.change.merges:
             if self.journal.find(self.name, merged) is None:
                 raise unknown_revision(self.entity, merged)
-        for foreign in list(self.outside.late(self.journal.latest(WATCHED))):
-            head = self.journal.head(self.name)
-            if head is not None:
-                self.outside.take_in(foreign, head)
-                self.adopted = next((each.revision for each in self._records() if each.agent == EXTERNAL), None)
+        for _ in self.outside.take_in_late(self.journal.latest(WATCHED)):
+            self.adopted = next((each.revision for each in self._records() if each.agent == EXTERNAL), None)
         while (done := self._attempt(expected, update)) is None:
             if self.folder.out_of_patience():
                 raise BusyError(
                     "somebody keeps writing to this file",
-                    path=self.folder.path / self.name,
+                    path=self.path,
                     hint="Nothing was written. Try again when they are done.",
                 )
         return done
@@ -123,18 +120,20 @@ class Commit:
                 f"{put.record.revision} and is not in the file",
                 expected=revision,
                 found=last.revision,
-                path=self.folder.path / self.name,
+                path=self.path,
                 hint=f"Look at both with 'catmem diff {self.entity}', and repeat the change on what is there now.",
             )
         return Snapshot(self.journal.data(last), last.revision, last.head, self.adopted)
 
-    def _make(self, expected: str | None, update: Update, sight: Sight, visible: Record | None) -> bytes | Snapshot:
+    def _make(
+        self, expected: str | None, update: Update, sight: ObservedFile, visible: Record | None
+    ) -> bytes | Snapshot:
         """What is to go into the file; or the answer, where nothing is to. Raises the refusals."""
         revision = visible.revision if visible else "0"
         try:
             verdict = judge(expected, self.change, self._ground(sight, visible))
             if verdict.kind == "drift":
-                raise self._drift(expected, visible)
+                raise drifted(self.entity, self.path, expected, _point(self.before), revision)
             if verdict.kind == "stale":
                 raise stale(self.entity, str(expected), revision)
             point = verdict.point
@@ -169,29 +168,23 @@ class Commit:
         return None
 
     def _answered(self, first: Record) -> Snapshot:
-        """The answer that an operation had when it was made."""
         return replace(recorded(self.journal, self.entity, self.name, first.revision), branch=first.is_branch)
 
     def _draft(self, revision: str, parent: str) -> Draft:
-        """What is to be recorded as ``revision``, made from ``parent``."""
         change = self.change
-        note = dict(change.note) | ({"request": change.request} if change.request else {})
         return Draft(
             file=self.name,
             op=change.op,
             agent=change.agent,
             revision=revision,
-            parents=(*(() if parent == "0" else (parent,)), *change.merges),
+            parents=change.parents(parent),
             op_id=change.op_id or self.folder.system.token(),
-            note=note,
+            note=change.recorded_note(),
         )
 
     def _recorded(self, draft: Draft, data: bytes) -> Snapshot:
-        """Record a revision that puts nothing into the file."""
-        try:
+        with store_errors(self.folder.path / self.name):
             record = self.journal.append(draft, data)
-        except OSError as error:
-            raise store_error(error, self.folder.path / self.name) from error
         self.mine = Snapshot(data, record.revision, record.head, self.adopted, branch=record.is_branch)
         self.folder.mark_published(record.sequence)  # so that a journal that loses its end is found out
         return self.mine
@@ -232,8 +225,7 @@ class Commit:
         if not known:
             raise unknown_revision(self.entity, expected)
 
-    def _ground(self, sight: Sight, visible: Record | None) -> Ground:
-        """What is known of the file."""
+    def _ground(self, sight: ObservedFile, visible: Record | None) -> Ground:
         return Ground(
             now=Point(visible.revision if visible else "0", sight.known_digest(), visible.sequence if visible else 0),
             before=_point(self.before),
@@ -244,11 +236,9 @@ class Commit:
         )
 
     def _data(self, point: Point) -> bytes:
-        """The bytes of a revision. Raises ``UnknownRevisionError`` if they are no longer kept."""
         return recorded(self.journal, self.entity, self.name, point.revision).data
 
     def _seen(self, expected: str) -> Record | None:
-        """The record of what a caller saw who says ``expected``."""
         if not expected.startswith("sha256:"):
             return self.journal.find(self.name, expected)
         records = self.journal.records(newest_first=True)
@@ -264,34 +254,16 @@ class Commit:
         return None
 
     def _records(self) -> Iterator[Record]:
-        """The records of the file without its branches, the newest first."""
         return (record for record in self.journal.records(newest_first=True) if record.file == self.name)
 
-    def _drift(self, expected: str | None, visible: Record | None) -> DriftError:
-        found = visible.revision if visible else "0"
-        return DriftError(
-            f"{self.entity} was changed from outside; what is there now is revision {found}",
-            expected=expected or (self.before.revision if self.before else "0"),
-            found=found,
-            path=self.folder.path / self.name,
-            hint="Nothing was written, and a copy of what was found is kept. Read it again, and repeat the change on "
-            "what is there now.",
-        )
-
-    def _keep(self, refusal: RefusedError, sight: Sight, expected: str | None, revision: str) -> None:
+    def _keep(self, refusal: RefusedError, sight: ObservedFile, expected: str | None, revision: str) -> None:
         """Say in the refusal where the file is; keep a copy of an outsider's bytes, and say where that is."""
-        if refusal.path is None:
-            refusal.path = str(self.folder.path / self.name)
-        if refusal.code not in _OUTSIDERS:
+        if not complete(refusal, self.path, _point(self.before), revision):
             return
         found_now = self.before is not None or refusal.code == "not_utf8"
         theirs = sight.data if found_now else self._theirs(expected)
         if refusal.drift_backup is None and theirs:
             refusal.drift_backup = str(keep_backup(self.folder, self.name, theirs, sight.status))
-        if refusal.found is None:
-            refusal.found = revision
-        if refusal.expected is None and self.before is not None:
-            refusal.expected = self.before.revision
 
     def _theirs(self, expected: str | None) -> bytes:
         """What an outsider wrote last since what the caller saw; nothing if it is none of this refusal's business.
@@ -309,7 +281,7 @@ class Commit:
 
     def _reap(self, record: Record) -> None:
         if record.sequence % _REAP_EVERY == 0:
-            from catmem.store.files.retired import reap
+            from catmem.store.files.retention import reap
 
             reap(self.folder, record.sequence)
 
@@ -320,19 +292,7 @@ def _point(record: Record | None) -> Point | None:
 
 def revision_of(entity: str, record: Record) -> Revision:
     """A record as the contract shows it."""
-    return Revision(
-        entity=entity,
-        revision=record.revision,
-        parents=record.parents,
-        sequence=record.sequence,
-        timestamp=record.timestamp,
-        op=record.op,
-        agent=record.agent,
-        op_id=record.op_id,
-        digest=record.head,
-        size=record.size,
-        note=record.note,
-    )
+    return Revision(entity=entity, digest=record.head, **{name: getattr(record, name) for name in _SHOWN})
 
 
 def recorded(journal: Journal | None, entity: str, name: str, revision: str) -> Snapshot:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.errors import StoreError
-from catmem.store.files.faults import store_error
-from catmem.store.files.folder import SIDECAR
-from catmem.store.lasting import Feature, FolderReport
+from catmem.store.contract import SIDECAR, Feature, FolderReport
+from catmem.store.files.system import FOLDER, lines_of, opened, store_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,45 +57,42 @@ def report(system: System, places: Sequence[Place], records: int | None) -> Fold
 def examine(system: System, folder: Path) -> list[Feature]:
     """Try each feature in ``folder``, in a folder of its own that is removed again. Raises ``StoreError``."""
     trial = f".catmem-doctor-{system.token()}"
-    try:
-        outer = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise store_error(error, folder) from error
-    try:
-        system.make_folder(trial, 0o700, folder=outer)
-        inner = system.open(trial, os.O_RDONLY | os.O_DIRECTORY, folder=outer)
+    with store_errors(folder):
+        outer = os.open(folder, FOLDER | os.O_CLOEXEC)
         try:
-            return _tried(system, inner)
+            system.make_folder(trial, 0o700, folder=outer)
+            try:
+                with opened(system, trial, outer, FOLDER) as inner:
+                    try:
+                        return _tried(system, inner)
+                    finally:
+                        for name in system.names(inner):
+                            system.unlink(name, folder=inner)
+            finally:
+                os.rmdir(trial, dir_fd=outer)
         finally:
-            for name in system.names(inner):
-                system.unlink(name, folder=inner)
-            system.close(inner)
-            os.rmdir(trial, dir_fd=outer)
-    except OSError as error:
-        raise store_error(error, folder) from error
-    finally:
-        system.close(outer)
+            system.close(outer)
 
 
 def _tried(system: System, folder: int) -> list[Feature]:
     switched = system.features()
-    trials: list[tuple[str, tuple[str, str], Callable[[], None], bool]] = [
-        ("locks", _LOCKS, lambda: _try_lock(system, folder), True),
-        ("fsync", _SYNCS, lambda: _try_sync(system, folder), True),
-        ("leases", _LEASES, lambda: _try_lease(system, folder), switched.leases),
-        ("exchange", _EXCHANGE, lambda: _try_exchange(system, folder), switched.exchange),
-        ("xattrs", _XATTRS, lambda: _try_attributes(system, folder), switched.xattrs),
+    trials: list[tuple[str, tuple[str, str], Callable[[System, int], None], bool]] = [
+        ("locks", _LOCKS, _try_lock, True),
+        ("fsync", _SYNCS, _try_sync, True),
+        ("leases", _LEASES, _try_lease, switched.leases),
+        ("exchange", _EXCHANGE, _try_exchange, switched.exchange),
+        ("xattrs", _XATTRS, _try_attributes, switched.xattrs),
     ]
     found = []
     for name, (means, lacks), trial, wanted in trials:
-        there = wanted and _works(trial)
+        there = wanted and _works(trial, system, folder)
         found.append(Feature(name, there, means if there else lacks))
     return found
 
 
-def _works(trial: Callable[[], None]) -> bool:
+def _works(trial: Callable[[System, int], None], system: System, folder: int) -> bool:
     try:
-        trial()
+        trial(system, folder)
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
             raise
@@ -105,71 +100,49 @@ def _works(trial: Callable[[], None]) -> bool:
     return True
 
 
-def _file(system: System, folder: int, name: str) -> int:
-    with suppress(FileNotFoundError):
-        system.unlink(name, folder=folder)
-    return system.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, folder=folder)
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL
 
 
 def _try_lock(system: System, folder: int) -> None:
-    descriptor = _file(system, folder, "lock")
-    try:
+    with opened(system, "lock", folder, _NEW) as descriptor:
         if not system.lock(descriptor):
             raise OSError(errno.ENOLCK, "the lock of a new file is not free")
         system.unlock(descriptor)
-    finally:
-        system.close(descriptor)
 
 
 def _try_sync(system: System, folder: int) -> None:
-    descriptor = _file(system, folder, "sync")
-    try:
+    with opened(system, "sync", folder, _NEW) as descriptor:
         system.write(descriptor, b"x")
         system.fsync(descriptor)
         system.fsync(folder)
-    finally:
-        system.close(descriptor)
 
 
 def _try_lease(system: System, folder: int) -> None:
-    system.close(_file(system, folder, "lease"))
-    descriptor = system.open("lease", os.O_RDONLY, folder=folder)
-    try:
+    with opened(system, "lease", folder, _NEW):
+        pass
+    with opened(system, "lease", folder) as descriptor:
         if not system.lease(descriptor) or not system.lease_stands(descriptor):
             raise OSError(errno.EAGAIN, "the lease of a new file is not granted")
         system.give_back(descriptor)
-    finally:
-        system.close(descriptor)
 
 
 def _try_exchange(system: System, folder: int) -> None:
     for name in ("one", "two"):
-        system.close(_file(system, folder, name))
+        with opened(system, name, folder, _NEW):
+            pass
     system.exchange("one", "two", old_folder=folder, new_folder=folder)
 
 
 def _try_attributes(system: System, folder: int) -> None:
-    descriptor = _file(system, folder, "attributes")
-    try:
+    with opened(system, "attributes", folder, _NEW) as descriptor:
         system.set_attribute(descriptor, "user.catmem", b"1")
-    finally:
-        system.close(descriptor)
 
 
 def file_system(folder: Path) -> str:
     """The kind of file system that a folder is on, as ``/proc/mounts`` says it; empty where that is not told."""
-    try:
-        lines = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").split("\n")
-    except OSError:
-        return ""
-    where = os.path.realpath(folder)
+    where = Path(os.path.realpath(folder))
     best, kind = "", ""
-    for line in lines:
-        parts = line.split()
-        if len(parts) > 2 and _holds(parts[1], where) and len(parts[1]) >= len(best):  # noqa: PLR2004 - its third word
-            best, kind = parts[1], parts[2]
+    for _, mount, of_kind, *_ in (words for line in lines_of("/proc/mounts") if (words := line.split())):
+        if where.is_relative_to(mount) and len(mount) >= len(best):
+            best, kind = mount, of_kind
     return kind
-
-
-def _holds(mount: str, path: str) -> bool:
-    return path == mount or path.startswith(mount.rstrip("/") + "/")

@@ -16,7 +16,6 @@ so that nobody can move another folder under a running write.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from contextlib import contextmanager, suppress
@@ -24,9 +23,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from catmem.errors import BusyError, DamagedError
-from catmem.store import lasting
-from catmem.store.files.faults import in_doubt, not_a_file, store_error
+from catmem.store.contract import SIDECAR
 from catmem.store.files.journal import Journal
+from catmem.store.files.system import FOLDER, in_doubt, not_a_file, opened, store_error, store_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,12 +33,9 @@ if TYPE_CHECKING:
 
     from catmem.store.files.system import Features, System
 
-SIDECAR = lasting.SIDECAR
 HERMES_FOLDER = "memories"
 """What Hermes Agent calls the folder of its memory files."""
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY
-_PARTS = ("journal", "tmp", "gen")
 _NEXT_JOURNAL = "journal.new"
 _LEFT = "left-"
 _FIRST_WAIT, _LONGEST_WAIT = 0.0005, 0.01
@@ -113,34 +109,33 @@ class Folder:
         return self._journal
 
     def _open_sidecar(self, *, create: bool) -> None:
-        system, path = self.system, self.path / SIDECAR
-        opened: list[int] = []
-        try:
-            side = _folder_in(system, SIDECAR, self.descriptor, mode=0o700 if create else None)
+        path = self.path / SIDECAR
+        with store_errors(path):
+            side = _folder_in(self.system, SIDECAR, self.descriptor, mode=0o700 if create else None)
             if side is None:
                 return
             self.side = side
-            made = False
-            for part in _PARTS:
-                there = _folder_in(system, part, side, mode=None)
-                if there is None and create and part == "journal":
-                    # The mark belongs to a journal that is gone; a repair that was stopped has the next one ready.
-                    with suppress(FileNotFoundError):
-                        system.unlink("published", folder=side)
-                    with suppress(FileNotFoundError):
-                        system.rename(_NEXT_JOURNAL, part, old_folder=side, new_folder=side)
-                        there = _folder_in(system, part, side, mode=None)
-                if there is None and create:
-                    there = _folder_in(system, part, side, mode=0o700)
-                    made = True
-                opened.append(-1 if there is None else there)
-            self._made = made
-        except OSError as error:
-            raise store_error(error, path) from error
-        finally:
-            self._journal_folder, self.tmp, self.gen = (*opened, -1, -1, -1)[: len(_PARTS)]
+            self._journal_folder = self._open_part("journal", create=create)
+            self.tmp = self._open_part("tmp", create=create)
+            self.gen = self._open_part("gen", create=create)
         if self._journal_folder >= 0:
-            self._journal = Journal(system, self._journal_folder, path / "journal")
+            self._journal = Journal(self.system, self._journal_folder, path / "journal")
+
+    def _open_part(self, part: str, *, create: bool) -> int:
+        """A descriptor of a part of the sidecar; -1 where it is missing and not to be made."""
+        system, side = self.system, self.side
+        there = _folder_in(system, part, side, mode=None)
+        if there is None and create and part == "journal":
+            # The mark belongs to a journal that is gone; a repair that was stopped has the next one ready.
+            with suppress(FileNotFoundError):
+                system.unlink("published", folder=side)
+            with suppress(FileNotFoundError):
+                system.rename(_NEXT_JOURNAL, part, old_folder=side, new_folder=side)
+                there = _folder_in(system, part, side, mode=None)
+        if there is None and create:
+            there = _folder_in(system, part, side, mode=0o700)
+            self._made = True
+        return -1 if there is None else there
 
     def sync(self, descriptor: int) -> None:
         """Have the disk keep a file's bytes or a folder's names; if it fails once, it is never believed again.
@@ -161,16 +156,15 @@ class Folder:
             self._journal.refuse_doubt()
 
     def _sync_names(self) -> None:
-        """Have the disk keep the names of the sidecar and of the folders from the root down to it."""
         self.sync(self.side)
         self.sync(self.descriptor)
         if self._place is None:
             return
-        descriptor = os.open(self._place.root, _FOLDER | os.O_CLOEXEC)
+        descriptor = os.open(self._place.root, FOLDER | os.O_CLOEXEC)
         for part in self._place.folder:
             try:
                 self.sync(descriptor)
-                inner = self.system.open(part, _FOLDER, folder=descriptor)
+                inner = self.system.open(part, FOLDER, folder=descriptor)
             finally:
                 self.system.close(descriptor)
             descriptor = inner
@@ -186,14 +180,11 @@ class Folder:
         if _is_there(self.system, _NEXT_JOURNAL, side):
             self.system.rename(_NEXT_JOURNAL, f"{aside}-unfinished", old_folder=side, new_folder=side)
         self.system.make_folder(_NEXT_JOURNAL, 0o700, folder=side)
-        descriptor = self.system.open(_NEXT_JOURNAL, _FOLDER, folder=side)
-        try:
+        with opened(self.system, _NEXT_JOURNAL, side, FOLDER) as descriptor:
             journal = Journal(self.system, descriptor, self.path / SIDECAR / _NEXT_JOURNAL)
             begin(journal)
             last = journal.last
             journal.close()
-        finally:
-            self.system.close(descriptor)
         self.sync(side)
         self.system.rename("gen", f"{aside}-gen", old_folder=side, new_folder=side)
         self.system.make_folder("gen", 0o700, folder=side)
@@ -204,16 +195,12 @@ class Folder:
         self.system.rename(_NEXT_JOURNAL, "journal", old_folder=side, new_folder=side)
         self.mark_published(last.sequence if last else 0)
         self.sync(side)
-        self._reopen_parts()
-
-    def _reopen_parts(self) -> None:
-        if self._journal is not None:
-            self._journal.close()
+        self.writable_journal.close()
         for descriptor in (self.gen, self._journal_folder):
             self.system.close(descriptor)
         self.gen = self._journal_folder = -1
-        self.gen = self.system.open("gen", _FOLDER, folder=self.side)
-        self._journal_folder = self.system.open("journal", _FOLDER, folder=self.side)
+        self.gen = self.system.open("gen", FOLDER, folder=self.side)
+        self._journal_folder = self.system.open("journal", FOLDER, folder=self.side)
         self._journal = Journal(self.system, self._journal_folder, self.path / SIDECAR / "journal")
 
     def is_current(self, place: Place) -> bool:
@@ -229,15 +216,11 @@ class Folder:
             return False
         parts = (
             (SIDECAR, self.descriptor, self.side),
-            *zip(_PARTS, (self.side,) * len(_PARTS), (self._journal_folder, self.tmp, self.gen), strict=True),
+            ("journal", self.side, self._journal_folder),
+            ("tmp", self.side, self.tmp),
+            ("gen", self.side, self.gen),
         )
-        try:
-            return all(
-                part >= 0 and os.path.samestat(self.system.look(name, folder=where), self.system.status(part))
-                for name, where, part in parts
-            )
-        except FileNotFoundError:
-            return False
+        return all(part >= 0 and self._names(name, where, self.system.status(part)) for name, where, part in parts)
 
     def close(self) -> None:
         """Let go of everything."""
@@ -262,12 +245,12 @@ class Folder:
             if self._made or not self.system.names(self._journal_folder):
                 self._sync_names()
             self._named = True
-        held = [self._take(self.side, "lock", os.O_CREAT, ends)]
+        held = [self._take(self.side, "lock", ends)]
         try:
             beside = f"{name}.lock"
             # Hermes Agent makes its lock with its first write, and may do so while ours is running.
             if self.path.name == HERMES_FOLDER or _is_there(self.system, beside, self.descriptor):
-                held.append(self._take(self.descriptor, beside, os.O_CREAT, ends))
+                held.append(self._take(self.descriptor, beside, ends))
             self._ends = self.system.clock() + PATIENCE
             yield
         finally:
@@ -279,16 +262,14 @@ class Folder:
         """Whether the lock has been held so long that nothing is begun again."""
         return self.system.clock() > self._ends
 
-    def _take(self, where: int, name: str, flags: int, ends: float) -> int:
+    def _take(self, where: int, name: str, ends: float) -> int:
         """Open a lock file anew and lock it: two threads, or a forked child, must not share one open file."""
         path = (self.path / SIDECAR if where == self.side else self.path) / name
         wait = _FIRST_WAIT
         while True:
-            try:
-                descriptor = self.system.open(name, os.O_RDWR | os.O_NONBLOCK | flags, folder=where)
+            with store_errors(path):
+                descriptor = self.system.open(name, os.O_RDWR | os.O_NONBLOCK | os.O_CREAT, folder=where)
                 status = self._locked(descriptor, name, where)
-            except OSError as error:
-                raise store_error(error, path) from error
             if status is None:
                 return descriptor
             if not stat.S_ISREG(status.st_mode):
@@ -354,22 +335,16 @@ class Folder:
 
     def mark_published(self, sequence: int) -> None:
         """Note that the file of a record is in place. Not durable: without it recovery looks twice, no more."""
-        descriptor = self.system.open("published", os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK, folder=self.side)
-        try:
+        with opened(self.system, "published", self.side, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK) as descriptor:
             self.system.write_at(descriptor, b"%019d\n" % sequence, 0)
-        finally:
-            self.system.close(descriptor)
 
     def published(self) -> int:
         """The sequence in the mark; 0 if there is none that can be read."""
         try:
-            descriptor = self.system.open("published", os.O_RDONLY | os.O_NONBLOCK, folder=self.side)
+            with opened(self.system, "published", self.side) as descriptor:
+                said = self.system.read(descriptor, _MARK_SIZE).strip()
         except FileNotFoundError:
             return 0
-        try:
-            said = self.system.read(descriptor, _MARK_SIZE).strip()
-        finally:
-            self.system.close(descriptor)
         return int(said) if said.isdigit() else 0
 
 
@@ -381,16 +356,15 @@ def acknowledged(lost: int) -> str:
 def _walk(system: System, place: Place, *, create: bool) -> int | None:
     """A descriptor of the folder of ``place``; each part below its root is opened without following a link."""
     try:
-        descriptor = os.open(place.root, _FOLDER | os.O_CLOEXEC)
+        descriptor = os.open(place.root, FOLDER | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise store_error(error, place.root) from error
     for part in place.folder:
         try:
-            inner = _folder_in(system, part, descriptor, mode=0o777 if create else None)
-        except OSError as error:
-            raise store_error(error, place.path.parent) from error
+            with store_errors(place.path.parent):
+                inner = _folder_in(system, part, descriptor, mode=0o777 if create else None)
         finally:
             system.close(descriptor)
         if inner is None:
@@ -400,24 +374,21 @@ def _walk(system: System, place: Place, *, create: bool) -> int | None:
 
 
 def _folder_in(system: System, name: str, folder: int, *, mode: int | None) -> int | None:
-    """Open a folder in an open folder; with a ``mode`` it is made where it is missing."""
     try:
-        return system.open(name, _FOLDER, folder=folder)
+        return system.open(name, FOLDER, folder=folder)
     except FileNotFoundError:
         if mode is None:
             return None
     with suppress(FileExistsError):  # somebody else made it at the same moment
         system.make_folder(name, mode, folder=folder)
-    return system.open(name, _FOLDER, folder=folder)
+    return system.open(name, FOLDER, folder=folder)
 
 
 def _is_there(system: System, name: str, folder: int) -> bool:
     try:
         system.look(name, folder=folder)
-    except OSError as error:
-        if error.errno == errno.ENOENT:
-            return False
-        raise
+    except FileNotFoundError:
+        return False
     return True
 
 

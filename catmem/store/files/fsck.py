@@ -7,25 +7,23 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.files import read_bounded
-from catmem.store.contract import EXTERNAL, Fault
-from catmem.store.files.bringing import is_half_brought
-from catmem.store.files.faults import store_error
-from catmem.store.files.file_time import file_time_note
-from catmem.store.files.folder import SIDECAR, Folder, Place, acknowledged
-from catmem.store.files.journal_bring import Brought, taken_over
-from catmem.store.files.outside import WATCHED, Outside
-from catmem.store.files.readable import Readable
-from catmem.store.files.records import Draft
-from catmem.store.files.recovery import bridge, recover
-from catmem.store.files.retired import named_digest
-from catmem.store.files.system import read_file
+from catmem.store.contract import SIDECAR, Fault
+from catmem.store.files.external_changes import WATCHED, Outside
+from catmem.store.files.folder import Folder, Place, acknowledged
+from catmem.store.files.history_import import is_half_brought
+from catmem.store.files.journal_check import Readable
+from catmem.store.files.journal_lines import Brought
+from catmem.store.files.recovery import bridge, record_as_it_is, recover
+from catmem.store.files.retention import named_digest
+from catmem.store.files.system import read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -53,31 +51,22 @@ def look_over(system: System, places: Sequence[Place]) -> list[Fault]:
     if folder is None:
         return []
     try:
-        if folder.journal is None:
-            return _without_journal(folder)
-        with _lock_if_possible(folder, places[0].name):
-            return [*_journal_faults(folder, folder.journal, places), *_leftovers(folder), *_sidecar_faults(folder)]
+        with closing(folder), store_errors(folder.path):
+            if folder.journal is None:
+                return _without_journal(folder)
+            with _lock_if_possible(folder, places[0].name):
+                return [*_journal_faults(folder, folder.journal, places), *_leftovers(folder), *_sidecar_faults(folder)]
     except CatmemError as error:
         return [_of_error(error)]
-    except OSError as error:
-        return [_of_error(store_error(error, folder.path))]
-    finally:
-        folder.close()
 
 
 @contextmanager
 def _lock_if_possible(folder: Folder, name: str) -> Iterator[None]:
     """The folder's lock, so that nobody is in the middle of a write; without it where this user may not take it."""
-    try:
-        lock = folder.lock(name, _LOCK_TIMEOUT)
-        lock.__enter__()
-    except StoreError:
+    with ExitStack() as stack:
+        with suppress(StoreError):
+            stack.enter_context(folder.lock(name, _LOCK_TIMEOUT))
         yield
-        return
-    try:
-        yield
-    finally:
-        lock.__exit__(None, None, None)
 
 
 def _of_error(error: CatmemError) -> Fault:
@@ -87,14 +76,9 @@ def _of_error(error: CatmemError) -> Fault:
 def _without_journal(folder: Folder) -> list[Fault]:
     if folder.side < 0:
         return []
-    return [
-        Fault(
-            "no_journal",
-            "the sidecar has no journal: the history of this folder is gone",
-            str(folder.path / SIDECAR),
-            "The files are as they are, and the next write begins a new history from them.",
-        )
-    ]
+    message = "the sidecar has no journal: the history of this folder is gone"
+    hint = "The files are as they are, and the next write begins a new history from them."
+    return [Fault("no_journal", message, str(folder.path / SIDECAR), hint)]
 
 
 def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -> Iterator[Fault]:
@@ -114,29 +98,18 @@ def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -
         return
     last = journal.last_write
     if last is not None and last.publishes and last.sequence > folder.published():
-        yield Fault(
-            "unfinished",
-            f"a write of {last.file} (revision {last.revision}) was recorded and may not be in place",
-            str(folder.path / last.file),
-            _WRITES,
-            repairable=True,
-            damage=False,
-        )
+        message = f"a write of {last.file} (revision {last.revision}) was recorded and may not be in place"
+        yield Fault("unfinished", message, str(folder.path / last.file), _WRITES, repairable=True, damage=False)
         return
     for place in places:
         yield from _file_faults(place, journal)
 
 
 def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
-    """What the file holds against what the journal ends with."""
     head = journal.head(place.name)
     if head is not None and is_half_brought(head):
-        yield Fault(
-            "half_brought",
-            f"the history from another store was taken over up to revision {head.revision}, and then stopped",
-            str(place.path),
-            "Copy from that store again: it goes on from there.",
-        )
+        message = f"the history from another store was taken over up to revision {head.revision}, and then stopped"
+        yield Fault("half_brought", message, str(place.path), "Copy from that store again: it goes on from there.")
         return
     try:
         data = b""
@@ -146,49 +119,27 @@ def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
         yield _of_error(error)
         return
     if head is not None and head.head != bytes_digest(data):
-        yield Fault(
-            "changed_outside",
-            f"the file was changed outside the journal since revision {head.revision}",
-            str(place.path),
-            "Nothing is wrong with that: the next write takes the change into the history.",
-            damage=False,
-        )
+        message = f"the file was changed outside the journal since revision {head.revision}"
+        hint = "Nothing is wrong with that: the next write takes the change into the history."
+        yield Fault("changed_outside", message, str(place.path), hint, damage=False)
 
 
 def _leftovers(folder: Folder) -> Iterator[Fault]:
     side = folder.path / SIDECAR
-    watched = {
-        f"{record.late_of or record.sequence:012d}": record.file
-        for record in (folder.journal.latest(WATCHED) if folder.journal else ())
-        if record.retired is not None
-    }
+    latest = folder.journal.latest(WATCHED) if folder.journal else ()
+    watched = {f"{each.late_of or each.sequence:012d}": each.file for each in latest if each.retired is not None}
     for name in folder.system.names(folder.tmp):
-        yield Fault(
-            "leftover",
-            "a write was stopped before it was recorded",
-            str(side / "tmp" / name),
-            _WRITES,
-            repairable=True,
-            damage=False,
-        )
+        message = "a write was stopped before it was recorded"
+        yield Fault("leftover", message, str(side / "tmp" / name), _WRITES, repairable=True, damage=False)
     for name in folder.system.names(folder.gen):
         digest = named_digest(name)
         if digest is not None and digest != bytes_digest(read_file(folder.system, name, folder.gen)):
-            yield Fault(
-                "late_write",
-                "somebody wrote to a file that was no longer in its place",
-                str(side / "gen" / name),
-                _late_hint(watched.get(name.partition("-")[0])),
-                repairable=True,
-                damage=False,
-            )
-
-
-def _late_hint(file: str | None) -> str:
-    """Who sees to a late write. ``file`` is the one whose next write does, if one does."""
-    if file is None:
-        return "No write looks at a file that old any more. 'catmem fsck --repair' sees to it."
-    return f"The next write to {file} sees to it, and so does 'catmem fsck --repair'."
+            file = watched.get(name.partition("-")[0])
+            hint = "No write looks at a file that old any more. 'catmem fsck --repair' sees to it."
+            if file is not None:
+                hint = f"The next write to {file} sees to it, and so does 'catmem fsck --repair'."
+            message = "somebody wrote to a file that was no longer in its place"
+            yield Fault("late_write", message, str(side / "gen" / name), hint, repairable=True, damage=False)
 
 
 def _sidecar_faults(folder: Folder) -> Iterator[Fault]:
@@ -218,11 +169,10 @@ def mend(folder: Folder, merge: Merge | None, publication: type[Publication], *,
         put = publication(folder, name, durable=durable)
         outside = Outside(put, merge)
         recover(folder, put, merge)
-        for foreign in list(outside.late(journal.records())):
-            head = journal.head(name)
-            if head is not None:
-                outside.take_in(foreign, head)
-                done.append(f"what was written late to {folder.path / name} is revision {head.number + 1}")
+        done += [
+            f"what was written late to {folder.path / name} is revision {head.number + 1}"
+            for head in outside.take_in_late(journal.records())
+        ]
     return done
 
 
@@ -262,20 +212,9 @@ def _begin_again(folder: Folder, journal: Journal, readable: Readable) -> None:
     Branches that wait for a merge are in no file, so they are taken over.
     """
     for name, number in sorted(readable.highest.items()):
-        try:
-            written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
-            data = read_file(folder.system, name, folder.descriptor)
-        except OSError:
-            written, data = {}, b""  # not there, or no file: the next write to it tells
-        draft = Draft(
-            file=name,
-            op="adopt",
-            agent=EXTERNAL,
-            revision=str(number + 1),
-            parents=(),
-            op_id=folder.system.token(),
-            note={"begins": "anew"} | written,
-            publishes=False,
-        )
-        journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])
-    journal.bring(Brought(taken_over(branch), data, branch.timestamp) for branch, data in readable.unmerged)
+        # What is not there, or no file, the next write to it tells.
+        record_as_it_is(folder, journal, name, number + 1, (), {"begins": "anew"}, missing=OSError)
+    journal.bring(
+        Brought(replace(branch, publishes=False, brought=True), data, branch.timestamp)
+        for branch, data in readable.unmerged
+    )

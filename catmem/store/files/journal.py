@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING
 
 from catmem.clock import timestamp
 from catmem.errors import CatmemError, StoreError
-from catmem.store.files.frames import checkpoint_line, record_line
-from catmem.store.files.journal_disk import Folder
-from catmem.store.files.journal_past import Past
-from catmem.store.files.journal_tip import Tip
+from catmem.store.files.journal_disk import JournalFolder
+from catmem.store.files.journal_lines import checkpoint_line, erase_journal, new_segments, record_line
+from catmem.store.files.journal_reading import Past, Tip
 from catmem.store.files.segments import Segment, segment_name
 
 if TYPE_CHECKING:
@@ -30,12 +29,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from catmem.store.contract import Fault
-    from catmem.store.files.journal_bring import Brought
-    from catmem.store.files.journal_erase import Redact, RedactNote
+    from catmem.store.contract import Anchor, Fault
+    from catmem.store.files.journal_lines import Brought, Redact, RedactNote
     from catmem.store.files.records import Draft, Record, RetiredFile
     from catmem.store.files.system import System
-    from catmem.store.lasting import Anchor
 
 SEGMENT_RECORDS = 256
 SEGMENT_BYTES = 256 * 1024
@@ -59,7 +56,7 @@ class Journal:
         its checkpoint.
         """
         self._system = system
-        self._folder = Folder(system, folder, where)
+        self._folder = JournalFolder(system, folder, where)
         self._tip = Tip(system, self._folder)
         self._past = Past(self._folder)
         self._heads: dict[str, tuple[Record, bytes]] = {}
@@ -172,6 +169,11 @@ class Journal:
         found.reverse()
         return found
 
+    def newest(self) -> list[Record]:
+        """The records of the newest segment, the newest first."""
+        segment = self._newest()
+        return [step.record for step in reversed(segment.steps)] if segment else []
+
     def operation(self, op_id: str, *, file: str | None = None) -> Record | None:
         """The first record of an operation (of ``file``, if given), among those of the newest two segments.
 
@@ -219,7 +221,7 @@ class Journal:
 
     def verify(self) -> list[Fault]:
         """Look at every byte of every segment, and say what is not right; a damaged journal raises nothing here."""
-        from catmem.store.files.journal_verify import verify
+        from catmem.store.files.journal_check import verify
 
         return verify(self._folder)
 
@@ -253,8 +255,6 @@ class Journal:
         while ``history`` is read leaves nothing; only a stop in the moment in which the segments get their names, one
         after the other, leaves the first of them. What publishes, and all that follows it, is in one segment.
         """
-        from catmem.store.files.journal_bring import new_segments
-
         self.refuse_doubt()
         staged: list[str] = []
         try:
@@ -302,11 +302,9 @@ class Journal:
         place, and the chain goes on through that. Broken tails that were set aside are removed: nobody can tell what is
         in them. If it is stopped half way, the journal is whole, and running it again finishes the work.
         """
-        from catmem.store.files.journal_erase import erase
-
         try:
             with self._writing():
-                return erase(self._folder, redact, redact_note)
+                return erase_journal(self._folder, redact, redact_note)
         finally:
             self.close()
 

@@ -9,9 +9,8 @@ from contextlib import suppress
 from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.store.files.frames import HEADER_SIZE, payload_size, walk
-from catmem.store.files.records import MalformedError, decode_checkpoint
-from catmem.store.files.segments import Segment, damaged, line_digest
+from catmem.store.files.segments import HEADER_SIZE, Segment, checkpoint_of, damaged, payload_size, walk
+from catmem.store.files.system import opened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,11 +23,12 @@ MAX_SEGMENT = 1024 * 1024 * 1024
 
 _SEGMENT = re.compile(r"[0-9]{12}\.log")
 _UNFINISHED = ".new"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _LEFTOVER = re.compile(r"[0-9]{12}\.log(\.new|\.tail-[0-9]+(-[0-9]+)?)")
 
 
 class Identity(NamedTuple):
-    """Which file a name leads to, and in which state."""
+    """Which file a name leads to, and in which state. All of it is compared."""
 
     device: int
     inode: int
@@ -46,7 +46,7 @@ class Identity(NamedTuple):
         return (self.device, self.inode) == (other.device, other.inode)
 
 
-class Folder:
+class JournalFolder:
     """The journal's folder: every call of the journal to the disk goes through here."""
 
     def __init__(self, system: System, descriptor: int, where: Path) -> None:
@@ -101,17 +101,13 @@ class Folder:
             start += len(part)
         return b"".join(parts)
 
-    def bytes_of(self, name: str) -> tuple[bytes, Identity]:
-        """All of a segment. Raises ``FileNotFoundError``."""
-        descriptor, identity = self.open(name)
-        try:
-            return self.read(name, descriptor, 0, identity.size), identity
-        finally:
-            self.system.close(descriptor)
-
     def segment(self, name: str) -> tuple[Segment, Identity]:
         """A segment that is no longer written to. Raises ``FileNotFoundError`` and ``DamagedError``."""
-        data, identity = self.bytes_of(name)
+        descriptor, identity = self.open(name)
+        try:
+            data = self.read(name, descriptor, 0, identity.size)
+        finally:
+            self.system.close(descriptor)
         return Segment.read(name, self.path(name), data), identity
 
     def checkpoint(self, name: str) -> Checkpoint:
@@ -123,14 +119,7 @@ class Folder:
             data = b"" if size is None else self.read(name, descriptor, 0, min(HEADER_SIZE + size + 1, identity.size))
         finally:
             self.system.close(descriptor)
-        found = walk(data)
-        if not found.lines:
-            raise damaged(self.path(name), "the segment does not begin with a good checkpoint")
-        line = found.lines[0]
-        try:
-            return decode_checkpoint(line.payload, line_digest(data, line))
-        except MalformedError as error:
-            raise damaged(self.path(name), f"the checkpoint: {error}") from error
+        return checkpoint_of(self.path(name), data, walk(data))[0]
 
     def write(self, descriptor: int, data: bytes, offset: int) -> None:
         """Write all of ``data`` at ``offset``, however little the system takes at a time."""
@@ -150,20 +139,16 @@ class Folder:
     def stage(self, name: str, data: bytes) -> None:
         """Have the disk keep the bytes of a segment that has not got its name yet."""
         unfinished = name + _UNFINISHED
-        with suppress(FileNotFoundError):
-            self.system.unlink(unfinished, folder=self.descriptor)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        descriptor = self.system.open(unfinished, flags, folder=self.descriptor)
-        try:
-            self.write(descriptor, data, 0)
-            self.system.fsync(descriptor)
-        except OSError:
-            # The first error is the one to tell; what cannot be removed now is removed before the next attempt.
-            with suppress(OSError):
-                self.system.unlink(unfinished, folder=self.descriptor)
-            raise
-        finally:
-            self.system.close(descriptor)
+        self.remove(unfinished)
+        with opened(self.system, unfinished, self.descriptor, _NEW) as descriptor:
+            try:
+                self.write(descriptor, data, 0)
+                self.system.fsync(descriptor)
+            except OSError:
+                # The first error is the one to tell; what cannot be removed now is removed before the next attempt.
+                with suppress(OSError):
+                    self.system.unlink(unfinished, folder=self.descriptor)
+                raise
 
     def unstage(self, name: str) -> None:
         """Give a staged segment its name. The disk keeps it once ``settle`` returns."""
@@ -179,17 +164,13 @@ class Folder:
         aside = f"{name}.tail-{sequence}"
         for number in range(1, 10_000):
             try:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-                descriptor = self.system.open(aside, flags, folder=self.descriptor)
+                with opened(self.system, aside, self.descriptor, _NEW) as descriptor:
+                    self.write(descriptor, data, 0)
+                    self.system.fsync(descriptor)
             except FileExistsError:
                 aside = f"{name}.tail-{sequence}-{number}"
                 continue
-            try:
-                self.write(descriptor, data, 0)
-                self.system.fsync(descriptor)
-            finally:
-                self.system.close(descriptor)
-            self.system.fsync(self.descriptor)
+            self.settle()
             return aside
         raise damaged(self.path(name), "too many broken tails were set aside here")
 

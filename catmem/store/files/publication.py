@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError
-from catmem.store.files.faults import not_a_file, store_error
+from catmem.store.files.observed_file import read_if_whole
 from catmem.store.files.records import Retired
-from catmem.store.files.sight import read_if_whole
-from catmem.store.files.system import read_file, write_whole
+from catmem.store.files.system import not_a_file, opened, read_file, store_errors, write_whole
 
 if TYPE_CHECKING:
     from catmem.store.files.folder import Folder
+    from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.records import Draft, Record
-    from catmem.store.files.sight import Sight
 
 LATE_WAIT, LATE_TRIES = 0.001, 250
 """Seconds between two looks, and how many, at a writer whom the lease made wait until after the swap."""
@@ -77,7 +76,7 @@ class Publication:
         """The same for another file of the folder."""
         return type(self)(self.folder, name, durable=self.durable)
 
-    def put(self, sight: Sight, data: bytes, draft: Draft) -> Put | None:
+    def put(self, sight: ObservedFile, data: bytes, draft: Draft) -> Put | None:
         """Write ``data`` over what ``sight`` saw; ``None`` if somebody came between, and nothing was recorded.
 
         ``sight`` is closed. Raises ``StoreError``; the file is then as it was, or the error says what it is.
@@ -92,37 +91,33 @@ class Publication:
         finally:
             sight.close()
 
-    def publish(self, sight: Sight, record: Record, temporary: str) -> Put:
+    def publish(self, sight: ObservedFile, record: Record, temporary: str) -> Put:
         """Put a recorded write in place: the second half of ``put``, which recovery starts with too."""
-        try:
+        with store_errors(self.path, RECORDED):
             foreign = self.swap(sight, record, temporary)
             self.settle(record)
             late = self.release(sight, record)
-        except OSError as error:
-            raise store_error(error, self.path, RECORDED) from error
         return Put(record, tuple(each for each in (foreign, late) if each))
 
     # --- before the commit point --------------------------------------------------------------------------------
 
-    def prepare(self, data: bytes, sight: Sight, revision: str) -> str:
+    def prepare(self, data: bytes, sight: ObservedFile, revision: str) -> str:
         """A new file in ``tmp/``, named by revision and digest, with the mode, owner and attributes of the old one."""
         name = temporary_name(revision, data)
-        try:
+        with store_errors(self.path):
             making, descriptor = self._new_file(name)
-        except OSError as error:
-            raise store_error(error, self.path) from error
-        try:
-            write_whole(self.system, descriptor, data)
-            self._look_like(sight, descriptor)
-            if self.durable:
-                self.folder.sync(descriptor)
-            if making != name:
-                self.system.rename(making, name, old_folder=self.folder.tmp, new_folder=self.folder.tmp)
-        except OSError as error:
-            self.system.unlink(making, folder=self.folder.tmp)
-            raise store_error(error, self.path) from error
-        finally:
-            self.system.close(descriptor)
+            try:
+                write_whole(self.system, descriptor, data)
+                self._look_like(sight, descriptor)
+                if self.durable:
+                    self.folder.sync(descriptor)
+                if making != name:
+                    self.system.rename(making, name, old_folder=self.folder.tmp, new_folder=self.folder.tmp)
+            except OSError:
+                self.system.unlink(making, folder=self.folder.tmp)
+                raise
+            finally:
+                self.system.close(descriptor)
         return name
 
     def _new_file(self, name: str) -> tuple[str, int]:
@@ -140,7 +135,7 @@ class Publication:
                 self.system.unlink(f"{name}.new", folder=tmp)
             return f"{name}.new", self.system.open(f"{name}.new", flags, _NEW_FILE_MODE, folder=tmp)
 
-    def _look_like(self, sight: Sight, descriptor: int) -> None:
+    def _look_like(self, sight: ObservedFile, descriptor: int) -> None:
         if sight.status is None or sight.descriptor is None:
             return
         old, new = sight.status, self.system.status(descriptor)
@@ -163,26 +158,25 @@ class Publication:
                 continue  # giving files away is for root; a group of one's own may be kept still
             return
 
-    def undisturbed(self, sight: Sight) -> bool:
+    def undisturbed(self, sight: ObservedFile) -> bool:
         """The last look before the commit point."""
-        try:
+        with store_errors(self.path):
             return sight.still_stands(self.folder.descriptor, self.name)
-        except OSError as error:
-            raise store_error(error, self.path) from error
 
-    def record(self, sight: Sight, data: bytes, draft: Draft, temporary: str) -> Record:
+    def record(self, sight: ObservedFile, data: bytes, draft: Draft, temporary: str) -> Record:
         """The commit point."""
         if sight.status is not None:
             draft = replace(draft, retired=state_of(sight.status, sight.data, sight.known_digest()))
-        try:
-            return self.folder.writable_journal.append(draft, data, digest=f"sha256:{temporary.partition('-')[2]}")
-        except OSError as error:
-            self.system.unlink(temporary, folder=self.folder.tmp)
-            raise store_error(error, self.path) from error
+        with store_errors(self.path):
+            try:
+                return self.folder.writable_journal.append(draft, data, digest=f"sha256:{temporary.partition('-')[2]}")
+            except OSError:
+                self.system.unlink(temporary, folder=self.folder.tmp)
+                raise
 
     # --- after the commit point ---------------------------------------------------------------------------------
 
-    def swap(self, sight: Sight, record: Record, temporary: str) -> Foreign | None:
+    def swap(self, sight: ObservedFile, record: Record, temporary: str) -> Foreign | None:
         """Put the new file in place, and look at what came out."""
         if sight.missing and self._fill_empty_place(temporary):
             return None
@@ -199,7 +193,6 @@ class Publication:
         raise BusyError("somebody keeps removing and making this file", path=self.path, hint=RECORDED)
 
     def _fill_empty_place(self, temporary: str) -> bool:
-        """Give the new file its name, if that is free."""
         try:
             self.system.link(temporary, self.name, old_folder=self.folder.tmp, new_folder=self.folder.descriptor)
         except FileExistsError:
@@ -227,7 +220,7 @@ class Publication:
         self.system.rename(temporary, self.name, old_folder=tmp, new_folder=here)
         self.system.rename(kept, temporary, old_folder=tmp, new_folder=tmp)
 
-    def inspect(self, sight: Sight, record: Record, temporary: str) -> Foreign | None:
+    def inspect(self, sight: ObservedFile, record: Record, temporary: str) -> Foreign | None:
         """What came out is kept aside; it is ``Foreign`` unless it is the file, and the bytes, that ``sight`` saw."""
         out = self.system.look(temporary, folder=self.folder.tmp)
         if not stat.S_ISREG(out.st_mode):
@@ -258,11 +251,8 @@ class Publication:
 
     def _read_out(self, temporary: str) -> tuple[os.stat_result, bytes] | None:
         """State and bytes of an outsider's file in ``tmp/``; ``None`` while somebody is in the middle of writing it."""
-        descriptor = self.system.open(temporary, os.O_RDONLY | os.O_NONBLOCK, folder=self.folder.tmp)
-        try:
+        with opened(self.system, temporary, self.folder.tmp) as descriptor:
             return read_if_whole(self.system, descriptor, leases=self.folder.features.leases)
-        finally:
-            self.system.close(descriptor)
 
     def retire(self, temporary: str, sequence: int, state: Retired) -> None:
         """Keep a file that was taken out: who had it open may still write to it."""
@@ -276,7 +266,7 @@ class Publication:
             self.folder.sync(self.folder.descriptor)
         self.folder.mark_published(record.sequence)
 
-    def release(self, sight: Sight, record: Record) -> Foreign | None:
+    def release(self, sight: ObservedFile, record: Record) -> Foreign | None:
         """Give the lease back, and wait for whoever it made wait: that one writes to the file that is out already."""
         waiting = sight.wanted()
         sight.let_go()
@@ -290,7 +280,7 @@ class Publication:
         state = state_of(status, data) if sight.kept else None
         return Foreign("late", data, replaced_revision(record), record.sequence, state, was)
 
-    def _await_writer(self, sight: Sight) -> None:
+    def _await_writer(self, sight: ObservedFile) -> None:
         """Until nobody has the file open for writing any more; who takes longer is found by a later write."""
         for _ in range(LATE_TRIES):
             if sight.descriptor is None or self.system.lease(sight.descriptor):

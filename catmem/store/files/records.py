@@ -6,31 +6,92 @@ The first line of each segment is a checkpoint: all that the segment needs to kn
 
 from __future__ import annotations
 
+import json
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import canonical_json
 from catmem.store.changes import Splice, Whole
 from catmem.store.contract import is_branch, revision_number
-from catmem.store.fields import (
-    bytes_of,
-    flag_in,
-    integer,
-    listed,
-    listed_exactly,
-    matching,
-    natural,
-    object_of,
-    positive,
-    text_in,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from catmem.store.changes import Change
+
+
+def object_of(payload: bytes) -> dict[str, Any]:
+    """The JSON object that the bytes are."""
+    try:
+        value = json.loads(payload.decode("utf-8"), parse_constant=_refuse)
+        # Half a surrogate pair can be read, but never written again. (A backslash before "ud" in a text looks alike.)
+        if b"\\ud" in payload or b"\\uD" in payload:
+            canonical_json(value)
+    except RecursionError as error:
+        raise ValueError("JSON that is nested too deep") from error
+    except ValueError as error:
+        raise ValueError("not JSON in UTF-8") from error
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")  # noqa: TRY004 - to whoever reads a file, any fault of it is one kind
+    return value
+
+
+def _refuse(text: str) -> None:
+    raise ValueError(f"{text} is no JSON")
+
+
+def text_in(fields: Mapping[str, Any], name: str) -> str:
+    """The text under ``name``."""
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is no text")  # noqa: TRY004
+    return value
+
+
+def flag_in(fields: Mapping[str, Any], name: str, *, default: bool) -> bool:
+    """True or false under ``name``, or ``default`` where there is nothing."""
+    value = fields.get(name, default)
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is neither true nor false")  # noqa: TRY004
+    return value
+
+
+def matching(value: object, name: str, pattern: re.Pattern[str]) -> str:
+    """A text that all of ``pattern`` fits."""
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise ValueError(f"{name} is not as it must be")
+    return value
+
+
+def integer(value: object, name: str, least: int | None = None) -> int:
+    """A whole number from ``least`` on; true and false are none."""
+    if type(value) is not int:
+        raise ValueError(f"{name} is no whole number")
+    if least is not None and value < least:
+        raise ValueError(f"{name} is below {least}")
+    return value
+
+
+def listed(value: object, name: str, length: int | None = None) -> list[Any]:
+    """A list of ``length``."""
+    if not isinstance(value, list):
+        raise ValueError(f"{name} is no list")  # noqa: TRY004
+    if length is not None and len(value) != length:
+        raise ValueError(f"{name} is not a list of {length}")
+    return value
+
+
+def bytes_of(value: object, name: str) -> bytes:
+    """The bytes of a text in base64."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is no text in base64")  # noqa: TRY004
+    try:
+        return b64decode(value, validate=True)
+    except ValueError as error:
+        raise ValueError(f"{name} is not in base64") from error
+
 
 VERSION = 1
 CHECKPOINT = "checkpoint"
@@ -51,8 +112,7 @@ class MalformedError(ValueError):
     """A payload that is no record; whoever reads makes a ``DamagedError`` of it, which names the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retired:
+class Retired(NamedTuple):
     """The state of the file that the publication of a record takes out of its place."""
 
     size: int
@@ -209,13 +269,9 @@ def encode(record: Record, change: Change) -> bytes:
 def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
     """The payload of a checkpoint."""
     fields: dict[str, Any] = {
+        **{name: getattr(checkpoint, name) for name in ("sequence", "timestamp", "boot", "store", "previous")},
         "version": VERSION,
         "op": CHECKPOINT,
-        "sequence": checkpoint.sequence,
-        "timestamp": checkpoint.timestamp,
-        "boot": checkpoint.boot,
-        "store": checkpoint.store,
-        "previous": checkpoint.previous,
         "heads": [
             {
                 "record": _record_fields(head.record),
@@ -225,7 +281,7 @@ def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
             }
             for head in checkpoint.heads
         ],
-        "retired": [[gone.sequence, gone.file, *_retired_fields(gone.state)] for gone in checkpoint.retired],
+        "retired": [[gone.sequence, gone.file, *gone.state] for gone in checkpoint.retired],
     }
     if checkpoint.was:
         fields["was"] = checkpoint.was
@@ -250,26 +306,18 @@ def decode_checkpoint(payload: bytes, line: str) -> Checkpoint:
         raise MalformedError(str(error)) from error
 
 
+_ALWAYS = (
+    "version", "sequence", "timestamp", "file", "op", "agent", "revision", "parents", "op_id", "base", "head", "size",
+    "boot", "previous",
+)  # fmt: skip
+_TEXTS = ("op", "agent", "op_id", "timestamp", "boot")
+
+
 def _record_fields(record: Record) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "version": record.version,
-        "sequence": record.sequence,
-        "timestamp": record.timestamp,
-        "file": record.file,
-        "op": record.op,
-        "agent": record.agent,
-        "revision": record.revision,
-        "parents": record.parents,
-        "op_id": record.op_id,
-        "note": dict(record.note),
-        "base": record.base,
-        "head": record.head,
-        "size": record.size,
-        "boot": record.boot,
-        "previous": record.previous,
-    }
+    fields: dict[str, Any] = {name: getattr(record, name) for name in _ALWAYS}
+    fields["note"] = dict(record.note)
     if record.retired:
-        fields["retired"] = _retired_fields(record.retired)
+        fields["retired"] = list(record.retired)
     if record.late_of is not None:
         fields["late_of"] = record.late_of
     if not record.publishes:
@@ -279,10 +327,6 @@ def _record_fields(record: Record) -> dict[str, Any]:
     if record.was:
         fields["was"] = list(record.was)
     return fields
-
-
-def _retired_fields(state: Retired) -> list[Any]:
-    return [state.size, state.mtime_ns, state.digest]
 
 
 def _versioned(payload: bytes) -> dict[str, Any]:
@@ -298,7 +342,7 @@ def _checkpoint(fields: Mapping[str, Any], line: str) -> Checkpoint:
         raise ValueError("this is no checkpoint")
     was = fields.get("was")
     return Checkpoint(
-        sequence=positive(fields.get("sequence"), "sequence"),
+        sequence=integer(fields.get("sequence"), "sequence", 1),
         timestamp=text_in(fields, "timestamp"),
         boot=text_in(fields, "boot"),
         store=matching(fields.get("store"), "store", _STORE),
@@ -316,28 +360,24 @@ def _record(fields: Mapping[str, Any], line: str) -> Record:
     if not isinstance(note, dict) or not all(isinstance(parent, str) for parent in parents):
         raise ValueError("note is no object, or parents are not all texts")
     base, retired, late_of = fields.get("base"), fields.get("retired"), fields.get("late_of")
-    size = natural(fields.get("size"), "size")
+    size = integer(fields.get("size"), "size", 0)
     if size > MAX_DATA:
         raise ValueError(f"size {size:,} is over the limit of {MAX_DATA:,}")
     revision = matching(fields.get("revision"), "revision", _REVISION)
     return Record(
+        **{name: text_in(fields, name) for name in _TEXTS},
         file=_file(fields, revision),
-        op=text_in(fields, "op"),
-        agent=text_in(fields, "agent"),
         revision=revision,
         parents=tuple(parents),
-        op_id=text_in(fields, "op_id"),
         note=note,
         retired=None if retired is None else _retired(retired),
-        late_of=None if late_of is None else positive(late_of, "late_of"),
+        late_of=None if late_of is None else integer(late_of, "late_of", 1),
         publishes=flag_in(fields, "publishes", default=True),
         brought=flag_in(fields, "brought", default=False),
-        sequence=positive(fields.get("sequence"), "sequence"),
-        timestamp=text_in(fields, "timestamp"),
+        sequence=integer(fields.get("sequence"), "sequence", 1),
         base=None if base is None else matching(base, "base", DIGEST),
         head=matching(fields.get("head"), "head", DIGEST),
         size=size,
-        boot=text_in(fields, "boot"),
         previous=matching(fields.get("previous"), "previous", _HEX),
         line=line,
         was=_tombstone(fields.get("was")),
@@ -360,8 +400,8 @@ def _change(fields: Mapping[str, Any], record: Record) -> Change:
         raise ValueError("a record holds either a splice or a whole")
     if "whole" in fields:
         return Whole(bytes_of(fields["whole"], "whole"), record.size)
-    offset, removed, inserted = listed_exactly(fields["splice"], "splice", 3)
-    return Splice(natural(offset, "splice"), natural(removed, "splice"), bytes_of(inserted, "splice"))
+    offset, removed, inserted = listed(fields["splice"], "splice", 3)
+    return Splice(integer(offset, "splice", 0), integer(removed, "splice", 0), bytes_of(inserted, "splice"))
 
 
 def _head(fields: object) -> Head:
@@ -369,21 +409,21 @@ def _head(fields: object) -> Head:
         raise ValueError("a head is not an object with a record")  # noqa: TRY004 - a fault like any other
     record = _record(fields["record"], matching(fields.get("line"), "line", _HEX))
     whole = Whole(bytes_of(fields.get("whole"), "whole"), record.size)
-    return Head(record, natural(fields.get("highest"), "highest"), whole)
+    return Head(record, integer(fields.get("highest"), "highest", 0), whole)
 
 
 def _retired(value: object) -> Retired:
-    size, mtime, digest = listed_exactly(value, "retired", 3)
-    return Retired(natural(size, "retired"), integer(mtime, "retired"), matching(digest, "retired", DIGEST))
+    size, mtime, digest = listed(value, "retired", 3)
+    return Retired(integer(size, "retired", 0), integer(mtime, "retired"), matching(digest, "retired", DIGEST))
 
 
 def _retired_file(value: object) -> RetiredFile:
-    sequence, file, *state = listed_exactly(value, "retired", 5)
-    return RetiredFile(positive(sequence, "retired"), text_in({"file": file}, "file"), _retired(state))
+    sequence, file, *state = listed(value, "retired", 5)
+    return RetiredFile(integer(sequence, "retired", 1), text_in({"file": file}, "file"), _retired(state))
 
 
 def _tombstone(value: object) -> Tombstone | None:
     if value is None:
         return None
-    line, head = listed_exactly(value, "was", 2)
+    line, head = listed(value, "was", 2)
     return Tombstone(matching(line, "was", _HEX), matching(head, "was", DIGEST))

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.store.contract import EXTERNAL
 from catmem.store.files.backups import keep_backup
-from catmem.store.files.faults import store_error
-from catmem.store.files.file_time import file_time_note
-from catmem.store.files.outside import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, Outside
+from catmem.store.files.external_changes import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, Outside, file_time_note
+from catmem.store.files.observed_file import is_damage, look_at
 from catmem.store.files.publication import (
     Foreign,
     Publication,
@@ -30,15 +29,17 @@ from catmem.store.files.publication import (
     temporary_name,
 )
 from catmem.store.files.records import Draft
-from catmem.store.files.sight import is_damage, look_at
-from catmem.store.files.system import read_file
+from catmem.store.files.system import read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from catmem.store.contract import Merge
     from catmem.store.files.folder import Folder
+    from catmem.store.files.journal import Journal
+    from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.records import Record
-    from catmem.store.files.sight import Sight
 
 
 MAY_BE_LOST = 60.0
@@ -50,7 +51,7 @@ def recover(folder: Folder, publication: Publication, merge: Merge | None) -> st
 
     Returns the revision as which it was restored, if it was. Raises ``StoreError``, ``BusyError`` and ``DamagedError``.
     """
-    try:
+    with store_errors(folder.path):
         _drop_second_names(folder)
         last = folder.writable_journal.last_write
         if last is not None:
@@ -59,8 +60,6 @@ def recover(folder: Folder, publication: Publication, merge: Merge | None) -> st
         for name in folder.system.names(folder.tmp):
             set_aside(folder, name)
         return _Recovery(publication, merge).restore()
-    except OSError as error:
-        raise store_error(error, folder.path) from error
 
 
 def bridge(folder: Folder, lost: int) -> None:
@@ -72,26 +71,39 @@ def bridge(folder: Folder, lost: int) -> None:
     journal = folder.writable_journal
     for name in journal.files():
         head = journal.head(name)
-        if head is None:
-            continue
-        try:
-            written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
-            data = read_file(folder.system, name, folder.descriptor)
-        except FileNotFoundError:
-            written, data = {}, b""
-        draft = Draft(
-            file=name,
-            op="adopt",
-            agent=EXTERNAL,
-            revision=str(head.number + lost + 1),
-            parents=(head.revision,),
-            op_id=folder.system.token(),
-            note={"lost": lost} | written,
-            publishes=False,
-        )
-        journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])
+        if head is not None:
+            record_as_it_is(folder, journal, name, head.number + lost + 1, (head.revision,), {"lost": lost})
     last = journal.last
     folder.mark_published(last.sequence if last else 0)
+
+
+def record_as_it_is(  # noqa: PLR0913, PLR0917 - what a record is to say
+    folder: Folder,
+    journal: Journal,
+    name: str,
+    number: int,
+    parents: tuple[str, ...],
+    note: Mapping[str, object],
+    *,
+    missing: type[OSError] = FileNotFoundError,
+) -> None:
+    """Record what a file holds as an outsider's revision: a repair cannot tell who wrote it. ``missing`` is no file."""
+    try:
+        written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
+        data = read_file(folder.system, name, folder.descriptor)
+    except missing:
+        written, data = {}, b""
+    draft = Draft(
+        file=name,
+        op="adopt",
+        agent=EXTERNAL,
+        revision=str(number),
+        parents=parents,
+        op_id=folder.system.token(),
+        note={**note, **written},
+        publishes=False,
+    )
+    journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])
 
 
 def _drop_second_names(folder: Folder) -> None:
@@ -120,8 +132,6 @@ def _identity(folder: Folder, name: str, where: int) -> tuple[int, int] | None:
 
 
 class _Recovery:
-    """The recovery of one file."""
-
     def __init__(self, publication: Publication, merge: Merge | None) -> None:
         self.publication = publication
         self.folder = publication.folder
@@ -133,16 +143,13 @@ class _Recovery:
         """Finish the last record of the journal, which is one of this file."""
         if last.brought and not last.publishes:
             return  # what its note speaks of was done, or not, in another store
-        if MERGE_WITH in last.note and last.agent == EXTERNAL and not last.brought:
-            visible = self.journal.find(self.name, str(last.note[MERGE_WITH]))
-            if visible is not None:
+        note = last.note if last.agent == EXTERNAL and not last.brought else {}
+        if MERGE_WITH in note or STILL_TO_MERGE in note:
+            other = self.journal.find(self.name, str(note.get(MERGE_WITH) or note[STILL_TO_MERGE]))
+            if other is not None:
+                theirs, visible = (last, other) if MERGE_WITH in note else (other, last)
                 self._restore_unmerged(visible)
-                self.outside.join(last, visible)
-        elif STILL_TO_MERGE in last.note and last.agent == EXTERNAL and not last.brought:
-            waiting = self.journal.find(self.name, str(last.note[STILL_TO_MERGE]))
-            if waiting is not None:
-                self._restore_unmerged(last)
-                self.outside.join(waiting, last)
+                self.outside.join(theirs, visible)
         elif last.publishes and last.sequence > self.folder.published():
             self._publish(last)
         elif last.publishes:
@@ -218,13 +225,12 @@ class _Recovery:
             return ()
         return (Foreign("adopt", found, parent, record.sequence, state, state, doubtful=trust == "doubtful"),)
 
-    def _is_replaced(self, sight: Sight, record: Record) -> bool:
-        """Whether the file is what the record was to replace."""
+    def _is_replaced(self, sight: ObservedFile, record: Record) -> bool:
         if record.retired is None:
             return sight.missing
         return not sight.missing and bytes_digest(sight.data) == record.retired.digest
 
-    def _put_in_place(self, sight: Sight, record: Record, data: bytes) -> None:
+    def _put_in_place(self, sight: ObservedFile, record: Record, data: bytes) -> None:
         if not self._is_replaced(sight, record) and sight.data:
             keep_backup(self.folder, self.name, sight.data, sight.status)
         temporary = self.publication.prepare(data, sight, record.revision)
@@ -270,7 +276,7 @@ class _Recovery:
         finally:
             sight.close()
 
-    def _is_hurt(self, sight: Sight, record: Record, data: bytes) -> bool:
+    def _is_hurt(self, sight: ObservedFile, record: Record, data: bytes) -> bool:
         """Whether the machine was started again since ``record``, whose ``data`` were in the file, and damaged it.
 
         A person may have cut the file as well. So it must have changed last when the disk may still have lost it: soon

@@ -1,18 +1,24 @@
-"""One segment of the journal in memory: its lines in order, and the bytes of each revision rebuilt from them.
+r"""The lines of the journal: how one is framed and made, and how a buffer of them is walked.
 
-A segment needs no other: its checkpoint holds every file as it was before.
+A line is ``RS``, the length of its payload and the payload's CRC as eight hex digits each, the payload, and a line
+feed: ``\x1e00000002 9e3779b9 {}\n``. A payload holds neither ``RS`` nor a line feed (canonical JSON escapes both), so
+the search for the next good line after damage takes linear time, whatever is there.
+
+The CRC is ``zlib.crc32``, and not the CRC-32C of the first design: it is in the standard library and runs at C speed.
+It only finds a write that was cut short; what proves that nothing was changed is the chain of SHA-256 digests.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
 from catmem.store.changes import Splice, Whole
-from catmem.store.files.frames import walk
 from catmem.store.files.records import MalformedError, RetiredFile, decode, decode_checkpoint, recorded_name
 
 if TYPE_CHECKING:
@@ -20,8 +26,96 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.store.changes import Change
-    from catmem.store.files.frames import Line
     from catmem.store.files.records import Checkpoint, Head, Record
+
+START = b"\x1e"
+END = b"\n"
+HEADER_SIZE = 19
+MAX_PAYLOAD = 64 * 1024 * 1024
+
+_HEADER = re.compile(rb"\x1e([0-9a-f]{8}) ([0-9a-f]{8}) ")
+
+
+class Line(NamedTuple):
+    """A good line: it is ``buffer[start:end]``."""
+
+    start: int
+    end: int
+    payload: bytes
+
+
+class Walk(NamedTuple):
+    """What stands in a buffer: good lines up to ``end``, and then perhaps bytes that are no good line.
+
+    ``resume`` is where the next good line begins after those, ``None`` if none does.
+    """
+
+    lines: list[Line]
+    end: int
+    resume: int | None
+    size: int
+
+    @property
+    def cut(self) -> bool:
+        """Whether the last bytes are no good line, and nothing good follows: a write that was cut short."""
+        return self.end < self.size and self.resume is None
+
+    @property
+    def damaged(self) -> bool:
+        """Whether bytes that are no good line stand before a good one."""
+        return self.resume is not None
+
+
+def frame(payload: bytes) -> bytes:
+    """The line of a payload. Raises ``ValueError`` for one that is too long or holds what frames a line."""
+    if len(payload) > MAX_PAYLOAD:
+        raise ValueError(f"a payload of {len(payload):,} bytes is over the limit of {MAX_PAYLOAD:,}")
+    if START in payload or END in payload:
+        raise ValueError("a payload holds no record separator and no line feed")
+    return b"\x1e%08x %08x %b\n" % (len(payload), crc32(payload), payload)
+
+
+def walk(buffer: bytes, start: int = 0) -> Walk:
+    """The good lines from ``start`` on, up to the first byte that begins none."""
+    lines: list[Line] = []
+    position = start
+    while (line := _line_at(buffer, position)) is not None:
+        lines.append(line)
+        position = line.end
+    resume = None if position == len(buffer) else _next_good(buffer, position)
+    return Walk(lines, position, resume, len(buffer))
+
+
+def payload_size(header: bytes) -> int | None:
+    """The length that the header of a line names; ``None`` if it is no header of a good line."""
+    match = _HEADER.match(header)
+    size = None if match is None else int(match[1], 16)
+    return None if size is None or size > MAX_PAYLOAD else size
+
+
+def _line_at(buffer: bytes, position: int) -> Line | None:
+    match = _HEADER.match(buffer, position)
+    if match is None:
+        return None
+    first = match.end()
+    end = buffer.find(END, first, first + MAX_PAYLOAD + 1)
+    if end < 0 or end - first != int(match[1], 16):
+        return None
+    payload = buffer[first:end]
+    # Without a separator inside, the last one before a line feed is the only place where its line can begin.
+    if crc32(payload) != int(match[2], 16) or START in payload:
+        return None
+    return Line(position, end + 1, payload)
+
+
+def _next_good(buffer: bytes, position: int) -> int | None:
+    while (end := buffer.find(END, position)) >= 0:
+        begin = buffer.rfind(START, position, end)
+        if begin >= 0 and _line_at(buffer, begin) is not None:
+            return begin
+        position = end + 1
+    return None
+
 
 RETIRED_KEPT = 64
 """How many of the newest retired files each checkpoint still names."""
@@ -56,18 +150,11 @@ class Segment:
     @classmethod
     def read(cls, name: str, path: Path, data: bytes) -> Segment:
         """The segment that a file holds. Raises ``DamagedError``."""
-        found = walk(data)
-        if not found.lines or found.lines[0].start:
-            raise damaged(path, "the segment does not begin with a good checkpoint")
-        first = found.lines[0]
-        try:
-            checkpoint = decode_checkpoint(first.payload, line_digest(data, first))
-        except MalformedError as error:
-            raise damaged(path, f"the checkpoint: {error}") from error
+        checkpoint, size = checkpoint_of(path, data, walk(data))
         if name != segment_name(checkpoint.sequence):
             raise damaged(path, f"the segment begins with record {checkpoint.sequence}, and its name says another")
-        segment = cls(name, path, checkpoint, first.end)
-        segment.take(data, first.end)
+        segment = cls(name, path, checkpoint, size)
+        segment.take(data, size)
         return segment
 
     def take(self, data: bytes, start: int = 0) -> None:
@@ -256,6 +343,17 @@ class Segment:
     def _place(self, sequence: int) -> int | None:
         place = sequence - self.checkpoint.sequence
         return place if 0 <= place < len(self.steps) else None
+
+
+def checkpoint_of(path: Path, data: bytes, found: Walk) -> tuple[Checkpoint, int]:
+    """The checkpoint with which the bytes of a segment begin, and where it ends. Raises ``DamagedError``."""
+    if not found.lines:
+        raise damaged(path, "the segment does not begin with a good checkpoint")
+    first = found.lines[0]
+    try:
+        return decode_checkpoint(first.payload, line_digest(data, first)), first.end
+    except MalformedError as error:
+        raise damaged(path, f"the checkpoint: {error}") from error
 
 
 def segment_name(sequence: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from errno import EACCES
 from typing import TYPE_CHECKING
@@ -17,26 +17,23 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnknownRevisionError, UnreadableError
 from catmem.files import read_bounded
-from catmem.store.contract import Change, Revision, Snapshot
+from catmem.store.contract import SIDECAR, Change, Erasure, FolderReport, LastingStore, Revision, Snapshot
 from catmem.store.files.backups import keep_backup
 from catmem.store.files.commit import Commit, recorded, revision_of
-from catmem.store.files.faults import in_doubt, store_error
-from catmem.store.files.folder import SIDECAR, Folder, Place
-from catmem.store.files.outside import Outside, merge_appended
+from catmem.store.files.external_changes import Outside, merge_appended
+from catmem.store.files.folder import Folder, Place
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
 from catmem.store.files.recovery import recover
-from catmem.store.files.system import System
-from catmem.store.lasting import Erasure, FolderReport, LastingStore
+from catmem.store.files.system import System, in_doubt, store_errors
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from catmem.store.contract import Fault, Merge, Update
+    from catmem.store.contract import Anchor, Erased, Fault, Kept, Merge, Redact, Update
     from catmem.store.files.journal import Journal
     from catmem.store.files.records import Record
-    from catmem.store.lasting import Anchor, Erased, Kept, Redact
 
 MOST_OPEN = 32
 """Folders that are kept open, each with a few descriptors."""
@@ -145,10 +142,19 @@ class FileStore(LastingStore):
             return revision_of(entity, head) if head else None
 
     def log(self, entity: str) -> Iterator[Revision]:
-        """The records of the file, the newest first."""
+        """The records of the file, the newest first.
+
+        Those of the newest segment are in memory; older ones are read from the disk when the caller goes on to them.
+        """
+        with self._reading(entity) as (journal, name):
+            newest = journal.newest() if journal else []
+        yield from (revision_of(entity, record) for record in newest if record.owner == name)
+        oldest = newest[-1].sequence if newest else None
+        if journal is None or oldest == 1:
+            return
         with self._own_journal(entity) as (journal, name):
             for record in journal.records(newest_first=True) if journal else ():
-                if record.owner == name:
+                if record.owner == name and (oldest is None or record.sequence < oldest):
                     yield revision_of(entity, record)
 
     def branches(self, entity: str) -> Sequence[Revision]:
@@ -179,18 +185,17 @@ class FileStore(LastingStore):
     def _own_journal(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
         """A journal that is opened for one caller, who may take its time and keep nobody waiting."""
         place = self._locate(entity)
-        folder = Folder.open(self._system, place, create=False)
-        try:
+        with self._own_folder(place) as folder:
             yield folder.journal if folder else None, place.name
-        except OSError as error:
-            raise store_error(error, place.path) from error
-        finally:
-            if folder is not None:
-                folder.close()
+
+    @contextmanager
+    def _own_folder(self, place: Place) -> Iterator[Folder | None]:
+        folder = Folder.open(self._system, place, create=False)
+        with store_errors(place.path), closing(folder) if folder else nullcontext():
+            yield folder
 
     @contextmanager
     def _reading(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
-        """The journal of the entity's folder, and the file's name."""
         place = self._locate(entity)
         with self._reading_folder(place) as journal:
             yield journal, place.name
@@ -202,10 +207,8 @@ class FileStore(LastingStore):
             folder = self._folder(place, create=False)
             journal = folder.journal if folder else None
             if journal is not None:
-                try:
+                with store_errors(place.path):
                     journal.refresh()
-                except OSError as error:
-                    raise store_error(error, place.path) from error
             yield journal
 
     # --- writing ------------------------------------------------------------------------------------------------
@@ -224,7 +227,7 @@ class FileStore(LastingStore):
 
     def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
         """Take over a whole history; see ``Store.bring``, and ``bringing`` for what a stop in the middle leaves."""
-        from catmem.store.files.bringing import bring
+        from catmem.store.files.history_import import bring
 
         with self._writing(entity) as (folder, name, _):
             self._written.add(entity)
@@ -243,11 +246,8 @@ class FileStore(LastingStore):
             folder = self._folder(place, create=True)
             if folder is None or folder.doubtful:
                 raise in_doubt(place.path)
-            try:
-                with folder.lock(place.name, self._lock_timeout):
-                    yield folder, place.name
-            except OSError as error:
-                raise store_error(error, place.path) from error
+            with store_errors(place.path), folder.lock(place.name, self._lock_timeout):
+                yield folder, place.name
 
     @contextmanager
     def _alone(self, key: Path) -> Iterator[None]:
@@ -261,12 +261,10 @@ class FileStore(LastingStore):
         """The open folder of a place, opened again if it is no longer the one that the path leads to."""
         key = place.path.parent
         kept = self._folders.get(key)
-        try:
+        with store_errors(key):
             if kept is not None and (kept.doubtful or kept.is_current(place)):
                 self._folders[key] = self._folders.pop(key)
                 return kept
-        except OSError as error:
-            raise store_error(error, key) from error
         if kept is not None:
             del self._folders[key]
             kept.close()
@@ -392,22 +390,16 @@ class FileStore(LastingStore):
 
     def kept(self, entity: str) -> Iterator[Kept]:
         """Every text that lies in the entity's folder besides the file and its journal. See ``kept``."""
-        from catmem.store.files.kept import kept
+        from catmem.store.files.retention import kept
 
         place = self._locate(entity)
-        folder = Folder.open(self._system, place, create=False)
-        if folder is None:
-            return
-        try:
-            yield from kept(folder, place.name)
-        except OSError as error:
-            raise store_error(error, place.path) from error
-        finally:
-            folder.close()
+        with self._own_folder(place) as folder:
+            if folder is not None:
+                yield from kept(folder, place.name)
 
     def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
         """Erase from all that is kept of an entity, once the entity itself no longer has it. See ``erasing``."""
-        from catmem.store.files.erasing import erase
+        from catmem.store.files.retention import erase
 
         if not isinstance(erasure, Erasure):
             erasure = Erasure.of(erasure)
@@ -421,7 +413,6 @@ class FileStore(LastingStore):
         return list(groups.values())
 
     def _placed(self, entities: Iterable[str]) -> Iterator[tuple[str, Place]]:
-        """Those entities of which it is known where they are."""
         for entity in entities:
             with suppress(ConfigError, UnreadableError):  # its profile is not right, and the others are seen to
                 yield entity, self._locate(entity)

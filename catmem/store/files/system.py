@@ -13,7 +13,7 @@ import fcntl
 import os
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
@@ -21,17 +21,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from catmem.errors import StoreError
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 WITHOUT = "CATMEM_STORE_WITHOUT"
 """Environment variable: features that the store is to do without, ``leases,exchange``. For tests and odd disks."""
 
+FOLDER = os.O_RDONLY | os.O_DIRECTORY
+"""The flags with which a folder is opened."""
+
 _PART = 1 << 20
-_RENAME_EXCHANGE = 2
-_RENAME_SWAP = 2
+_SWAP = 2  # RENAME_EXCHANGE of Linux, and RENAME_SWAP of macOS
 _SIGURG = 23 if sys.platform.startswith("linux") else 16
 
 
@@ -161,7 +164,12 @@ class System:
 
     def lock_holder(self, status: os.stat_result) -> int | None:
         """The process that holds the lock of a file, where the platform tells."""
-        return _lock_holder(status)
+        place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+        for line in lines_of("/proc/locks"):  # ``1: FLOCK  ADVISORY  WRITE 812 08:01:4321 0 EOF``, the device in hex
+            words = line.split()
+            if "FLOCK" in words and place in words and "->" not in words:
+                return int(words[4])
+        return None
 
     def unlock(self, descriptor: int) -> None:
         """Give the lock back by name: closing would leave it to a child that was forked meanwhile."""
@@ -199,10 +207,7 @@ class System:
 
     def mount(self, descriptor: int) -> int:
         """The number of the mount through which an open file or folder is reached; 0 where the platform tells none."""
-        try:
-            lines = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii").split("\n")
-        except OSError:
-            return 0
+        lines = lines_of(f"/proc/self/fdinfo/{descriptor}")
         return int(next((line.split()[1] for line in lines if line.startswith("mnt_id:")), "0"))
 
     def sleep(self, seconds: float) -> None:
@@ -227,7 +232,7 @@ class System:
 
     def booted_at(self) -> float:
         """When the machine was started, in seconds since 1970; 0 where the platform tells nothing."""
-        return _booted_at()
+        return float(next((line.split()[1] for line in lines_of("/proc/stat") if line.startswith("btime ")), "0"))
 
     def features(self) -> Features:
         """What this platform offers, less what the environment variable ``CATMEM_STORE_WITHOUT`` names."""
@@ -238,46 +243,28 @@ class System:
 
 @cache
 def _boot() -> str:
+    return lines_of("/proc/sys/kernel/random/boot_id")[0]
+
+
+def lines_of(path: str) -> list[str]:
+    """The lines of a file of the system; an empty one where there is none."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
-        return ""
-
-
-def _booted_at() -> float:
-    try:
-        lines = Path("/proc/stat").read_text(encoding="ascii").split("\n")
-    except OSError:
-        return 0.0
-    return float(next((line.split()[1] for line in lines if line.startswith("btime ")), "0"))
-
-
-def _lock_holder(status: os.stat_result) -> int | None:
-    """Read it from ``/proc/locks``: ``1: FLOCK  ADVISORY  WRITE 812 08:01:4321 0 EOF``, the device in hex."""
-    try:
-        lines = Path("/proc/locks").read_text(encoding="ascii", errors="replace").split("\n")
-    except OSError:
-        return None
-    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
-    for line in lines:
-        fields_of = line.split()
-        if "FLOCK" in fields_of and place in fields_of and "->" not in fields_of:
-            return int(fields_of[4])
-    return None
+        return [""]
 
 
 @cache
 def _exchange_call() -> Callable[[int, bytes, int, bytes], int]:
     """``renameat2`` of Linux or ``renameatx_np`` of macOS, with the flag that swaps."""
-    library = ctypes.CDLL(None, use_errno=True)
-    name, flag = ("renameatx_np", _RENAME_SWAP) if sys.platform == "darwin" else ("renameat2", _RENAME_EXCHANGE)
-    function: Any = getattr(library, name, None)
+    name = "renameatx_np" if sys.platform == "darwin" else "renameat2"
+    function: Any = getattr(ctypes.CDLL(None, use_errno=True), name, None)
     if function is None:
         raise OSError(errno.ENOSYS, f"there is no {name} here")
     function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
 
     def exchange(old_folder: int, old: bytes, new_folder: int, new: bytes) -> int:
-        return int(function(old_folder, old, new_folder, new, flag))
+        return int(function(old_folder, old, new_folder, new, _SWAP))
 
     return exchange
 
@@ -285,23 +272,30 @@ def _exchange_call() -> Callable[[int, bytes, int, bytes], int]:
 # --- files read and written whole: a call may do a part of it at a time ---
 
 
-def read_whole(system: System, descriptor: int) -> bytes:
-    """All bytes of an open file, but no more than a memory file may have and one part over it."""
+def read_whole(system: System, descriptor: int, limit: int = DEFAULT_LIMITS.file_bytes) -> bytes:
+    """All bytes of an open file, but no more than ``limit``, that of a memory file, and one part over it."""
     parts: list[bytes] = []
     done = 0
-    while done <= DEFAULT_LIMITS.file_bytes and (part := system.read_at(descriptor, _PART, done)):
+    while done <= limit and (part := system.read_at(descriptor, _PART, done)):
         parts.append(part)
         done += len(part)
     return b"".join(parts)
 
 
-def read_file(system: System, name: str, folder: int) -> bytes:
-    """All bytes of the file ``name`` in an open folder, as ``read_whole``; waits for no FIFO."""
-    descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder)
+@contextmanager
+def opened(system: System, name: str, folder: int, flags: int = os.O_RDONLY | os.O_NONBLOCK) -> Iterator[int]:
+    """A descriptor of a name in an open folder, closed at the end. As it stands it reads, and waits for no FIFO."""
+    descriptor = system.open(name, flags, folder=folder)
     try:
-        return read_whole(system, descriptor)
+        yield descriptor
     finally:
         system.close(descriptor)
+
+
+def read_file(system: System, name: str, folder: int) -> bytes:
+    """All bytes of the file ``name`` in an open folder, as ``read_whole``."""
+    with opened(system, name, folder) as descriptor:
+        return read_whole(system, descriptor)
 
 
 def write_whole(system: System, descriptor: int, data: bytes) -> None:
@@ -318,13 +312,81 @@ def new_file(  # noqa: PLR0913 - what the file is to be
     system: System, name: str, folder: int, data: bytes, *, mode: int, sync: Callable[[int], None]
 ) -> None:
     """Make a file that is not there yet, with its bytes on the disk; nothing is left of it if that fails."""
-    descriptor = system.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
+    with opened(system, name, folder, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as descriptor:
+        try:
+            write_whole(system, descriptor, data)
+            system.change_mode(descriptor, mode)
+            sync(descriptor)
+        except OSError:
+            system.unlink(name, folder=folder)
+            raise
+
+
+_SAFE = "Nothing was written, and the file is as it was."
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
+_WRONG_KIND = {errno.ENOTDIR, errno.EISDIR, errno.ENXIO}
+
+
+@contextmanager
+def store_errors(path: Path, safe: str = _SAFE) -> Iterator[None]:
+    """Raise a ``StoreError`` for what the system says in the block; see ``store_error``."""
     try:
-        write_whole(system, descriptor, data)
-        system.change_mode(descriptor, mode)
-        sync(descriptor)
-    except OSError:
-        system.unlink(name, folder=folder)
-        raise
-    finally:
-        system.close(descriptor)
+        yield
+    except OSError as error:
+        raise store_error(error, path, safe) from error
+
+
+def store_error(error: OSError, path: Path, safe: str = _SAFE) -> StoreError:
+    """The ``StoreError`` for what the system said at ``path``; ``safe`` says what became of the bytes."""
+    said = error.strerror or str(error)
+    if error.errno in _NO_SPACE:
+        return StoreError(f"no space: {said}", code="no_space", path=path, hint=f"{safe} Make room on the disk.")
+    if error.errno in _NO_RIGHT:
+        hint = f"{safe} Check the rights of the file, its folder and .catmem in it."
+        return StoreError(f"cannot be written: {said}", code="not_writable", path=path, hint=hint)
+    if error.errno == errno.ELOOP:
+        return link_in_place(path)
+    if error.errno in _WRONG_KIND:
+        return not_a_file(path)
+    return StoreError(f"the system said: {said}", code="io", path=path, hint=f"{safe} See to the disk.")
+
+
+def link_in_place(path: Path) -> StoreError:
+    """For a symbolic link where a file or folder of the store should be."""
+    return StoreError(
+        "is a symbolic link, and the store follows none",
+        code="symlink",
+        path=path,
+        hint=f"{_SAFE} Put the file or folder itself there, or set allow_outside: true in the profile.",
+    )
+
+
+def not_a_file(path: Path) -> StoreError:
+    """For something else where a file should be."""
+    return StoreError(
+        "is not a regular file, or a part of its path is not a folder",
+        code="not_a_file",
+        path=path,
+        hint=f"{_SAFE} Move away what stands there.",
+    )
+
+
+def mounted(path: Path) -> StoreError:
+    """For a file or folder that is mounted by itself: nothing moves between it and the folder that it lies in."""
+    return StoreError(
+        "is mounted by itself, so no new file can be put in its place",
+        code="not_writable",
+        path=path,
+        hint=f"{_SAFE} Mount the whole folder that it lies in instead, with .catmem in it, or unmount it.",
+    )
+
+
+def in_doubt(path: Path) -> StoreError:
+    """For a store that an earlier failure left unsure of what is on the disk."""
+    return StoreError(
+        "the disk failed to confirm an earlier write, so nothing more is written through this open store",
+        code="read_only",
+        path=path,
+        hint="What was acknowledged is safe. See to the disk, open the store again, and run catmem fsck.",
+    )

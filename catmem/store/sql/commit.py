@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, RefusedError, StoreError
 from catmem.store.contract import (
@@ -21,12 +20,11 @@ from catmem.store.contract import (
     stale,
     unknown_revision,
 )
-from catmem.store.judgement import Ground, Point, judge
+from catmem.store.judgement import Ground, Point, complete, drifted, judge
 from catmem.store.sql import entries, meta
-from catmem.store.sql.drift import keep_rows
-from catmem.store.sql.faults import DriverError
 from catmem.store.sql.history import Base, Past, chain_start, columns_of, next_step
-from catmem.store.sql.meta import Meta
+from catmem.store.sql.link import DriverError
+from catmem.store.sql.row_copies import keep_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,11 +32,9 @@ if TYPE_CHECKING:
 
     from catmem.store.contract import Update
     from catmem.store.sql.codec import Codec
-    from catmem.store.sql.database import Link
-    from catmem.store.sql.heads import Heads
-
-_OUTSIDERS = ("drift", "not_utf8")
-"""The codes of refusals because of what somebody else wrote. Another says that an update is not possible."""
+    from catmem.store.sql.history import Heads
+    from catmem.store.sql.link import Link
+    from catmem.store.sql.meta import Meta
 
 
 class Commit:
@@ -79,8 +75,7 @@ class Commit:
         self.meta = meta.lock(self.link, self.entity)
         first = self.past.operation(self.change.op_id) if self.change.op_id else None
         if first and repeated(first, self.change):
-            snapshot = self.past.snapshot(first.revision)
-            return Snapshot(snapshot.data, snapshot.revision, snapshot.digest, branch=first.is_branch)
+            return replace(self.past.snapshot(first.revision), branch=first.is_branch)
         for merged in self.change.merges:
             self._refuse_unknown(merged)
         if expected is not None and expected != "0" and not expected.startswith("sha256:"):
@@ -168,7 +163,7 @@ class Commit:
         now = self._now()
         verdict = judge(expected, self.change, self._ground(now))
         if verdict.kind == "drift":
-            raise self._drift(expected)
+            raise drifted(self.entity, self.name, expected, self.before, str(self.meta.revision))
         if verdict.kind == "stale":
             raise stale(self.entity, str(expected), str(now.revision))
         point = verdict.point
@@ -189,7 +184,6 @@ class Commit:
         )
 
     def _ground(self, now: Snapshot) -> Ground:
-        """What is known of the entity."""
         return Ground(
             now=Point(str(now.revision), now.digest, self.meta.sequence),
             before=self.before,
@@ -200,32 +194,12 @@ class Commit:
         )
 
     def _seen(self, expected: str) -> Point | None:
-        """The record of what a caller saw; ``None`` for a digest that no record has."""
         find = self.past.with_digest if expected.startswith("sha256:") else self.past.named
         found = find(expected)
         return None if found is None else Point(found.revision, found.digest, found.sequence)
 
-    def _drift(self, expected: str | None) -> DriftError:
-        return DriftError(
-            f"{self.entity} was changed from outside; what is there now is revision {self.meta.revision}",
-            expected=expected or (str(self.before.revision) if self.before else "0"),
-            found=str(self.meta.revision),
-            path=self.name,
-            hint="Nothing was written, and a copy of what was found is kept. Read it again, and repeat the change on "
-            "what is there now.",
-        )
-
     def _complete(self, refusal: RefusedError, expected: str | None) -> None:
-        """Say in a refusal where the entity is, and where a copy is of what somebody else wrote."""
-        if refusal.path is None:
-            refusal.path = self.name
-        if refusal.code not in _OUTSIDERS:
-            return
-        if refusal.found is None:
-            refusal.found = str(self.meta.revision)
-        if refusal.expected is None and self.before is not None:
-            refusal.expected = str(self.before.revision)
-        if refusal.drift_backup is None:
+        if complete(refusal, self.name, self.before, str(self.meta.revision)) and refusal.drift_backup is None:
             refusal.drift_backup = self._copy(refusal, expected)
 
     def _copy(self, refusal: RefusedError, expected: str | None) -> str | None:
@@ -239,10 +213,9 @@ class Commit:
         if theirs is None:
             return None
         rows = [
-            {"category": row.category, "title": row.title, "tier": row.tier, "content": row.content,
-             "tags": json.loads(row.tags), "created_at": row.created_at}
+            row._asdict() | {"tags": json.loads(row.tags)}
             for row in self.codec.rows(self.entity, self.past.data(theirs))
-        ]  # fmt: skip
+        ]
         note = theirs.note
         generations = int(note.get("generation_observed", 0)), int(note.get("generation_actual", 0))
         return str(keep_rows(self.folder, self.entity, generations, rows))
@@ -251,19 +224,19 @@ class Commit:
 
     def _record(self, old: bytes, data: bytes, change: Change) -> Snapshot:
         """Add a revision to the line of heads."""
-        parents = (str(self.meta.revision),) if self.meta.revision else ()
-        recorded = self._recorded(str(self.meta.revision + 1), (*parents, *change.merges), data, change)
+        seen = str(self.meta.revision)
+        recorded = self._recorded(str(self.meta.revision + 1), change.parents(seen), data, change)
         base = Base(self.meta.head, self.meta.depth, old) if self.meta.head else None
         step = next_step(recorded, data, base, self.meta.chain or chain_start(self.store, self.entity))
-        after = Meta(
-            self.meta.generation,
-            self.meta.generation,
-            self.meta.revision + 1,
-            recorded.sequence,
-            recorded.sequence,
-            step.depth,
-            recorded.digest,
-            step.chain,
+        number = recorded.sequence
+        after = self.meta._replace(
+            recorded=self.meta.generation,
+            revision=self.meta.revision + 1,
+            sequence=number,
+            head=number,
+            depth=step.depth,
+            digest=recorded.digest,
+            chain=step.chain,
         )
         self._close(after, recorded, columns_of(step))
         self.past.keep_tips(recorded)
@@ -279,8 +252,7 @@ class Commit:
             return Snapshot(seen.data, seen.revision, seen.digest, adopted=self.adopted)
         number = branch_number(parent, str(self.meta.revision))
         name = next_branch(number, self.past.names_of_branches(number))
-        parents = (() if parent == "0" else (parent,)) + self.change.merges
-        recorded = self._recorded(name, parents, data, self.change)
+        recorded = self._recorded(name, self.change.parents(parent), data, self.change)
         named = None if parent == "0" else self.past.named(parent)
         base = None if named is None else Base(named.sequence, self.past.depth(named.sequence), seen.data)
         self.begun = True
@@ -289,18 +261,13 @@ class Commit:
         return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted, branch=True)
 
     def _recorded(self, revision: str, parents: tuple[str, ...], data: bytes, change: Change) -> Revision:
-        return Revision(
+        return change.revision(
             entity=self.entity,
             revision=revision,
             parents=parents,
             sequence=self.meta.sequence + 1,
-            timestamp=clock.timestamp(clock.now()),
-            op=change.op,
-            agent=change.agent,
-            op_id=change.op_id or os.urandom(16).hex(),
+            data=data,
             digest=bytes_digest(data),
-            size=len(data),
-            note=dict(change.note) | ({"request": change.request} if change.request else {}),
         )
 
     def _close(self, after: Meta, recorded: Revision, log: Mapping[str, Any] | None = None) -> None:

@@ -1,37 +1,84 @@
-"""A database: its connections, its transactions, and what goes wrong with them.
-
-Statements are those of SQLAlchemy Core, compiled once for each database and then handed to the driver as text: most of
-the time that a small statement takes would else be spent on making it.
-"""
+"""A database: its connections, its transactions, and what goes wrong with them."""
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import threading
 import weakref
 from contextlib import contextmanager
 from functools import partial
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from catmem.errors import StoreError
-from catmem.store.sql.database_file import DatabaseFile
-from catmem.store.sql.faults import DriverError, TransientError, fault_in_commit, fault_of, is_read_only, missing
-from catmem.store.sql.remote import ask_for_proof
-from catmem.store.sql.wal import Connection, Log
+from catmem.store.sql.link import DriverError, Link, TransientError, fault_in_commit, fault_of, is_read_only
+from catmem.store.sql.sqlite_file import Connection, DatabaseFile, Log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from sqlalchemy import ClauseElement, Dialect, Engine
+    from sqlalchemy import Engine
     from sqlalchemy.pool import PoolProxiedConnection
 
     from catmem.errors import CatmemError
+
+_ASKED = {"sslmode": ("verify-full", "PGSSLMODE"), "require_auth": ("scram-sha-256", "PGREQUIREAUTH")}
+"""Each option of libpq with the value that is asked for, and the variable of libpq that says another one."""
+
+_FREE = frozenset({
+    "application_name", "client_encoding", "connect_timeout", "context", "dbname", "host", "hostaddr", "keepalives",
+    "keepalives_count", "keepalives_idle", "keepalives_interval", "load_balance_hosts", "options", "password", "port",
+    "target_session_attrs", "tcp_user_timeout", "user",
+})  # fmt: skip
+"""Options that change nothing of whom is trusted."""
+
+
+def ask_for_proof(dialect: object, record: object, arguments: object, options: dict[str, Any]) -> None:
+    """Have a server on another host prove itself: for SQLAlchemy's ``do_connect``.
+
+    Raises ``StoreError`` (``bad_store``) if the root asks for less, or for what only its reader may say.
+    """
+    del dialect, record, arguments
+    if _is_local(options):
+        return
+    for name, (asked, variable) in _ASKED.items():
+        wanted = os.environ.get(variable) or asked
+        if options.pop(name, wanted) not in {wanted, asked}:
+            raise _not_for_the_root(name, f"Set {variable} where you trust that server.")
+        options[name] = wanted
+    for name in sorted(options.keys() - _FREE - _ASKED.keys()):
+        raise _not_for_the_root(name, "Use libpq's environment variables or files in your home.")
+
+
+def _is_local(options: dict[str, Any]) -> bool:
+    """Whether it is a server of this machine, or one that the reader's own settings name."""
+    if "service" in options or "servicefile" in options:
+        return False
+    named = [str(options[name]) for name in ("host", "hostaddr") if options.get(name)]
+    return all(_is_here(host) for host in ",".join(named).split(","))
+
+
+def _is_here(host: str) -> bool:
+    if not host or host == "localhost" or host.startswith(("/", "@")):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _not_for_the_root(name: str, remedy: str) -> StoreError:
+    return StoreError(
+        f"a root may not say {name!r} of a server on another host",
+        code="bad_store",
+        hint=f"Nothing was sent to it. Take it out of 'store' in catmem.yaml. {remedy}",
+    )
+
 
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
 """The databases that there are, each with its driver."""
@@ -48,163 +95,6 @@ _PATIENCE = 0.5
 def may_write(path: str) -> bool:
     """Whether whoever runs this may write to a file or folder. Also root may not, where it is immutable."""
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
-
-
-class Statement:
-    """A statement of SQLAlchemy Core, compiled for a dialect when it is first run there."""
-
-    def __init__(self, construct: ClauseElement, postgresql: ClauseElement | None = None) -> None:
-        """``postgresql`` is what it is there, where that differs."""
-        self._constructs = {"sqlite": construct, "postgresql": construct if postgresql is None else postgresql}
-        self._compiled: dict[str, Compiled] = {}
-
-    def on(self, dialect: Dialect) -> Compiled:
-        """The statement for a dialect."""
-        known = self._compiled.get(dialect.name)
-        if known is None:
-            compiled = self._constructs[dialect.name].compile(dialect=dialect)
-            order = getattr(compiled, "positiontup", None)
-            own = {name: value for name, value in compiled.params.items() if value is not None}
-            known = Compiled(str(compiled), None if order is None else _in_order(order), own)
-            self._compiled[dialect.name] = known
-        return known
-
-
-class Compiled(NamedTuple):
-    """A statement as text.
-
-    ``order`` gives the values in the order of the parameters, where these have no names; ``own`` are values that stand
-    in the statement.
-    """
-
-    text: str
-    order: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None
-    own: Mapping[str, Any]
-
-    def values(self, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a tuple or a dict, as the driver wants it
-        """The values as the driver takes them."""
-        values = {**self.own, **given} if self.own else given
-        return values if self.order is None else self.order(values)
-
-
-def _in_order(names: Sequence[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-    """What picks values by their names."""
-    if len(names) > 1:
-        return itemgetter(*names)
-    return lambda values: tuple(values[name] for name in names)
-
-
-class Link:
-    """A connection, for as long as a transaction or a look. Its methods raise ``DriverError``."""
-
-    def __init__(
-        self,
-        borrowed: PoolProxiedConnection,
-        dialect: Dialect,
-        tables: tuple[Any, ...] | None,
-        file: DatabaseFile | None,
-    ) -> None:
-        """Only ``Database`` makes them. ``file`` is that of SQLite."""
-        self.borrowed = borrowed
-        self.dialect = dialect
-        self.tables = tables
-        """As what the tables were known when it was begun: see ``schema.Readiness``."""
-        driver: Any = borrowed.driver_connection
-        self.driver = driver
-        self.file = file
-        self.revisions: int | None = None
-        """How many revisions the store has when this is committed, if it makes any."""
-        self._cursor: Any = driver.cursor()  # one for all: what a statement finds is read before the next one
-        self.is_lost = False
-        self.op_id: str | None = None
-        """The op_id of what is about to be committed, for the message if the connection is lost then."""
-
-    def rows(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:  # noqa: ANN401 - columns
-        """Run a query, and give all that it finds."""
-        return self._executed(statement, values, _all)  # type: ignore[no-any-return]
-
-    def first(self, statement: Statement, **values: Any) -> Sequence[Any] | None:  # noqa: ANN401 - columns
-        """Run a query, and give the first row of what it finds."""
-        found = self.rows(statement, **values)
-        return found[0] if found else None
-
-    def run(self, statement: Statement, **values: Any) -> int:  # noqa: ANN401 - columns
-        """Run a statement that changes rows, and give their number."""
-        return self._executed(statement, values, _count)  # type: ignore[no-any-return]
-
-    def run_each(self, statement: Statement, values: Sequence[Mapping[str, Any]]) -> int:
-        """Run a statement once for each set of values, and give the number of rows that it changed in all."""
-        if len(values) == 1:
-            return self.run(statement, **values[0])
-        if values:
-            compiled = statement.on(self.dialect)
-            rows = [compiled.values(each) for each in values]
-            try:
-                self._cursor.executemany(compiled.text, rows)
-            except self.dialect.loaded_dbapi.Error as error:
-                raise self._fault(error) from error
-            return _count(self._cursor)  # type: ignore[no-any-return]
-        return 0
-
-    def text(self, statement: str) -> Sequence[Sequence[Any]]:
-        """Run a statement without values, and give all that it finds."""
-        try:
-            self._cursor.execute(statement)
-            return _all(self._cursor)  # type: ignore[no-any-return]
-        except self.dialect.loaded_dbapi.Error as error:
-            raise self._fault(error) from error
-
-    def commit(self) -> None:
-        """End a transaction that was begun, so that it stays."""
-        try:
-            if self.dialect.name == "sqlite":
-                self._cursor.execute("COMMIT")
-            else:
-                self.driver.commit()
-        except self.dialect.loaded_dbapi.Error as error:
-            raise self._fault(error) from error
-
-    def _executed(self, statement: Statement, values: Mapping[str, Any], answer: Callable[[Any], Any]) -> Any:  # noqa: ANN401
-        compiled = statement.on(self.dialect)
-        try:
-            self._cursor.execute(compiled.text, compiled.values(values))
-            return answer(self._cursor)
-        except self.dialect.loaded_dbapi.Error as error:
-            raise self._fault(error) from error
-
-    def _fault(self, error: Exception) -> DriverError:
-        """What the driver raised, which may mean that the connection is gone."""
-        dbapi = self.dialect.loaded_dbapi
-        # In the middle of a reset psycopg sees the end and libpq does not yet. What the server says has a SQLSTATE.
-        is_torn = self.dialect.name == "postgresql" and isinstance(error, dbapi.OperationalError) and not error.sqlstate
-        self.is_lost = is_torn or self.dialect.is_disconnect(error, self.driver, None)  # type: ignore[arg-type]
-        return DriverError(error, is_lost=self.is_lost)
-
-    def end(self) -> None:
-        """Leave the connection to whoever comes next, without a transaction."""
-        driver = self.driver
-        if self.is_lost:
-            return
-        if driver.in_transaction if self.dialect.name == "sqlite" else driver.pgconn.transaction_status:
-            self.take_back()
-
-    def take_back(self) -> None:
-        """Take back what was begun; a connection on which that fails is closed, with all that it began."""
-        try:
-            if not self.is_lost:
-                self.driver.rollback()
-        except self.dialect.loaded_dbapi.Error:
-            self.is_lost = True
-        if self.is_lost:
-            self.borrowed.invalidate()
-
-
-def _all(cursor: Any) -> Any:  # noqa: ANN401 - the driver's
-    return cursor.fetchall() if cursor.description else []
-
-
-def _count(cursor: Any) -> Any:  # noqa: ANN401 - the driver's
-    return cursor.rowcount
 
 
 class Database:
@@ -398,7 +288,11 @@ class Database:
                 event.listen(engine, "do_connect", ask_for_proof)
                 event.listen(engine, "connect", partial(_set_up_postgresql, self.timeout))
         except ModuleNotFoundError as error:
-            raise missing("psycopg", "postgres") from error
+            raise StoreError(
+                "this store needs psycopg, which is not installed",
+                code="missing_extra",
+                hint="Run: pip install 'catmem[postgres]'",
+            ) from error
         except NoSuchModuleError as error:
             raise _bad_url() from error
         return engine
@@ -431,7 +325,6 @@ def _let_go(engine: Engine, process: int) -> None:
 def _open_sqlite(  # noqa: PLR0913, PLR0917 - as SQLAlchemy calls it
     file: DatabaseFile, log: Log, dialect: object, record: object, arguments: list[Any], options: dict[str, Any]
 ) -> None:
-    """Have the driver open the file, and make none."""
     del dialect, record
     log.refuse_open()
     arguments[:] = [file.uri]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import LargeBinary, Text, bindparam, cast, delete, insert, select, update
 
 from catmem.store.sql.codec import FoundRow, Row
-from catmem.store.sql.database import Statement
-from catmem.store.sql.tables import AT_THE_END, ENTRIES
+from catmem.store.sql.link import Statement
+from catmem.store.sql.schema import AT_THE_END, ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Select
 
     from catmem.store.sql.codec import Changed
-    from catmem.store.sql.database import Link
+    from catmem.store.sql.link import Link
 
 GAP = 10**9
 """Between two positions in a row that was written at once."""
@@ -48,20 +48,11 @@ _FROM_START = Statement(_PLACES.order_by(*_IN_ORDER))
 _BACKWARDS = tuple(each.desc() for each in _IN_ORDER)
 _FROM_END = Statement(_PLACES.order_by(*_BACKWARDS))
 
-_SHOWN: dict[str, Any] = {
-    "category": bindparam("category"),
-    "title": bindparam("title"),
-    "tier": bindparam("tier"),
-    "content": bindparam("content"),
-    "tags": bindparam("tags"),
-    "created_at": bindparam("created_at"),
-    "mark": bindparam("mark"),
-}
+_SHOWN: dict[str, Any] = {name: bindparam(name) for name in Row._fields}
 _INSERT = Statement(insert(ENTRIES).values(entity=bindparam("entity"), position=bindparam("position"), **_SHOWN))
 
 
 def _nth(*order: Any) -> Select[Any]:  # noqa: ANN401 - columns
-    """The id of one row."""
     return select(ENTRIES.c.id).where(_OF).order_by(*order).limit(1).offset(bindparam("skipped"))
 
 
@@ -107,7 +98,6 @@ def found_rows(link: Link, entity: str) -> list[FoundRow]:
 
 
 def _text(value: object) -> object:
-    """The text of a column; what is no UTF-8 stays bytes."""
     if not isinstance(value, bytes):
         return value
     try:
@@ -168,7 +158,7 @@ def apply(link: Link, entity: str, changed: Changed) -> None:
     touched = spots[lead : lead + gone]
     kept = min(gone, len(changed.rows))
     was = [{"row": spot.id, **_was(row)} for spot, row in zip(touched, changed.gone, strict=True)]
-    now = [{**values, **_values(row)} for values, row in zip(was, changed.rows, strict=False)]
+    now = [{**values, **row._asdict()} for values, row in zip(was, changed.rows, strict=False)]
     if link.run_each(_UPDATE, now) != kept or link.run_each(_DELETE_UNTOUCHED, was[kept:]) != gone - kept:
         raise UncountedError
     new = changed.rows[kept:]
@@ -185,7 +175,9 @@ def _replaced(link: Link, entity: str, changed: Changed) -> bool:
     """Change one row where it stands, without asking first which it is. Whether there was one."""
     behind = changed.total - changed.first - 1
     edge, skipped = ("end", behind) if behind < changed.first else ("start", changed.first)
-    return link.run(_AT[edge], entity=entity, skipped=skipped, **_was(changed.gone[0]), **_values(changed.rows[0])) == 1
+    return (
+        link.run(_AT[edge], entity=entity, skipped=skipped, **_was(changed.gone[0]), **changed.rows[0]._asdict()) == 1
+    )
 
 
 def _spots(link: Link, entity: str, first: int, count: int, total: int) -> list[Spot]:
@@ -210,7 +202,7 @@ def _between(left: int | None, right: int | None, count: int) -> list[int] | Non
 
 
 def _insert(link: Link, entity: str, placed: Iterable[tuple[int, Row]]) -> None:
-    link.run_each(_INSERT, [_values(row) | {"entity": entity, "position": position} for position, row in placed])
+    link.run_each(_INSERT, [row._asdict() | {"entity": entity, "position": position} for position, row in placed])
 
 
 def _insert_tight(link: Link, entity: str, number: int, new: Sequence[Row]) -> None:
@@ -246,13 +238,12 @@ def settle(link: Link, entity: str, there: Sequence[FoundRow], rows: Sequence[Ro
             continue
         position = own.position if in_order else number * GAP
         if _differs(own, row) or own.tags != row.tags or position != own.position:
-            moved.append(_values(row) | {"row": own.id, "position": position})
+            moved.append(row._asdict() | {"row": own.id, "position": position})
     link.run_each(_PLACE, moved)
     _insert(link, entity, new)
 
 
 def _is_plain(position: object) -> bool:
-    """Whether a position is one that catmem would give."""
     return isinstance(position, int) and abs(position) < AT_THE_END
 
 
@@ -265,13 +256,8 @@ def differ(there: Sequence[FoundRow], rows: Sequence[Row]) -> bool:
 
 
 def _differs(found: FoundRow, row: Row) -> bool:
-    return (found.category, found.title, found.content, found.created_at, found.mark) != (
-        row.category,
-        row.title,
-        row.content,
-        row.created_at,
-        row.mark,
-    ) or not _same_json(found.tags, row.tags)
+    plain = ("category", "title", "content", "created_at", "mark")
+    return any(getattr(found, name) != getattr(row, name) for name in plain) or not _same_json(found.tags, row.tags)
 
 
 def _same_json(found: object, tags: str) -> bool:
@@ -283,15 +269,6 @@ def _same_json(found: object, tags: str) -> bool:
         return False
 
 
-def _values(row: Row) -> dict[str, Any]:
-    return row._asdict()
-
-
 def _was(row: Row) -> dict[str, Any]:
     """What a row has to say so that it may be overwritten."""
-    return {
-        "was_category": row.category,
-        "was_content": row.content,
-        "was_tags": row.tags,
-        "was_created_at": row.created_at,
-    }
+    return {f"was_{name}": getattr(row, name) for name in ("category", "content", "tags", "created_at")}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, insert, select
@@ -15,14 +16,15 @@ from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import DamagedError
 from catmem.store.changes import Splice, Whole, change, whole
 from catmem.store.contract import Revision, Snapshot, unknown_revision
-from catmem.store.sql.database import Statement
-from catmem.store.sql.schema import AS_THEY_ARE, refuse_changed
-from catmem.store.sql.tables import BRANCHES, LOG, META
+from catmem.store.sql.link import Statement
+from catmem.store.sql.schema import AS_THEY_ARE, BRANCHES, LOG, META, refuse_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from catmem.store.sql.database import Database, Link
+    from catmem.store.sql.database import Database
+    from catmem.store.sql.link import Link
+    from catmem.store.sql.meta import Meta
 
 DEPTH = 31
 """Splices between a revision and the whole that it is rebuilt from."""
@@ -31,10 +33,8 @@ PAGE = 256
 FIRST_PAGE = 8
 """Records of the first page, the newest first: most who look at a log want the last few. The next ones are larger."""
 
-_COLUMNS = (
-    LOG.c.revision, LOG.c.parents, LOG.c.sequence, LOG.c.timestamp, LOG.c.op, LOG.c.agent, LOG.c.op_id, LOG.c.digest,
-    LOG.c.size, LOG.c.note,
-)  # fmt: skip
+_FIELDS = tuple(name for name in Revision.__slots__ if name != "entity")
+_COLUMNS = tuple(LOG.c[name] for name in _FIELDS)
 _STEP = (LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.data, LOG.c.chain)
 _OF = LOG.c.entity == bindparam("entity")
 
@@ -88,14 +88,9 @@ _NO_TIP = Statement(
 
 
 def _chain_of_splices() -> Statement:
-    first = (
-        select(LOG.c.entity, LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.size, LOG.c.data)
-        .where(_OF, LOG.c.sequence == bindparam("sequence"))
-        .cte("steps", recursive=True)
-    )
-    more = select(LOG.c.entity, LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.size, LOG.c.data).join(
-        first, (LOG.c.entity == first.c.entity) & (LOG.c.sequence == first.c.base)
-    )
+    made = select(LOG.c.entity, LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.size, LOG.c.data)
+    first = made.where(_OF, LOG.c.sequence == bindparam("sequence")).cte("steps", recursive=True)
+    more = made.join(first, (LOG.c.entity == first.c.entity) & (LOG.c.sequence == first.c.base))
     steps = first.union_all(more)
     return Statement(
         select(steps.c.base, steps.c.offset, steps.c.removed, steps.c.size, steps.c.data).order_by(steps.c.depth)
@@ -167,11 +162,6 @@ class Past:
         if found is None or tuple(found[len(_COLUMNS) :]) != self.link.tables:
             refuse_changed(self.link)
         return None if found is None or found[0] is None else revision_of(self.entity, found)
-
-    def before(self, sequence: int, most: int = PAGE) -> list[Revision]:
-        """Records that are older than ``sequence``, the newest first, as many as make a page."""
-        found = self.link.rows(_LATEST, entity=self.entity, before=sequence, most=most)
-        return [revision_of(self.entity, each) for each in found]
 
     def names_of_branches(self, number: int) -> set[str]:
         """The ids that begin with a number, such as ``8`` and ``8a``."""
@@ -257,16 +247,26 @@ def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
     return data
 
 
-def page_before(database: Database, entity: str, sequence: int, most: int) -> list[Revision]:
+def page_before(link: Link, entity: str, sequence: int, most: int) -> list[Revision]:
     """Records that are older than ``sequence``, the newest first, ``most`` at most."""
-    with database.looking() as link:
-        return Past(link, entity).before(sequence, most)
+    return [revision_of(entity, each) for each in link.rows(_LATEST, entity=entity, before=sequence, most=most)]
 
 
-def page_after(database: Database, entity: str, sequence: int) -> list[Step]:
+def page_after(link: Link, entity: str, sequence: int) -> list[Step]:
     """Records that are newer than ``sequence``, the oldest first."""
-    with database.looking() as link:
-        return [step_of(entity, each) for each in link.rows(_EARLIEST, entity=entity, after=sequence)]
+    return [step_of(entity, each) for each in link.rows(_EARLIEST, entity=entity, after=sequence)]
+
+
+def steps(database: Database, entity: str) -> Iterator[Step]:
+    """All records, the oldest first. Each page of them is a look of its own."""
+    after = -1
+    while True:
+        with database.looking() as link:
+            page = page_after(link, entity, after)
+        if not page:
+            return
+        yield from page
+        after = page[-1].revision.sequence
 
 
 class Rebuilding:
@@ -305,32 +305,20 @@ class Rebuilding:
 
 def revision_of(entity: str, row: Sequence[Any]) -> Revision:
     """A row of the log as the contract shows it. Raises ``DamagedError``."""
-    revision, parents, sequence, timestamp, op, agent, op_id, digest, size, note = row[:10]
+    fields = dict(zip(_FIELDS, row, strict=False))
     try:
-        named, noted = json.loads(parents), json.loads(note)
-        if not isinstance(named, list) or not isinstance(noted, dict):
+        parents, note = json.loads(fields["parents"]), json.loads(fields["note"])
+        if not isinstance(parents, list) or not isinstance(note, dict):
             raise ValueError("not as it must be")  # noqa: TRY004, TRY301 - any fault of it is one kind
     except (ValueError, TypeError) as error:
-        raise damaged(f"record {sequence} of {entity} cannot be read: {error}") from error
-    return Revision(
-        entity=entity,
-        revision=revision,
-        parents=tuple(named),
-        sequence=sequence,
-        timestamp=timestamp,
-        op=op,
-        agent=agent,
-        op_id=op_id,
-        digest=digest,
-        size=size,
-        note=noted,
-    )
+        raise damaged(f"record {fields['sequence']} of {entity} cannot be read: {error}") from error
+    return Revision(**fields | {"entity": entity, "parents": tuple(parents), "note": note})
 
 
 def step_of(entity: str, row: Sequence[Any]) -> Step:
     """A whole row of the log."""
     recorded = revision_of(entity, row)
-    base, depth, offset, removed, data, chain = row[10:]
+    base, depth, offset, removed, data, chain = row[len(_FIELDS) :]
     if not isinstance(data, bytes):
         raise damaged(f"record {recorded.sequence} of {entity} holds no bytes")
     made = Whole(data, recorded.size) if base is None else Splice(offset, removed, data)
@@ -354,20 +342,11 @@ def chained(before: str, step: Step) -> str:
 
 def columns_of(step: Step) -> dict[str, Any]:
     """A record as the columns of the log."""
-    recorded, made = step.revision, step.change
+    recorded, made = step.revision.to_dict(), step.change
     splice = made if isinstance(made, Splice) else None
-    return {
-        "entity": recorded.entity,
-        "sequence": recorded.sequence,
-        "revision": recorded.revision,
-        "parents": canonical_json(list(recorded.parents)).decode(),
-        "timestamp": recorded.timestamp,
-        "op": recorded.op,
-        "agent": recorded.agent,
-        "op_id": recorded.op_id,
-        "digest": recorded.digest,
-        "size": recorded.size,
-        "note": canonical_json(dict(recorded.note)).decode(),
+    return recorded | {
+        "parents": canonical_json(recorded["parents"]).decode(),
+        "note": canonical_json(recorded["note"]).decode(),
         "base": step.base,
         "depth": step.depth,
         "offset": splice.offset if splice else None,
@@ -380,3 +359,53 @@ def columns_of(step: Step) -> dict[str, Any]:
 def damaged(message: str) -> DamagedError:
     """The error for a log that is not what was written."""
     return DamagedError(message, hint="Restore the database from a backup; 'catmem fsck' says what else is damaged.")
+
+
+_MOST = 16
+"""Heads that are at hand: those that came last."""
+
+
+class Heads:
+    """The heads of a store. Safe in threads."""
+
+    def __init__(self) -> None:
+        """None is at hand."""
+        self._known: dict[str, bytes] = {}
+        self._checked: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def is_checked(self, entity: str, chain: str) -> bool:
+        """Whether the log of an entity ends with the record that was written, or looked at, here last."""
+        return self._checked.get(entity) == chain
+
+    def check(self, entity: str, chain: str) -> None:
+        """Say that the log of an entity ends with a record that is as it was written."""
+        self._checked[entity] = chain
+
+    def known(self, digest: str) -> bytes | None:
+        """The bytes with this digest, if they are at hand."""
+        return self._known.get(digest)
+
+    def keep(self, digest: str, data: bytes) -> None:
+        """Have some bytes at hand."""
+        with self._lock:
+            self._known[digest] = data
+            if len(self._known) > _MOST:
+                del self._known[next(iter(self._known))]
+
+    def clear(self) -> None:
+        """Have nothing at hand any more."""
+        with self._lock:
+            self._known.clear()
+
+    def data(self, link: Link, entity: str, meta: Meta) -> bytes:
+        """The bytes of an entity's head. Raises ``DamagedError``."""
+        if not meta.head:
+            return b""
+        data = self.known(meta.digest)
+        if data is None:
+            data = rebuilt(link, entity, meta.head)
+            if bytes_digest(data) != meta.digest:
+                raise damaged(f"the head of {entity} is not what was recorded")
+            self.keep(meta.digest, data)
+        return data

@@ -8,20 +8,20 @@ from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from catmem.errors import StoreError
-from catmem.store.sql.database import GIVE_WAY, Statement
-from catmem.store.sql.schema import AS_THEY_ARE, refuse_changed
-from catmem.store.sql.tables import LOG, META
+from catmem.store.sql.database import GIVE_WAY
+from catmem.store.sql.link import Statement
+from catmem.store.sql.schema import AS_THEY_ARE, LOG, META, refuse_changed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from catmem.store.contract import Revision
-    from catmem.store.sql.database import Link
+    from catmem.store.sql.link import Link
 
-_COLUMNS = (
-    META.c.generation, META.c.recorded, META.c.revision, META.c.sequence, META.c.head, META.c.depth, META.c.digest,
-    META.c.chain,
-)  # fmt: skip
+_ENDS = ("revision", "sequence", "head", "depth", "digest", "chain")
+"""The columns that say where the log ends."""
+
+_COLUMNS = (META.c.generation, META.c.recorded, *(META.c[name] for name in _ENDS))
 _OF = META.c.entity == bindparam("name")
 _HERE = select(*_COLUMNS, *AS_THEY_ARE["sqlite"]).where(_OF)
 _ON_SERVER = select(*_COLUMNS, *AS_THEY_ARE["postgresql"]).where(_OF)
@@ -40,23 +40,17 @@ _SET = (
     .where(META.c.entity == bindparam("name"), META.c.sequence == bindparam("before"))
     .values(
         recorded=META.c.generation,
-        revision=bindparam("new_revision"),
-        sequence=bindparam("new_sequence"),
-        head=bindparam("new_head"),
-        depth=bindparam("new_depth"),
-        digest=bindparam("new_digest"),
-        chain=bindparam("new_chain"),
         updated_at=bindparam("now"),
+        **{name: bindparam(f"new_{name}") for name in _ENDS},
     )
 )
 _RECORD = Statement(_SET)
-_APPEND = insert(LOG)
+_APPEND = Statement(insert(LOG))
 # Both in one statement, so that a server is asked once.
 _APPEND_AND_RECORD = Statement(
     _SET,
-    _SET.add_cte(_APPEND.values({column.name: bindparam(column.name) for column in LOG.c}).cte("appended")),
+    _SET.add_cte(insert(LOG).values({column.name: bindparam(column.name) for column in LOG.c}).cte("appended")),
 )
-_APPEND_ALONE = Statement(_APPEND)
 _SEEN = Statement(update(META).where(META.c.entity == bindparam("name")).values(recorded=META.c.generation))
 
 _CHANGED = Statement(update(META).where(META.c.entity == bindparam("name")).values(generation=META.c.generation + 1))
@@ -86,8 +80,7 @@ NEVER = Meta(0, 0, 0, 0, 0, 0, "", "")
 
 def look(link: Link, entity: str) -> Meta:
     """What is known of an entity."""
-    found = link.first(_READ, name=entity)
-    return _meta(link, found)
+    return _meta(link, link.first(_READ, name=entity))
 
 
 def look_at_all(link: Link) -> dict[str, Meta]:
@@ -125,23 +118,14 @@ def record(link: Link, before: Meta, after: Meta, last: Revision, log: Mapping[s
     ``log`` are the columns of ``last`` in the log, if they are not there yet.
     """
     entity = last.entity
-    values = {
-        "name": entity,
-        "before": before.sequence,
-        "new_revision": after.revision,
-        "new_sequence": after.sequence,
-        "new_head": after.head,
-        "new_depth": after.depth,
-        "new_digest": after.digest,
-        "new_chain": after.chain,
-        "now": last.timestamp,
-    }
+    ends = {f"new_{name}": getattr(after, name) for name in _ENDS}
+    values = {"name": entity, "before": before.sequence, "now": last.timestamp} | ends
     if log is None:
         changed = link.run(_RECORD, **values)
     elif link.dialect.name == "postgresql":
         changed = link.run(_APPEND_AND_RECORD, **values, **log)
     else:
-        link.run(_APPEND_ALONE, **log)
+        link.run(_APPEND, **log)
         changed = link.run(_RECORD, **values)
     if link.file is not None:
         link.revisions = (link.revisions or 0) + after.sequence - before.sequence

@@ -16,24 +16,32 @@ from typing import TYPE_CHECKING, TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, DriftError, StoreError
-from catmem.store.contract import Change, Revision, Snapshot, not_empty, unknown_revision
-from catmem.store.lasting import Erased, Erasure, Feature, FolderReport, LastingStore
-from catmem.store.sql import entries, erasing, history, meta
+from catmem.store.contract import (
+    Change,
+    Erased,
+    Erasure,
+    Feature,
+    FolderReport,
+    LastingStore,
+    Revision,
+    Snapshot,
+    not_empty,
+    unknown_revision,
+)
+from catmem.store.sql import entries, history, meta, upkeep
 from catmem.store.sql.commit import Commit
 from catmem.store.sql.database import Database
-from catmem.store.sql.drift import keep_rows
-from catmem.store.sql.faults import TransientError
-from catmem.store.sql.heads import Heads
-from catmem.store.sql.history import Base, Past, Rebuilding, chain_start
+from catmem.store.sql.history import Base, Heads, Past, Rebuilding, chain_start
+from catmem.store.sql.link import TransientError
+from catmem.store.sql.row_copies import keep_rows
 from catmem.store.sql.schema import ChangedTablesError, Readiness, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from catmem.store.contract import Fault, Update
-    from catmem.store.lasting import Anchor, Kept, Redact
-    from catmem.store.sql.codec import Codec, FoundRow
-    from catmem.store.sql.database import Link
+    from catmem.store.contract import Anchor, Fault, Kept, Redact, Update
+    from catmem.store.sql.codec import Codec
+    from catmem.store.sql.link import Link
     from catmem.store.sql.meta import Meta
 
 TIMEOUT = 10.0
@@ -90,7 +98,9 @@ class SqlStore(LastingStore):
         if revision == "0":
             return Snapshot.of(b"", "0")
         if not self._ready.to_read():
-            return self._nothing(entity, revision)
+            if revision is not None:
+                raise unknown_revision(entity, revision)
+            return Snapshot.of(b"", "0")
         if revision is not None:
             with self._database.reading() as link:
                 return Past(link, entity).snapshot(revision)
@@ -113,38 +123,20 @@ class SqlStore(LastingStore):
             return Snapshot(head, str(there.revision), there.digest or bytes_digest(head))
         return Snapshot.of(data, None)
 
-    def _nothing(self, entity: str, revision: str | None) -> Snapshot:
-        if revision is not None:
-            raise unknown_revision(entity, revision)
-        return Snapshot.of(b"", "0")
-
     def head(self, entity: str) -> Revision | None:
         """The newest recorded revision."""
-
-        def look() -> Revision | None:
-            if not self._ready.to_read():
-                return None
-            with self._database.looking() as link:
-                return Past(link, entity).head()
-
-        return self._again(look)
+        return self._found(lambda link: Past(link, entity).head(), at_once=True)
 
     def entities(self) -> Sequence[str]:
         """The entities that have a revision."""
-
-        def look() -> list[str]:
-            if not self._ready.to_read():
-                return []
-            with self._database.looking() as link:
-                return sorted(entity for entity, there in meta.look_at_all(link).items() if there.sequence)
-
-        return self._again(look)
+        known = self._found(meta.look_at_all, at_once=True) or {}
+        return sorted(entity for entity, there in known.items() if there.sequence)
 
     def log(self, entity: str) -> Iterator[Revision]:
         """The recorded revisions, the newest first."""
         before, most = 1 << 62, history.FIRST_PAGE
-        while self._again(self._ready.to_read):
-            page = self._again(partial(history.page_before, self._database, entity, before, most))
+        look = history.page_before
+        while page := self._found(partial(look, entity=entity, sequence=before, most=most), at_once=True):
             yield from page
             if len(page) < most:
                 return
@@ -153,30 +145,34 @@ class SqlStore(LastingStore):
     def branches(self, entity: str) -> Sequence[Revision]:
         """The head, and the branches that nothing follows, the newest first."""
 
-        def look() -> list[Revision]:
-            if not self._ready.to_read():
-                return []
-            with self._database.reading() as link:
-                past = Past(link, entity)
-                head = past.head()
-                return [*([head] if head else []), *past.tips()]
+        def look(link: Link) -> list[Revision]:
+            head = (past := Past(link, entity)).head()
+            return [*([head] if head else []), *past.tips()]
 
-        return self._again(look)
+        return self._found(look) or []
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, the oldest first."""
         rebuilding = Rebuilding(self._database, entity)
-        for step in self._steps(entity):
-            yield step.revision, self._again(lambda step=step: rebuilding.data(step))  # type: ignore[misc]
-
-    def _steps(self, entity: str) -> Iterator[history.Step]:
         after = -1
-        while self._again(self._ready.to_read):
-            page = self._again(lambda after=after: history.page_after(self._database, entity, after))  # type: ignore[misc]
-            yield from page
-            if not page:
-                return
+        while page := self._found(partial(history.page_after, entity=entity, sequence=after), at_once=True):
+            for step in page:
+                yield step.revision, self._again(partial(rebuilding.data, step))
             after = page[-1].revision.sequence
+
+    def _found(self, look: Callable[[Link], _Answer], *, at_once: bool = False) -> _Answer | None:
+        """What a look finds, whose statements all see one state; ``None`` where there are no tables.
+
+        ``at_once`` is for a look with a single statement.
+        """
+
+        def once() -> _Answer | None:
+            if not self._ready.to_read():
+                return None
+            with self._database.looking() if at_once else self._database.reading() as link:
+                return look(link)
+
+        return self._again(once)
 
     # --- writing ------------------------------------------------------------------------------------------------
 
@@ -268,11 +264,9 @@ class SqlStore(LastingStore):
 
     def verify(self, entity: str | None = None) -> list[Fault]:
         """Look at every record, digest and row of the database; with ``entity`` leave out the faults of others."""
-        from catmem.store.sql.verify import look_over
-
         if not self._again(self._ready.to_read):
             return []
-        found = self._again(lambda: look_over(self._database, self._codec))
+        found = self._again(partial(upkeep.look_over, self._database, self._codec))
         return found if entity is None else [each for each in found if each.path in {None, self.place(entity)}]
 
     def mend(self) -> list[str]:
@@ -281,8 +275,6 @@ class SqlStore(LastingStore):
         A database that lost its end, or is another one, is taken as it is from now on; that is said too.
         Rows that are no entries stay as they are, and that is said.
         """
-        from catmem.store.sql.verify import mend
-
         done = self._again(self._ready.accepted)
         if not self._again(self._ready.to_read):
             return []
@@ -293,11 +285,10 @@ class SqlStore(LastingStore):
                 done += self._again(partial(self._take_in, entity))
             except DriftError as error:
                 done.append(f"{entity}: left as it is, {error.message} ({error.drift_backup or 'no copy'})")
-            done += self._again(partial(mend, self._database, entity))
+            done += self._again(partial(upkeep.mend, self._database, entity))
         return done
 
     def _with_rows(self) -> list[str]:
-        """The entities that have a revision or a row."""
         with self._database.looking() as link:
             known = (entity for entity, there in meta.look_at_all(link).items() if there.sequence)
             return sorted({*known, *entries.entities(link)})
@@ -310,48 +301,29 @@ class SqlStore(LastingStore):
 
     def rows(self) -> Mapping[str, int]:
         """How many rows each entity has, whoever wrote them."""
-        from catmem.store.sql.verify import count_rows
-
-        if not self._again(self._ready.to_read):
-            return {}
-        return self._again(lambda: count_rows(self._database))
+        return self._found(upkeep.count_rows, at_once=True) or {}
 
     def has_had(self, entity: str, digest: str) -> bool:
         """Whether a revision of an entity has the bytes with this digest."""
-
-        def look() -> bool:
-            if not self._ready.to_read():
-                return False
-            with self._database.reading() as link:
-                return Past(link, entity).with_digest(digest) is not None
-
-        return self._again(look)
+        return self._found(lambda link: Past(link, entity).with_digest(digest)) is not None
 
     def bad_rows(self, entity: str) -> Sequence[tuple[int, str]]:
         """The rows of an entity that are no entries, by their ids, and what is wrong with each."""
 
-        def look() -> Sequence[tuple[int, str]]:
-            if not self._ready.to_read():
+        def look(link: Link) -> Sequence[tuple[int, str]]:
+            there = meta.look(link, entity)
+            if not there.is_drifted and self._ready.is_counted:
                 return []
-            with self._database.reading() as link:
-                there = meta.look(link, entity)
-                if not there.is_drifted and self._ready.is_counted:
-                    return []
-                head = self._heads.data(link, entity, there)
-                return self._codec.edited(entity, head, entries.found_rows(link, entity)).bad
+            head = self._heads.data(link, entity, there)
+            return self._codec.edited(entity, head, entries.found_rows(link, entity)).bad
 
-        return self._again(look)
+        return self._found(look) or []
 
     def anchors(self) -> Iterator[tuple[Path, Anchor]]:
         """The end of each entity's log, small enough to be kept elsewhere."""
-        if not self._again(self._ready.to_read):
-            return
-
-        def look() -> tuple[str, dict[str, Meta]]:
-            with self._database.reading() as link:
-                return (version_of(link) or (0, ""))[1], meta.look_at_all(link)
-
-        store, known = self._again(look)
+        found = self._found(lambda link: (version_of(link), meta.look_at_all(link)))
+        version, known = found or (None, {})
+        store = "" if version is None else version[1]
         for entity, there in known.items():
             if there.sequence:
                 line: Anchor = {"store": f"{store}/{entity}", "sequence": there.sequence, "line": there.chain}
@@ -360,52 +332,43 @@ class SqlStore(LastingStore):
     def holds(self, anchor: Anchor) -> bool:
         """Whether the log of the entity still holds the record that an anchor names."""
         store, _, entity = anchor["store"].partition("/")
-        if not self._again(self._ready.to_read):
-            return False
 
-        def look() -> bool:
-            with self._database.reading() as link:
-                found = version_of(link)
-                chain = Past(link, entity).chain(anchor["sequence"])
-                return found is not None and found[1] == store and chain == anchor["line"]
+        def look(link: Link) -> bool:
+            found = version_of(link)
+            return (
+                found is not None
+                and found[1] == store
+                and Past(link, entity).chain(anchor["sequence"]) == anchor["line"]
+            )
 
-        return self._again(look)
+        return bool(self._found(look))
 
     def backup(self, entity: str) -> Path:
         """Keep a copy of the rows as they are now, and say where. Raises ``StoreError``."""
         if self._folder is None:
             raise StoreError("this store has no folder for copies", code="not_writable", hint="Open it with one.")
-        folder = self._folder
-
-        def look() -> tuple[Meta, list[FoundRow]]:
-            if not self._ready.to_read():
-                return meta.NEVER, []
-            with self._database.reading() as link:
-                return meta.look(link, entity), entries.found_rows(link, entity)
-
-        there, rows = self._again(look)
-        return keep_rows(folder, entity, (there.recorded, there.generation), entries.shown(rows))
+        found = self._found(lambda link: (meta.look(link, entity), entries.found_rows(link, entity)))
+        there, rows = found or (meta.NEVER, [])
+        return keep_rows(self._folder, entity, (there.recorded, there.generation), entries.shown(rows))
 
     def kept(self, entity: str) -> Iterator[Kept]:
         """What copies of rows say of an entity, each as a memory file."""
         if self._folder is not None:
-            yield from erasing.kept(self._folder, entity, self._codec)
+            yield from upkeep.kept(self._folder, entity, self._codec)
 
     def erase(self, entity: str, erasure: Erasure | Redact) -> Erased:
         """Erase from the history and the copies of an entity, once the entity itself no longer has it."""
         what = erasure if isinstance(erasure, Erasure) else Erasure.of(erasure)
         start = chain_start(self._again(self._ready.to_write), entity)
-        removed = () if self._folder is None else erasing.erase_copies(self._folder, entity, self._codec, what)
-        count = self._again(lambda: erasing.erase_log(self._database, entity, what.redact, start))
+        removed = () if self._folder is None else upkeep.erase_copies(self._folder, entity, self._codec, what)
+        count = self._again(lambda: upkeep.erase_log(self._database, entity, what.redact, start))
         self._heads.clear()
-        left = self._again(lambda: erasing.clean_up(self._database, entity))
+        left = self._again(lambda: upkeep.clean_up(self._database, entity))
         return Erased(count, (), tuple(removed), tuple(left))
 
     def features(self) -> tuple[str, Sequence[Feature]]:
         """The database's own name and version, and what it gives the store. Raises ``StoreError``."""
-        from catmem.store.sql.features import examine
-
-        name, features = self._again(lambda: examine(self._database))
+        name, features = self._again(partial(upkeep.examine, self._database))
         return name, (self._writes(), *features)
 
     def examine(self) -> Sequence[FolderReport]:

@@ -16,7 +16,7 @@ from anthropic import Anthropic
 from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
 import catmem.anthropic
-from catmem.anthropic import CatmemMemoryTool
+from catmem.anthropic.tool import CatmemMemoryTool
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 

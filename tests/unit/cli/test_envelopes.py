@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.service.envelopes.roles import role_hash
+from catmem.service.envelopes.agents import role_hash
 from catmem.service.workspace import Workspace
 from tests.envelopes import make_files
 

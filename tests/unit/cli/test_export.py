@@ -13,7 +13,7 @@ from catmem.importers import read
 from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
-from catmem.policy.schema import check
+from catmem.policy.schema import validate
 from catmem.service.exporting import flat, markdown
 from catmem.syntax import tags as tag_blocks
 from tests.golden.case import put
@@ -74,7 +74,7 @@ def test_json(folder):
 def test_json_files_fit_the_schema_of_documents(folder):
     assert run("--format", "json", "-o", "out").exit_code == 0
     said = json.loads((folder / "out" / "neo" / "USER.json").read_text())
-    check(said, "document")
+    assert validate(said, "document") == []
     assert said_by(rebuilt(said)) == said_by(parse(USER))
 
 

@@ -106,8 +106,8 @@ CLOSED = "taxonomy: {closed: true, categories: {talk: {aliases: [speech]}, pay: 
 @pytest.mark.parametrize(
     ("category", "said"),
     [
-        ("tlak", "The category 'tlak' is not declared in catmem.yaml. Did you mean 'talk'?"),
-        ("Tlak!", "The category 'Tlak!' is not declared in catmem.yaml. Did you mean 'talk'?"),
+        ("tlak", "the category 'tlak' is not declared in catmem.yaml\n  Did you mean 'talk'?"),
+        ("Tlak!", "the category 'Tlak!' is not declared in catmem.yaml\n  Did you mean 'talk'?"),
         ("speach", "Did you mean 'speech'?"),
         ("zebra", "The declared categories are pay, talk."),
     ],
@@ -116,9 +116,12 @@ def test_a_category_that_a_closed_taxonomy_does_not_declare(place, category, sai
     put(place / "catmem.yaml", CLOSED % "")
     put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
     result = run("-p", "neo", "--root", place, "-c", category)
-    assert (result.exit_code, result.stdout) == (0, "")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error[unknown_category]: ")
     assert result.stderr.endswith(f"{said}\n")
-    assert run("-p", "neo", "--root", place, "-c", category, "--format", "json").stderr == ""
+    result = run("-p", "neo", "--root", place, "-c", category, "--format", "json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert json.loads(result.stderr)["error"]["code"] == "unknown_category"
 
 
 @pytest.mark.parametrize("category", ["talk", "speech", "Talk", "pay", "__uncategorized__"])

@@ -226,8 +226,12 @@ def test_wrong_arguments(place, arguments, expected):
 
 
 def test_a_category_that_nobody_declared(place):
-    result = run("review", "--root", place, *DAY, "--list", "-c", "tlak")
-    assert "The category 'tlak' is not declared in catmem.yaml. Did you mean 'talk'?" in result.stderr
+    result = run("review", "--root", place, *DAY, "--list", "-c", "tlak", status=2)
+    assert result.stdout == ""
+    assert (
+        "[unknown_category]: the category 'tlak' is not declared in catmem.yaml\n  Did you mean 'talk'?"
+        in result.stderr
+    )
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_asked_about(place):

@@ -143,7 +143,11 @@ def test_nothing_found_says_where_and_what_would_help(look, arguments, said):
 
 def test_a_category_that_a_closed_taxonomy_does_not_declare(look, place):
     put(place / "catmem.yaml", "taxonomy: {closed: true, categories: {talk: {}, notes: {}, pay: {}}}\n")
-    assert "Did you mean 'talk'?" in look("tea", "-c", "tlak").stderr
+    result = look("tea", "-c", "tlak")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "error[unknown_category]: the category 'tlak' is not declared in catmem.yaml\n  Did you mean 'talk'?\n"
+    )
 
 
 def test_a_hint_fails_for_no_file_that_was_not_asked_for(look, place):

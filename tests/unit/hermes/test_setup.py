@@ -7,11 +7,9 @@ import os
 import pytest
 
 from catmem.errors import CatmemError
-from catmem.hermes.plugin_files import FILES
-from catmem.hermes.setup import apply_step, installed, plan_install, plan_uninstall
-from catmem.hermes.setup_homes import read_config
+from catmem.hermes.setup import FILES, apply_step, installed, plan_install, plan_uninstall
+from catmem.hermes.setup_homes import Settings, read_config, read_settings, write_settings
 from catmem.hermes.setup_root import make_root_over
-from catmem.hermes.setup_settings import Settings, read_settings, write_settings
 from catmem.hermes.setup_status import statuses
 from tests.golden.case import put
 from tests.unit.hermes.homes import CONFIG, make_homes, snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.mcp.conversations import MOST_SESSIONS, QUIET_SECONDS, Conversations
+from catmem.mcp.server import MOST_SESSIONS, QUIET_SECONDS, Conversations
 
 
 class Clock:

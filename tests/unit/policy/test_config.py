@@ -193,6 +193,29 @@ def test_declared_names_aliases_and_what_has_no_category(config_of):
     assert taxonomy.closed_slugs == {"communication-style", "workflow-rules-finance", "__uncategorized__"}
 
 
+@pytest.mark.parametrize("name", ["communication-style", "Communication Style", "COMM", "How we talk"])
+def test_a_category_has_a_slug_a_title_and_aliases(config_of, name):
+    taxonomy = config_of(EVERYTHING).taxonomy
+    assert taxonomy.category(name) == taxonomy.named(name) == "communication-style"
+
+
+def test_a_name_that_is_not_declared_is_a_slug_of_its_own(config_of):
+    taxonomy = config_of(EVERYTHING).taxonomy
+    assert (taxonomy.category("Travel (abroad)"), taxonomy.named("Travel (abroad)")) == ("travel-abroad", None)
+    assert (taxonomy.category("!"), taxonomy.named("!")) == ("", None)
+    assert taxonomy.named("__uncategorized__") == "__uncategorized__"
+
+
+def test_aliases_are_resolved_in_exact_selectors_only(config_of):
+    taxonomy = config_of(EVERYTHING).taxonomy
+    assert taxonomy.resolved(("comm", "!comm", "comm*", "other")) == (
+        "communication-style",
+        "!communication-style",
+        "comm*",
+        "other",
+    )
+
+
 def test_a_category_without_a_title_gets_one_whose_slug_it_is(config_of):
     config = config_of("taxonomy: {categories: {workflow-rules: {}, _x: {}, '2024': {}, ß: {}}}\n")
     assert [category.title for category in config.taxonomy.categories.values()] == ["Workflow Rules", "_X", "2024", "ß"]

@@ -382,11 +382,9 @@ def test_a_large_parent_is_read_and_resolved_once_for_all_its_children(write, mo
         {"base.yaml": f"memory_categories: [{selectors}]\n", **{f"n{i}.yaml": "extends: base\n" for i in range(50)}}
     )
     made, resolved = [], []
-    real_place, real_resolve = profile_module.Place, profile_module.resolve_aliases  # type: ignore[attr-defined]
+    real_place, real_resolved = profile_module.Place, Taxonomy.resolved
     monkeypatch.setattr(profile_module, "Place", lambda *a: made.append(a) or real_place(*a))
-    monkeypatch.setattr(
-        profile_module, "resolve_aliases", lambda names, aliases: resolved.extend(names) or real_resolve(names, aliases)
-    )
+    monkeypatch.setattr(Taxonomy, "resolved", lambda self, names: resolved.extend(names) or real_resolved(self, names))
     profiles = load_profiles(root, Config(root))
     assert {len(profile.memory_categories) for profile in profiles.values()} == {200}
     assert profiles["n7"].places[("memory_categories", 199)].path == str(root / "base.yaml")

@@ -7,9 +7,8 @@ from datetime import date
 from catmem.model.document import parse
 from catmem.policy.config import Taxonomy
 from catmem.policy.profile import Profile
-from catmem.policy.seed import Parts, is_settled, plan_file
+from catmem.policy.seed import Parts, is_settled, offer, plan_file, slice_text, sliced
 from catmem.policy.seedlock import Seeded
-from catmem.policy.seedslice import offer, slice_text, sliced
 from catmem.syntax.slug import UNCATEGORIZED
 from tests.together import together
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from catmem.policy.selector import Selectors, resolve_aliases, selector_fault
+from catmem.policy.selector import Selectors, selector_fault
 from tests.together import together
 
 CATEGORIES = ["communication-style", "finance-payroll", "finance-tools", "working-relationship"]
@@ -71,16 +71,6 @@ def test_unmatched_names_selectors_that_match_nothing():
     selectors = Selectors(("finance-*", "!finance-payrol", "desing-*", "*"))
     assert selectors.unmatched(CATEGORIES) == ["!finance-payrol", "desing-*"]
     assert selectors.unmatched([]) == list(selectors.patterns)
-
-
-def test_aliases_are_resolved_in_exact_names_only():
-    aliases = {"comm": "communication-style"}
-    assert resolve_aliases(("comm", "!comm", "comm*", "other"), aliases) == (
-        "communication-style",
-        "!communication-style",
-        "comm*",
-        "other",
-    )
 
 
 @together(

@@ -12,10 +12,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from catmem.errors import StaleError, StoreError
-from catmem.server.app import create_app
+from catmem.server.app import Settings, create_app
 from catmem.server.caller import caller_of
-from catmem.server.limits import in_thread
-from catmem.server.settings import Settings
+from catmem.server.guard import in_thread
 from catmem.server.tokens import new_token
 from tests.roots import make_root
 

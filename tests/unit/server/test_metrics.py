@@ -14,11 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from starlette.testclient import TestClient
 
 from catmem.errors import CatmemError
-from catmem.server import meter as metering
-from catmem.server.app import create_app
-from catmem.server.meter import Meter
-from catmem.server.metrics import told
-from catmem.server.settings import Settings
+from catmem.server import metrics
+from catmem.server.app import Settings, create_app
+from catmem.server.metrics import Meter, told
 from catmem.server.tokens import new_token
 from catmem.service.counts import CONFLICTS
 from catmem.service.workspace import Workspace
@@ -34,10 +32,17 @@ def workspace(tmp_path):
     made.store.close()
 
 
+def metering(workspace, **times):
+    made = Meter(workspace)
+    for name, seconds in times.items():
+        setattr(made, name, seconds)
+    return made
+
+
 @pytest.fixture
 def meter(workspace):
     """One that looks at everything whenever it is asked."""
-    with closing(Meter(workspace, survey_every=0, verify_every=0, share=0, patience=60)) as made:
+    with closing(metering(workspace, survey_every=0, verify_every=0, share=0, patience=60)) as made:
         made.catch_up()
         yield made
 
@@ -216,15 +221,15 @@ def test_a_survey_that_fails_says_so_and_keeps_what_was_known(workspace, meter, 
 
 
 def test_an_error_that_nobody_foresaw_ends_no_more_than_the_survey(workspace, meter, monkeypatch, caplog):
-    monkeypatch.setattr(metering, "survey", lambda _: 1 / 0)
+    monkeypatch.setattr(metrics, "survey", lambda _: 1 / 0)
     assert asked(meter, "mem_survey_failed") == {(): 1}
     assert "ZeroDivisionError" in caplog.text
 
 
 def test_a_survey_is_made_once_in_a_while_however_often_somebody_asks(workspace, monkeypatch):
     made = []
-    monkeypatch.setattr(metering, "survey", lambda each: made.append(1) or Workspace.survey(each))
-    with closing(Meter(workspace, patience=60)) as meter:
+    monkeypatch.setattr(metrics, "survey", lambda each: made.append(1) or Workspace.survey(each))
+    with closing(metering(workspace, patience=60)) as meter:
         for _ in range(5):
             told(meter)
     assert made == [1]
@@ -237,8 +242,8 @@ def test_who_asks_does_not_wait_for_a_long_survey(workspace, monkeypatch):
         go_on.wait(60)
         return Workspace.survey(each)
 
-    monkeypatch.setattr(metering, "survey", slow)
-    with closing(Meter(workspace, patience=0)) as meter:
+    monkeypatch.setattr(metrics, "survey", slow)
+    with closing(metering(workspace, patience=0)) as meter:
         meter.catch_up()
         workspace.add("neo", "one", category="work")
         assert asked(meter, "mem_write_total") == {("person", "neo/user", "ok"): 1}
@@ -254,7 +259,7 @@ def test_hundreds_of_profiles_have_their_series_and_all_threads_the_same(tmp_pat
         put(tmp_path / "profiles" / f"p{number}.yaml", "writable_categories: [work]\n")
     log = AuditLog(tmp_path / ".catmem")
     found = []
-    with closing(Meter(workspace, patience=60)) as meter:
+    with closing(metering(workspace, patience=60)) as meter:
         meter.catch_up()
         for number in range(500):
             log.append(line(number, entity_id=f"p{number}/user", agent=f"p{number}"))

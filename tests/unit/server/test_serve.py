@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 import catmem.cli.serve
 from catmem.errors import ConfigError
+from catmem.server.app import Settings
 from catmem.server.serving import listen, url_of
-from catmem.server.settings import Settings
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put
@@ -67,9 +67,7 @@ def test_an_address_that_is_not_here_is_an_error(host):
 
 
 def settings_of(root, *, tokens=None, hosts=()):
-    return catmem.cli.serve._settings(
-        Workspace.open(root, search=False).config, "127.0.0.1", 0, tokens, hosts, page=True
-    )
+    return catmem.cli.serve._settings(Workspace.open(root, search=False).config, "127.0.0.1", tokens, hosts, page=True)
 
 
 def test_the_configuration_says_what_the_command_line_does_not(root):
@@ -136,7 +134,7 @@ def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch
         raise ImportError(name="catmem.nowhere")
 
     monkeypatch.setattr(catmem.cli.serve, "_settings", fails)
-    result = CliRunner().invoke(catmem.cli.serve.command, ["--root", str(root)])
+    result = CliRunner().invoke(catmem.cli.serve.serve, ["--root", str(root)])
     assert isinstance(result.exception, ImportError)
 
 

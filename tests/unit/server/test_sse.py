@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from catmem.server import sse
-from catmem.server.settings import Settings
+from catmem.server.app import Settings
 from catmem.server.sse import Reader
 from catmem.server.tokens import new_token, remove_tokens
 from catmem.service.news import News

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from catmem.server.errors import ServerError
-from catmem.server.limits import Workers
+from catmem.server.guard import Workers
 
 SOON = 0.05
 

@@ -12,7 +12,7 @@ from catmem.service.first_seen import CLOCKS, body_key
 from catmem.service.formatting import apply_format, plan_format
 from catmem.service.history import restore
 from catmem.service.migrating import apply_migration, plan_file
-from catmem.service.purging.purge import purge
+from catmem.service.purging import purge
 from catmem.service.writing.operation import Operation
 from catmem.store.contract import Change
 from tests.unit.service.aging import LATER, Aging

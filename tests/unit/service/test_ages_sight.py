@@ -153,7 +153,7 @@ def test_what_is_kept_is_what_the_journal_tells_anew(aging):
 
 
 def test_what_was_purged_is_worked_out_anew(aging):
-    from catmem.service.purging.purge import purge
+    from catmem.service.purging import purge
 
     workspace = aging.on("2026-03-01")
     document = workspace.read("neo").document

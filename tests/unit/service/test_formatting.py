@@ -7,10 +7,9 @@ import os
 
 import pytest
 
-from catmem.errors import ConfigError, DriftError, NotUtf8Error, UnreadableError
+from catmem.errors import ChangedMeanwhileError, ConfigError, DriftError, NotUtf8Error, UnreadableError
 from catmem.service.formatting import apply_format, memory_files, plan_format
 from catmem.service.workspace import Workspace
-from catmem.service.writing.rewrite import ChangedMeanwhileError
 from tests.golden.case import put
 
 UNTIDY = "## A\n\n\none\n§\n§\ntwo\n## B\nthree"

@@ -14,9 +14,9 @@ from catmem.errors import CatmemError, EnvelopeError, ForbiddenError, RefusedErr
 from catmem.service import gate
 from catmem.service.formatting import apply_format, plan_format
 from catmem.service.history import restore
-from catmem.service.linting.lint import Linter
+from catmem.service.linting import Linter
 from catmem.service.migrating import apply_migration, plan_file
-from catmem.service.purging.purge import purge
+from catmem.service.purging import purge
 from catmem.service.repairing import apply_repair, plan_repair
 from catmem.service.tool import memory_tool
 from catmem.service.workspace import Workspace
@@ -46,7 +46,7 @@ def test_only_the_gate_commits_to_the_store_of_a_root(package):
         "service/formatting.py",
         "service/copying.py",
         "hermes/store_files.py",
-        "service/simulation/race.py",
+        "service/simulation.py",
     }
     found = set()
     for path in package.rglob("*.py"):
@@ -73,6 +73,14 @@ def test_a_write_is_ok(workspace):
     assert line[1:9] == ("neo/user", "add", "neo", "0", "1", "ok", None, "1")
     assert line.ts.endswith("Z")
     assert line.seconds > 0
+
+
+def test_a_write_is_on_record_before_anybody_looks_at_a_prompt(workspace, monkeypatch):
+    """The seconds of a line are those of the write alone."""
+    on_record = []
+    monkeypatch.setattr("catmem.service.writing.write.crowded_out", lambda *_: on_record.extend(lines(workspace)))
+    workspace.add("neo", "one", category="work", actor="neo")
+    assert [line.status for line in on_record] == ["ok"]
 
 
 def test_a_write_that_changes_nothing_is_unchanged(workspace):

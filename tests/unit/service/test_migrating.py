@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from catmem.errors import DriftError, NotUtf8Error, UnreadableError
+from catmem.errors import ChangedMeanwhileError, DriftError, NotUtf8Error, UnreadableError
 from catmem.service import history
-from catmem.service.linting.lint import Linter
+from catmem.service.linting import Linter
 from catmem.service.migrating import apply_migration, files_to_migrate, plan_file
 from catmem.service.workspace import Workspace
-from catmem.service.writing.rewrite import ChangedMeanwhileError
 from tests.golden.case import put
 
 CONFIG = """\

@@ -10,9 +10,17 @@ from datetime import UTC, date, datetime
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.errors import ConfigError, DriftError, EditError, OverBudgetError, StaleError, UnknownNameError
+from catmem.errors import (
+    ChangedMeanwhileError,
+    ConfigError,
+    DriftError,
+    EditError,
+    OverBudgetError,
+    StaleError,
+    UnknownNameError,
+)
 from catmem.service import review as reviewing
-from catmem.service.review import ChangedError, Review
+from catmem.service.review import Review
 from catmem.service.tool import memory_tool
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
@@ -310,7 +318,7 @@ def test_a_fact_that_somebody_changed_meanwhile_is_refused_and_shown_as_it_is(pl
     review = opened(place)
     shown = at(review, "older")
     workspace_of(place).replace("neo", "older", "older, as others have it")
-    with pytest.raises(ChangedError, match="somebody changed this fact in neo/user meanwhile"):
+    with pytest.raises(ChangedMeanwhileError, match="somebody changed this fact in neo/user meanwhile"):
         review.keep(shown)
     assert "verified_date: 2026-11-21" not in text(place)
     assert "older, as others have it" in bodies(review)
@@ -320,7 +328,7 @@ def test_a_fact_that_an_outsider_changed_is_refused(place):
     review = opened(place)
     shown = at(review, "older")
     put(place / "homes" / "neo" / "USER.md", NEO.replace("older", "by hand"))
-    with pytest.raises(ChangedError):
+    with pytest.raises(ChangedMeanwhileError):
         review.remove(shown)
     assert "by hand" in text(place)
 

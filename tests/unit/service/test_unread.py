@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from catmem.service.linting.lint import Linter
+from catmem.service.linting import Linter
 from catmem.service.unread import row_notes, unread_note
 from catmem.service.upkeep import doctor, fsck
 from catmem.service.workspace import Workspace

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 
 import pytest
+from catmem.service.purging import purge
 
-from catmem.service.purging.purge import purge
 from catmem.service.tool import memory_tool
 from catmem.service.upkeep import fsck
 from catmem.service.usage import EntryUse, count_used, read_usage, usage_key

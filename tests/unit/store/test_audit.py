@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from catmem.store.audit import LONGEST_NAME, AuditLog, Line, bounded
-from catmem.store.audit_reader import AuditReader, Damage
+from catmem.store.audit import LONGEST_NAME, AuditLog, AuditReader, Damage, Line, bounded
 
 LINE = Line("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.25)
 KEYS = ["ts", "entity_id", "op", "agent", "prev_rev", "mem_rev", "status", "reason", "head_rev", "seconds"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING
 
 from catmem.names import FILE_NAMES
+from catmem.policy.access import visible_categories
 from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.suppress import without_marks
@@ -13,9 +15,9 @@ from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile, LintedRoot
+    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile
     from catmem.policy.profile import Profile
 
 HERMES_LIMITS = {"user": 1375, "memory": 2200}
@@ -64,7 +66,7 @@ def file_over_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
     Remove or shorten entries; `catmem lint` names stale, expired and repeated ones. There is no fix.
     """
     limit = _limit(file, context)
-    if limit is not None and file.document is not None and (size := size_of(file.text)) > limit[0]:
+    if limit is not None and file.error is None and (size := size_of(file.text)) > limit[0]:
         message = f"the file has {size:,} characters, {size - limit[0]:,} over its limit of {limit[0]:,} ({limit[1]})"
         yield Finding(*_last_line(file.text), message, "Remove or shorten entries; the first to go are expired ones.")
 
@@ -89,7 +91,7 @@ def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
     - `percent`: from which part of the limit on a file counts as nearly full (90).
     """
     limit = _limit(file, context)
-    if limit is None or file.document is None:
+    if limit is None or file.error is not None:
         return
     size = size_of(file.text)
     percent = context.options("CM502")["percent"]
@@ -99,7 +101,7 @@ def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM503", "prompt-over-budget", scope="root", dated=True)
-def prompt_over_budget(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def prompt_over_budget(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find profiles whose own files say more than the budget of their prompt holds.
 
     ## Why
@@ -119,18 +121,18 @@ def prompt_over_budget(root: LintedRoot, context: Context) -> Iterator[Finding]:
     Raise the budget, select fewer categories, or shorten entries. There is no fix.
     """
     owned: dict[str, dict[str, LintedFile]] = {}
-    for file in root.files.values():
+    for file in files.values():
         if file.owner is not None and file.target is not None:
             owned.setdefault(file.owner, {})[file.target] = file
-    for name, files in owned.items():
+    for name, own in owned.items():
         profile = context.profiles.get(name)
         if profile is None or not profile.prompt.budget:
             continue
-        shown = {target: _shown(file, target, profile, context) for target, file in files.items()}
+        shown = {target: _shown(file, target, profile, context) for target, file in own.items()}
         for target, budget in profile.prompt.budget.items():
-            among = [(files[each].path, entry) for each in sorted(shown, reverse=True) for entry in shown[each]]
+            among = [(own[each].path, entry) for each in sorted(shown, reverse=True) for entry in shown[each]]
             if target != "total":
-                among = [(files[target].path, entry) for entry in shown.get(target, ())]
+                among = [(own[target].path, entry) for entry in shown.get(target, ())]
             size = sum(_size(entry) for _, entry in among)
             if size > budget:
                 path, first = _first_over([*among], budget)
@@ -143,7 +145,6 @@ def prompt_over_budget(root: LintedRoot, context: Context) -> Iterator[Finding]:
 
 
 def _size(entry: LintedEntry) -> int:
-    """Characters of the text, without marks of lint."""
     return len(without_marks(entry.body))
 
 
@@ -159,20 +160,12 @@ def _first_over(among: list[tuple[str, LintedEntry]], budget: int) -> tuple[str,
 
 def _shown(file: LintedFile, target: str, profile: Profile, context: Context) -> list[LintedEntry]:
     """What the profile selects of its own file, in the profile's order, but what has expired and is not shown then."""
-    selectors = profile.selectors(target, context.taxonomy)
-    uncategorized = profile.include_uncategorized
-    if uncategorized is None:
-        uncategorized = not file.headers
-    positions = {category: selectors.position(category) for category in {entry.category for entry in file.entries}}
-    ranked: list[tuple[bool, int, int, LintedEntry]] = []
-    for entry in file.entries:
-        position = positions[entry.category]
-        if position is None:
-            if entry.category != UNCATEGORIZED or not uncategorized or selectors.takes_away(entry.category):
-                continue
-            position = len(selectors.patterns)
-        last_day = entry.dates.get("expires")
-        if last_day and context.as_of > last_day and profile.prompt.expired == "drop":
-            continue
-        ranked.append((entry.category == UNCATEGORIZED, position, entry.start, entry))
-    return [row[-1] for row in sorted(ranked, key=lambda row: row[:3])]
+    present = dict.fromkeys(entry.category for entry in file.entries)
+    places = visible_categories(file.document, present, target, profile, context.taxonomy)
+    drops = profile.prompt.expired == "drop"
+    shown = [
+        entry
+        for entry in file.entries
+        if entry.category in places and not (drops and context.as_of > entry.dates.get("expires", date.max))
+    ]
+    return sorted(shown, key=lambda each: (each.category == UNCATEGORIZED, places[each.category], each.start))

@@ -1,4 +1,4 @@
-"""Rules on ``catmem.yaml``, profiles and schemas of a root."""
+"""Rules on ``catmem.yaml`` and profiles of a root."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from catmem.errors import ConfigError
 from catmem.policy.config import CONFIG_NAME
-from catmem.policy.entryschema import faults_of_schema, missing_file
 from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
 from catmem.policy.profile import SELECTOR_KEYS
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from catmem.errors import CatmemError
-    from catmem.policy.lint.linted import Context, LintedRoot, LintedYaml
+    from catmem.policy.lint.linted import Context, LintedFile, LintedYaml
     from catmem.policy.profile import Profile
     from catmem.policy.yamlfile import KeyPath
 
@@ -29,7 +28,7 @@ _TARGETS = {"user_memory_categories": "user", "memory_categories": "memory"}
 
 
 @rule("CM401", "invalid-configuration", severity="error", scope="config")
-def invalid_configuration(file: LintedYaml, context: Context) -> Iterator[Finding]:
+def invalid_configuration(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find what is wrong in `catmem.yaml`, and schema files that are no YAML.
 
     ## Why
@@ -54,12 +53,11 @@ def invalid_configuration(file: LintedYaml, context: Context) -> Iterator[Findin
     ## Fix
     Correct the key or value at the place. `docs/schemas.md` describes every key.
     """
-    del context
     yield from _invalid(file, "config" if file.kind == "config" else None)
 
 
 @rule("CM402", "invalid-profile", severity="error", scope="profile")
-def invalid_profile(file: LintedYaml, context: Context) -> Iterator[Finding]:
+def invalid_profile(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find profiles that cannot be used as they are.
 
     ## Why
@@ -84,7 +82,6 @@ def invalid_profile(file: LintedYaml, context: Context) -> Iterator[Finding]:
     ## Fix
     Correct the key or value at the place. `docs/profiles.md` describes every key.
     """
-    del context
     if file.error is None or file.error.code not in {*_CHAIN, _OUTSIDE}:
         yield from _invalid(file, "profile")
 
@@ -124,7 +121,7 @@ def undeclared_selector(file: LintedYaml, context: Context) -> Iterator[Finding]
 
 
 @rule("CM404", "broken-extends", severity="error", scope="profile")
-def broken_extends(file: LintedYaml, context: Context) -> Iterator[Finding]:
+def broken_extends(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find profiles that extend each other in a circle, too deeply, or a profile that is not there.
 
     ## Why
@@ -138,7 +135,6 @@ def broken_extends(file: LintedYaml, context: Context) -> Iterator[Finding]:
     ## Fix
     Remove one `extends` of the circle, or correct the name.
     """
-    del context
     error = file.error
     if error is not None and error.code in _CHAIN:
         yield _at_error(file, error)
@@ -205,7 +201,7 @@ def writable_not_readable(file: LintedYaml, context: Context) -> Iterator[Findin
 
 
 @rule("CM407", "memory-outside-root", severity="error", scope="profile")
-def memory_outside_root(file: LintedYaml, context: Context) -> Iterator[Finding]:
+def memory_outside_root(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find profiles whose memory folder lies outside the root.
 
     ## Why
@@ -228,62 +224,13 @@ def memory_outside_root(file: LintedYaml, context: Context) -> Iterator[Finding]
     ## Fix
     Choose a folder inside the root. If this is meant, say `allow_outside: true` in the profile.
     """
-    del context
     error = file.error
     if error is not None and error.code == _OUTSIDE:
         yield _at_error(file, error)
 
 
-@rule("CM408", "invalid-category-schema", severity="error", scope="config")
-def invalid_category_schema(file: LintedYaml, context: Context) -> Iterator[Finding]:
-    """Find schemas of categories that cannot be used.
-
-    ## Why
-    Entries are not checked by a schema that is itself wrong, so the category would pass with anything in it.
-
-    ## Example
-    Bad:
-
-    ```yaml
-    taxonomy:
-      categories:
-        vendors:
-          schema: {body: {maxLength: short}}
-    ```
-
-    Good:
-
-    ```yaml
-    taxonomy:
-      categories:
-        vendors:
-          schema: {body: {maxLength: 200}}
-    ```
-
-    A schema is written there, or it is the name of a file in the folder `schemas` of the root. A reference leads to a
-    place in the same schema.
-
-    ## Fix
-    Correct the schema. `docs/schemas.md` describes its three parts.
-    """
-    if file.kind == "schema":
-        name = file.path.rpartition("/")[2]
-        used = any(category.schema == name for category in context.taxonomy.categories.values())
-        if used and file.error is None:
-            yield from _schema_findings(file, (), file.values)
-        return
-    for slug, category in context.taxonomy.categories.items():
-        place = ("taxonomy", "categories", slug, "schema")
-        if isinstance(category.schema, str):
-            if category.schema not in context.schemas:
-                fault = missing_file(category.schema, context.schemas)
-                yield Finding(*file.span_of(place), fault.message, fault.hint)
-        elif category.schema is not None:
-            yield from _schema_findings(file, place, category.schema)
-
-
 @rule("CM409", "selector-without-match", scope="root")
-def selector_without_match(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def selector_without_match(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find selectors of a profile that match no category, neither a declared one nor one that any file has.
 
     ## Why
@@ -306,9 +253,9 @@ def selector_without_match(root: LintedRoot, context: Context) -> Iterator[Findi
     ## Fix
     Correct the selector. In a closed taxonomy CM403 looks after this.
     """
-    if context.taxonomy.closed or not root.files:
+    if context.taxonomy.closed or not files:
         return
-    present = _present(root)
+    present = _present(files)
     for profile in context.profiles.values():
         for key, selector in _unmatched(profile, {*present, *context.taxonomy.categories, UNCATEGORIZED}, context):
             place = profile.places.get(key)
@@ -319,7 +266,7 @@ def selector_without_match(root: LintedRoot, context: Context) -> Iterator[Findi
 
 
 @rule("CM410", "nobody-reads", severity="hint", scope="root")
-def nobody_reads(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def nobody_reads(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find sections of a profile's file whose category no profile reads.
 
     ## Why
@@ -337,7 +284,7 @@ def nobody_reads(root: LintedRoot, context: Context) -> Iterator[Finding]:
         return
     known = {*context.taxonomy.declared(), UNCATEGORIZED}
     unread: dict[str, bool] = {}
-    for path, file in root.files.items():
+    for path, file in files.items():
         if file.owner is None:
             continue
         said: set[str] = set()
@@ -355,7 +302,7 @@ def nobody_reads(root: LintedRoot, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM411", "broken-seed-from", severity="error", scope="root")
-def broken_seed_from(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def broken_seed_from(_: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find profiles that are seeded from each other in a circle, or from a profile that is not there.
 
     ## Why
@@ -370,7 +317,6 @@ def broken_seed_from(root: LintedRoot, context: Context) -> Iterator[Finding]:
     ## Fix
     Remove one `seed_from` of the circle, or correct the name.
     """
-    del root
     told: set[tuple[str, int, str]] = set()
     for profile in context.profiles.values():
         place = profile.places.get(("seed_from",))
@@ -424,13 +370,6 @@ def _is_here(file: LintedYaml, error: CatmemError) -> bool:
     return error.path is None or str(error.path).replace("\\", "/").endswith(file.path)
 
 
-def _schema_findings(file: LintedYaml, place: KeyPath, said: object) -> Iterator[Finding]:
-    for fault in faults_of_schema(said):
-        key = key_text(fault.key)
-        message = f"this schema cannot be used: {key}: {fault.message}" if key else fault.message
-        yield Finding(*file.span_of((*place, *fault.key)), message, fault.hint)
-
-
 def _unmatched(profile: Profile, known: set[str], context: Context) -> Iterator[tuple[KeyPath, str]]:
     """The selectors that match none of the ``known`` categories, with their keys."""
     for key in SELECTOR_KEYS:
@@ -453,13 +392,12 @@ def _reads(profile: Profile, category: str, context: Context) -> bool:
     return any(profile.selectors(target, context.taxonomy).matches(category) for target in _TARGETS.values())
 
 
-def _present(root: LintedRoot) -> set[str]:
-    sections = {header.category for file in root.files.values() for header in file.headers}
-    return sections | {entry.category for file in root.files.values() for entry in file.entries}
+def _present(files: Mapping[str, LintedFile]) -> set[str]:
+    sections = {header.category for file in files.values() for header in file.headers}
+    return sections | {entry.category for file in files.values() for entry in file.entries}
 
 
 def _named(context: Context) -> set[str]:
-    """The categories that profiles name outright."""
     names = {
         split(selector)[1]
         for profile in context.profiles.values()

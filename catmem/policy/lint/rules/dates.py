@@ -57,7 +57,7 @@ def date_in_future(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM305", "expires-before-verified")
-def expires_before_verified(file: LintedFile, context: Context) -> Iterator[Finding]:
+def expires_before_verified(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find facts whose last day lies before the day on which they were verified or created.
 
     ## Why
@@ -80,7 +80,6 @@ def expires_before_verified(file: LintedFile, context: Context) -> Iterator[Find
     ## Fix
     Correct one of the two dates. There is no fix, since either may be wrong.
     """
-    del context
     for entry in file.tagged:
         expires = entry.dates.get("expires")
         if expires is None:

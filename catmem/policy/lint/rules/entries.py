@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from catmem.policy.lint.diagnostic import Finding, Fix
-from catmem.policy.lint.removal import removal
 from catmem.policy.lint.rule import rule
+from catmem.policy.lint.spans import first_line, removal
 from catmem.policy.lint.suppress import without_marks
 
 if TYPE_CHECKING:
@@ -57,9 +57,6 @@ def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Options
     - `words`: what counts as nothing when it is all that an entry says, in small letters.
     """
-    document = file.document
-    if document is None:
-        return
     words = context.options("CM203")["words"]
     for entry in file.entries:
         body = entry.body
@@ -67,7 +64,7 @@ def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
             continue
         what = _garbage(without_marks(body), words)
         if what:
-            fix = Fix((removal(document, entry),), safe=False, message="Remove the entry")
+            fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
             yield Finding(entry.start, entry.end, f"this entry is {what}", "Say what is meant, or remove it.", fix)
 
 
@@ -123,12 +120,11 @@ def long_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
         size = len(entry.raw)
         if size > limit:
             message = f"this entry has {size:,} characters, {size - limit:,} over the limit of {limit:,}"
-            first_line = entry.raw.partition("\n")[0].rstrip("\r")
-            yield Finding(entry.start, entry.start + len(first_line), message, "Cut it into several, or shorten it.")
+            yield Finding(*first_line(entry), message, "Cut it into several, or shorten it.")
 
 
 @rule("CM207", "entry-without-text", fixes="unsafe")
-def entry_without_text(file: LintedFile, context: Context) -> Iterator[Finding]:
+def entry_without_text(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find entries that hold tags and no text.
 
     ## Why
@@ -154,13 +150,9 @@ def entry_without_text(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     The unsafe fix removes the entry. If its tags belong to the entry below, remove the delimiter instead.
     """
-    del context
-    document = file.document
-    if document is None:
-        return
     for entry in file.entries:
         if not entry.body:
-            fix = Fix((removal(document, entry),), safe=False, message="Remove the entry")
+            fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
             yield Finding(
                 entry.start, entry.end, "this entry has tags and no text", "Give it a text, or remove it.", fix
             )

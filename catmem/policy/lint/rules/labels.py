@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
-from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,18 +50,16 @@ def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
     `catmem migrate FILE` makes sections and tags of the labels of a whole file. If an entry repeats the name of its own
     section, remove the label.
     """
-    if file.document is None:
-        return
-    declared = context.taxonomy.declared()
+    taxonomy = context.taxonomy
     for entry in file.entries:
         body = entry.body
         if "[" not in body[:3]:
-            label = _WORDS_AND_COLON.match(body) if len(declared) > 1 else None
-            category = declared.get(slugify(label[1])) if label else None
+            label = _WORDS_AND_COLON.match(body) if taxonomy.categories else None
+            category = taxonomy.named(label[1]) if label else None
             found = label is not None and category is not None and category != entry.category
         else:
             label = _BRACKETS.match(body)
-            category = declared.get(slugify(label[1])) if label else None
+            category = taxonomy.named(label[1]) if label else None
             said = label is not None and _LABEL.fullmatch(label[1]) is not None and label[1] not in _NOT_LABELS
             found = category is not None or (said and entry.category == UNCATEGORIZED)
         if label is None or not found:

@@ -20,7 +20,7 @@ _TAGS_BELOW = re.compile(r"\r?\n(?:[-*+] )?\[[a-z][a-z0-9_-]*:[ \t]|\r?\n---[ \t
 
 
 @rule("CM190", "needless-suppression")
-def needless_suppression(file: LintedFile, context: Context) -> Iterator[Finding]:
+def needless_suppression(_: LintedFile, __: Context) -> Iterator[Finding]:
     """Find marks that suppress nothing.
 
     ## Why
@@ -46,12 +46,11 @@ def needless_suppression(file: LintedFile, context: Context) -> Iterator[Finding
     Remove the code from the mark, or the whole mark.
     """
     # Only known when all other rules have run, those across files too: the engine reports it.
-    del file, context
     yield from ()
 
 
 @rule("CM191", "bad-suppression")
-def bad_suppression(file: LintedFile, context: Context) -> Iterator[Finding]:
+def bad_suppression(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find marks that cannot work: of the wrong form, with a code that no rule has, or above a tag block.
 
     ## Why
@@ -78,9 +77,6 @@ def bad_suppression(file: LintedFile, context: Context) -> Iterator[Finding]:
     Write `<!-- catmem: ignore CM203 -->`, with one or more codes, on a line of its own. For a mark above a tag block,
     the unsafe fix moves it to the end of the entry.
     """
-    del context
-    if file.document is None:
-        return
     known = all_rules()
     text = file.text
     for mark in marks(file.document):

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from catmem.policy.lint.diagnostic import Finding, Fix, Related
-from catmem.policy.lint.removal import removal
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.similar import similar_pairs
+from catmem.policy.lint.spans import removal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile, LintedRoot
+    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile
     from catmem.policy.profile import Profile
 
     _Place: TypeAlias = tuple[LintedFile, LintedEntry]
@@ -23,7 +23,7 @@ _DIGIT = re.compile(r"\d")
 
 
 @rule("CM201", "duplicate-entry", fixes="safe")
-def duplicate_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
+def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find entries that stand twice in a file, in one category or in two.
 
     ## Why
@@ -51,10 +51,6 @@ def duplicate_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
     The safe fix removes the second if both stand in the same category, with the same text, and the second has no tags
     or the same ones. In two categories, or with different dates, a person has to choose.
     """
-    del context
-    document = file.document
-    if document is None:
-        return
     first: dict[str, LintedEntry] = {}
     for entry in file.entries:
         before = first.setdefault(entry.words, entry)
@@ -64,14 +60,14 @@ def duplicate_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
         if before.category != entry.category:
             where = f", in the category {before.category}"
         elif before.body == entry.body and entry.tags in ({}, before.tags):
-            fix = Fix((removal(document, entry),), safe=True, message="Remove this one")
+            fix = Fix((removal(file.document, entry),), safe=True, message="Remove this one")
         message = f"this entry stands on line {file.line(before.start)} already{where}"
         related = Related(file.path, before.start, before.end, "the first of the two")
         yield Finding(entry.start, entry.end, message, "Keep one of the two.", fix, related=(related,))
 
 
 @rule("CM202", "near-duplicate", severity="hint", scope="root", options={"similarity": 0.8, "words": 5})
-def near_duplicate(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def near_duplicate(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find entries of one profile (or of one file that is nobody's) that say nearly the same.
 
     ## Why
@@ -104,7 +100,7 @@ def near_duplicate(root: LintedRoot, context: Context) -> Iterator[Finding]:
     - `words`: entries with fewer distinct words are not compared (5).
     """
     options = context.options("CM202")
-    for group in _groups(root).values():
+    for group in _groups(files).values():
         long = [place for place in group if len(place[1].tokens) >= options["words"]]
         reported: set[int] = set()
         for pair in similar_pairs([entry.tokens for _, entry in long], options["similarity"]):
@@ -121,7 +117,7 @@ def near_duplicate(root: LintedRoot, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM205", "contradicting-entries", scope="root", options={"similarity": 0.6, "words": 4})
-def contradicting_entries(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def contradicting_entries(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find entries that say nearly the same with another value, at different dates.
 
     ## Why
@@ -157,7 +153,7 @@ def contradicting_entries(root: LintedRoot, context: Context) -> Iterator[Findin
     - `words`: entries with fewer distinct words are not compared (4).
     """
     options = context.options("CM205")
-    groups = _groups(root)
+    groups = _groups(files)
     owned = [place for key, group in groups.items() if key[0] == "owner" for place in group]
     seen: set[tuple[str, int, str, int]] = set()
     for group in [*groups.values(), owned]:
@@ -183,7 +179,7 @@ def _contradiction(older: _Place, newer: _Place) -> Finding:
 
 
 @rule("CM206", "duplicate-elsewhere", severity="hint", scope="root")
-def duplicate_elsewhere(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find entries that stand in another file as well: the other one of the profile, or one of another profile.
 
     ## Why
@@ -202,7 +198,7 @@ def duplicate_elsewhere(root: LintedRoot, context: Context) -> Iterator[Finding]
     Keep one. There is no fix, since the two files are written one by one.
     """
     first: dict[str, list[_Place]] = {}
-    for path, file in root.files.items():
+    for path, file in files.items():
         for entry in file.entries if file.owner is not None else ():
             if not entry.words:
                 continue
@@ -225,10 +221,10 @@ def duplicate_elsewhere(root: LintedRoot, context: Context) -> Iterator[Finding]
 # --- across entries ------------------------------------------------------------------------------------------------
 
 
-def _groups(root: LintedRoot) -> dict[tuple[str, str], list[_Place]]:
+def _groups(files: Mapping[str, LintedFile]) -> dict[tuple[str, str], list[_Place]]:
     """The entries of each owner, and of each file that is nobody's, with their files."""
     groups: dict[tuple[str, str], list[_Place]] = {}
-    for path, file in root.files.items():
+    for path, file in files.items():
         key = ("file", path) if file.owner is None else ("owner", file.owner)
         groups.setdefault(key, []).extend((file, entry) for entry in file.entries)
     return groups

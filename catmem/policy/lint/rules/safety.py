@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from catmem.model.edit import TextEdit
 from catmem.policy.lint.diagnostic import Finding, Fix
 from catmem.policy.lint.rule import rule
+from catmem.policy.lint.spans import first_line
 from catmem.policy.profile import ORCHESTRATOR_TIER
 from catmem.policy.threats import RULES, SECRETS, scan_each
 from catmem.syntax.scan import closed_spans
@@ -29,17 +31,6 @@ _COMMENT = re.compile(r"<!--(?!>|->)")
 _COMMENT_END = "-->"
 _MARK = re.compile(r"<!--[ \t]{0,8}catmem[ \t]{0,8}:", re.IGNORECASE)
 _SHOWN = 8
-
-
-class _Scanned(NamedTuple):
-    """What the scanner said of a file, kept for the rules that follow the first one."""
-
-    file: LintedFile
-    scanner: Scanner
-    found: tuple[Threat, ...]
-
-
-_last: list[_Scanned] = []
 
 
 @rule("CM601", "threat-pattern", severity="error")
@@ -66,7 +57,7 @@ def threat_pattern(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Remove the entry, or describe what was said instead of writing it as an order. `docs/security.md` lists the rules.
     """
-    for threat in _threats(file, context.scanner):
+    for threat in _threats(file, context):
         if threat.rule not in _NO_PATTERN:
             yield Finding(threat.start, threat.end, f"{_what(threat)} ({threat.rule})", threat.hint)
 
@@ -150,7 +141,7 @@ def mixed_script(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Type the word again.
     """
-    for threat in _threats(file, context.scanner):
+    for threat in _threats(file, context):
         if threat.rule == _MIXED:
             yield Finding(threat.start, threat.end, _what(threat), "Type the word again.")
 
@@ -180,13 +171,13 @@ def secret(file: LintedFile, context: Context) -> Iterator[Finding]:
     Have the secret replaced where it was issued: it counts as known. Then take it out of file, history and backups
     with `catmem purge`, and write down where the new one is kept.
     """
-    for threat in _threats(file, context.scanner):
+    for threat in _threats(file, context):
         if threat.rule in SECRETS:
             yield Finding(threat.start, threat.end, f"{_what(threat)} ({threat.rule})", threat.hint)
 
 
 @rule("CM606", "hidden-comment")
-def hidden_comment(file: LintedFile, context: Context) -> Iterator[Finding]:
+def hidden_comment(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find HTML comments in entries.
 
     ## Why
@@ -210,7 +201,6 @@ def hidden_comment(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Say it in the open, or remove it.
     """
-    del context
     if "<!--" not in file.text:
         return
     for entry in file.entries:
@@ -297,11 +287,10 @@ def entry_of_another_domain(file: LintedFile, context: Context) -> Iterator[Find
         said = entry.tags.get("domain")
         domains = [said] if isinstance(said, str) else said
         if domains and profile.domain not in domains and selectors.matches(entry.category):
-            first = entry.start + len(entry.raw.partition("\n")[0].rstrip("\r"))
             message = (
                 f"this entry is of the domain {', '.join(domains)}, and {profile.name} of {profile.domain} reads it"
             )
-            yield Finding(entry.start, first, message, "Move it, or correct its tag.")
+            yield Finding(*first_line(entry), message, "Move it, or correct its tag.")
 
 
 @rule("CM609", "not-scanned")
@@ -319,26 +308,17 @@ def not_scanned(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Split the entry.
     """
-    for threat in _threats(file, context.scanner):
+    for threat in _threats(file, context):
         if threat.rule == _UNSCANNED:
             message = f"this entry has {threat.end - threat.start:,} characters and was not scanned"
             yield Finding(threat.start, threat.end, message, "Split the entry.")
 
 
-def _threats(file: LintedFile, scanner: Scanner) -> tuple[Threat, ...]:
+# Five rules ask one after the other, and a scan costs more than all the rest of them.
+@lru_cache(maxsize=1)
+def _threats(file: LintedFile, context: Context) -> tuple[Threat, ...]:
     """What the scanner finds in entries and headers, with offsets in the file, in file order."""
-    # Five rules ask one after the other, and a scan costs more than all the rest of them.
-    last = _last[0] if _last else None
-    if last is not None and last.file is file and last.scanner is scanner:
-        return last.found
-    found = tuple(_scan(file, scanner))
-    _last[:] = [_Scanned(file, scanner, found)]
-    return found
-
-
-def _scan(file: LintedFile, scanner: Scanner) -> Iterator[Threat]:
-    if file.document is None:
-        return
+    scanner = context.scanner
     pieces = [(entry.start, entry.raw) for entry in file.entries]
     pieces += [(section.start, file.text[section.start : section.header_end]) for section in file.document.sections]
     pieces.sort()
@@ -350,7 +330,7 @@ def _scan(file: LintedFile, scanner: Scanner) -> Iterator[Threat]:
     found += [
         threat for entry in file.entries if "\\" in entry.raw for threat in _behind_escapes(entry, scanner, found)
     ]
-    yield from sorted(found, key=lambda threat: (threat.start, threat.end, threat.rule))
+    return tuple(sorted(found, key=lambda threat: (threat.start, threat.end, threat.rule)))
 
 
 def _behind_escapes(entry: LintedEntry, scanner: Scanner, found: Collection[Threat]) -> Iterator[Threat]:
@@ -363,7 +343,7 @@ def _behind_escapes(entry: LintedEntry, scanner: Scanner, found: Collection[Thre
 
 
 def _characters(file: LintedFile, context: Context, rules: Collection[str]) -> Iterator[Finding]:
-    for threat in _threats(file, context.scanner):
+    for threat in _threats(file, context):
         if threat.rule in rules:
             text = file.text[threat.start : threat.end]
             names = " ".join(f"U+{ord(char):04X}" for char in text[:_SHOWN])

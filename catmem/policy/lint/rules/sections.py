@@ -16,10 +16,10 @@ from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.text import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from catmem.model.document import Document, Section
-    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile, LintedRoot
+    from catmem.policy.lint.linted import Context, LintedEntry, LintedFile
 
 _MOST_READINGS = 20
 
@@ -30,7 +30,7 @@ _HEADING = re.compile(r"([ \t]{0,3}+(#{1,6}+)[ \t]*+)([^\n#][^\n]{0,128}+)(?=\n|
 
 
 @rule("CM102", "duplicate-section", fixes="safe")
-def duplicate_section(file: LintedFile, context: Context) -> Iterator[Finding]:
+def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find sections whose category has a section above already.
 
     ## Why
@@ -67,9 +67,8 @@ def duplicate_section(file: LintedFile, context: Context) -> Iterator[Finding]:
     The safe fix puts the entries at the end of the first section of the category and takes the second header out.
     Every category reads as before. There is no fix where the file would not allow that.
     """
-    del context
     document = file.document
-    if document is None or len(headers := document.scan.headers) == len({header.category for header in headers}):
+    if len(file.headers) == len({header.category for header in file.headers}):
         return
     first: dict[str, Section] = {}
     joined: set[str] = set()
@@ -119,7 +118,6 @@ def _join(file: LintedFile, document: Document, first: Section, second: Section,
 
 
 def _inside(file: LintedFile, section: Section) -> Sequence[LintedEntry]:
-    """The entries of a section."""
     first = bisect_left(file.entries, section.start, key=lambda entry: entry.start)
     return file.entries[first : bisect_left(file.entries, section.end, key=lambda entry: entry.start)]
 
@@ -158,7 +156,7 @@ def unknown_category(file: LintedFile, context: Context) -> Iterator[Finding]:
     The unsafe fix gives the section the title of the nearest declared category, where one is near.
     """
     document, taxonomy = file.document, context.taxonomy
-    if document is None or not taxonomy.closed:
+    if not taxonomy.closed:
         return
     declared = taxonomy.declared()
     for section in document.sections:
@@ -212,26 +210,26 @@ def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     The unsafe fix writes the heading as a section header, which gives another category to what stands below it.
     """
-    document, text = file.document, file.text
-    if document is None or "#" not in text:
+    document, text = file.document, file.document.text
+    if "#" not in text:
         return
-    starts = {header.start for header in document.scan.headers}
+    starts = {header.start for header in file.headers}
     if document.scan.title:
         starts.add(document.scan.title.start)
-    present = {header.category for header in document.scan.headers}
-    declared, closed = context.taxonomy.declared(), ClosedSpans(file)
+    present = {header.category for header in file.headers}
+    taxonomy, closed = context.taxonomy, ClosedSpans(file)
     for match in _headings(text, starts):
         start = match.start()
         if closed.hold(start):
             continue
         level, title = len(match[2]), match[3].strip().rstrip("#").rstrip()
         slug = slugify(title)
-        known = slug in declared or slug in present
+        known = taxonomy.named(slug) is not None or slug in present
         near_header = level == len("##") and bool(starts) and match[1][-1:] != "\t" and match[1] != "## "
         spaced = match[1][-1:] in " \t" or level == len("##")
         if slug and slug != UNCATEGORIZED and ((known and spaced) or near_header):
             end = start + len(match[0].rstrip())
-            category = declared.get(slug, slug)
+            category = taxonomy.of_slug(slug)
             fix = Fix((TextEdit(start, end, f"## {title}"),), safe=False, message="Make it a section header")
             message = f"this looks like the header of section {category} and is text of an entry"
             yield Finding(start, end, message, "A section header is '## ' and the title, without an indent.", fix)
@@ -256,7 +254,7 @@ _INDENT = 3
 
 
 @rule("CM106", "empty-section", severity="hint", fixes="unsafe")
-def empty_section(file: LintedFile, context: Context) -> Iterator[Finding]:
+def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find sections without entries.
 
     ## Why
@@ -283,11 +281,7 @@ def empty_section(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     The unsafe fix takes the header out. The only header of a file stays: without one the file reads otherwise.
     """
-    del context
-    document = file.document
-    if document is None or not document.scan.headers:
-        return
-    sections = document.sections
+    sections = file.document.sections
     for section in sections:
         if section.category == UNCATEGORIZED or _inside(file, section):
             continue
@@ -300,7 +294,7 @@ def empty_section(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM111", "empty-slug")
-def empty_slug(file: LintedFile, context: Context) -> Iterator[Finding]:
+def empty_slug(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find level-2 headings without a letter or a number in their title.
 
     ## Why
@@ -325,11 +319,9 @@ def empty_slug(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Give the section a title, or take the `##` away if it is meant as text.
     """
-    del context
-    if file.document is not None and file.document.scan.slugless:
-        for problem in file.problems:
-            if problem.rule == "empty-slug":
-                yield Finding(problem.start, problem.end, problem.message, "Give it a title with a letter or a number.")
+    for problem in file.problems if file.document.scan.slugless else ():
+        if problem.rule == "empty-slug":
+            yield Finding(problem.start, problem.end, problem.message, "Give it a title with a letter or a number.")
 
 
 @rule("CM112", "nearly-known-category", severity="hint", options={"likeness": 0.85}, fixes="unsafe")
@@ -362,7 +354,7 @@ def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Findin
     - `likeness`: how like the two names have to be, from 0 to 1 (0.85).
     """
     document, taxonomy = file.document, context.taxonomy
-    if document is None or taxonomy.closed or not taxonomy.categories:
+    if taxonomy.closed or not taxonomy.categories:
         return
     from difflib import SequenceMatcher
 
@@ -377,7 +369,7 @@ def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Findin
 
 
 @rule("CM412", "hidden-by-sections", scope="root")
-def hidden_by_sections(root: LintedRoot, context: Context) -> Iterator[Finding]:
+def hidden_by_sections(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find entries without a category that the profile's own prompt hides because the file has sections.
 
     ## Why
@@ -409,7 +401,7 @@ def hidden_by_sections(root: LintedRoot, context: Context) -> Iterator[Finding]:
     Give them a category (`catmem move -p NAME TEXT -c CATEGORY`), or say `include_uncategorized: true` in the profile.
     If they are meant to be hidden, `include_uncategorized: false` says so.
     """
-    for path, file in root.files.items():
+    for path, file in files.items():
         profile = context.profiles.get(file.owner or "")
         if profile is None or file.target is None or not file.headers or profile.include_uncategorized is not None:
             continue

@@ -12,9 +12,9 @@ from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from catmem.policy.lint.linted import Context, LintedStore
+    from catmem.policy.lint.linted import Context, StoreFault
 
 _BACKUP = "backup"
 _BRANCH = "branch"
@@ -28,7 +28,7 @@ _NO_DAMAGE = _UNFINISHED | _UNREAD | {_BACKUP, _BRANCH, _OUTSIDE, _OPEN, "anchor
 
 
 @rule("CM901", "store-damage", severity="error", scope="store")
-def store_damage(store: LintedStore, context: Context) -> Iterator[Finding]:
+def store_damage(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
     """Find damage in the history of a memory file.
 
     ## Why
@@ -44,12 +44,11 @@ def store_damage(store: LintedStore, context: Context) -> Iterator[Finding]:
     Copy the folder first. `catmem fsck` says more; `catmem fsck --repair` keeps the damaged journal aside and begins a
     new one. The memory files themselves are not touched.
     """
-    del context
-    yield from _of(store, lambda kind: kind not in _NO_DAMAGE)
+    yield from _of(faults, lambda kind: kind not in _NO_DAMAGE)
 
 
 @rule("CM902", "left-over-backup", severity="hint", scope="store")
-def left_over_backup(store: LintedStore, context: Context) -> Iterator[Finding]:
+def left_over_backup(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
     """Find backups beside memory files.
 
     ## Why
@@ -64,12 +63,11 @@ def left_over_backup(store: LintedStore, context: Context) -> Iterator[Finding]:
     ## Fix
     Compare it with the file, take over what is missing, and remove it. `catmem purge` removes a text from backups too.
     """
-    del context
-    yield from _of(store, lambda kind: kind == _BACKUP)
+    yield from _of(faults, lambda kind: kind == _BACKUP)
 
 
 @rule("CM903", "unmerged-branch", scope="store")
-def unmerged_branch(store: LintedStore, context: Context) -> Iterator[Finding]:
+def unmerged_branch(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
     """Find branches that nobody has merged.
 
     ## Why
@@ -86,12 +84,11 @@ def unmerged_branch(store: LintedStore, context: Context) -> Iterator[Finding]:
     `catmem branches` lists them, and `catmem merge ENTITY BRANCH` brings one together with the head. What it says and
     is no longer wanted can be left out of the merged text; the branch stays in the history.
     """
-    del context
-    yield from _of(store, lambda kind: kind == _BRANCH)
+    yield from _of(faults, lambda kind: kind == _BRANCH)
 
 
 @rule("CM904", "changed-outside", severity="hint", scope="store")
-def changed_outside(store: LintedStore, context: Context) -> Iterator[Finding]:
+def changed_outside(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
     """Find memory files that were changed since the journal last saw them.
 
     ## Why
@@ -106,12 +103,11 @@ def changed_outside(store: LintedStore, context: Context) -> Iterator[Finding]:
     ## Fix
     Nothing has to be done. Any write through catmem records the change.
     """
-    del context
-    yield from _of(store, lambda kind: kind == _OUTSIDE)
+    yield from _of(faults, lambda kind: kind == _OUTSIDE)
 
 
 @rule("CM905", "unfinished-write", scope="store")
-def unfinished_write(store: LintedStore, context: Context) -> Iterator[Finding]:
+def unfinished_write(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
     """Find writes that were stopped half-way, and what they left behind.
 
     ## Why
@@ -127,12 +123,11 @@ def unfinished_write(store: LintedStore, context: Context) -> Iterator[Finding]:
     `catmem fsck --repair` sees to it. So does the next write, but for what somebody wrote into a file that was taken
     out more than 64 records ago.
     """
-    del context
-    yield from _of(store, _UNFINISHED.__contains__)
+    yield from _of(faults, _UNFINISHED.__contains__)
 
 
 @rule("CM906", "open-sidecar", scope="store")
-def open_sidecar(store: LintedStore, context: Context) -> Iterator[Finding]:
+def open_sidecar(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
     """Find sidecar folders that others on the machine may look into.
 
     ## Why
@@ -146,12 +141,11 @@ def open_sidecar(store: LintedStore, context: Context) -> Iterator[Finding]:
     ## Fix
     Run `chmod 700` on the folder, or `catmem fsck --repair`.
     """
-    del context
-    yield from _of(store, lambda kind: kind == _OPEN)
+    yield from _of(faults, lambda kind: kind == _OPEN)
 
 
 @rule("CM907", "unread-memory", scope="store")
-def unread_memory(store: LintedStore, context: Context) -> Iterator[Finding]:
+def unread_memory(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
     """Find what nobody reads in a root whose store is a database: its old files, and rows of no profile.
 
     ## Why
@@ -169,11 +163,10 @@ def unread_memory(store: LintedStore, context: Context) -> Iterator[Finding]:
     a file says that a database with a history has not comes in with `catmem import --from hermes -p NAME FILE`; then
     move the file away. Give rows an entity that there is, or delete them.
     """
-    del context
-    yield from _of(store, _UNREAD.__contains__)
+    yield from _of(faults, _UNREAD.__contains__)
 
 
-def _of(store: LintedStore, wanted: Callable[[str], bool]) -> Iterator[Finding]:
-    for fault in store.faults:
+def _of(faults: Sequence[StoreFault], wanted: Callable[[str], bool]) -> Iterator[Finding]:
+    for fault in faults:
         if wanted(fault.kind):
             yield Finding(0, 0, fault.message, fault.hint, path=fault.path)

@@ -26,7 +26,7 @@ _CRLF = re.compile(r"(?<!\r)\r\n")
 
 
 @rule("CM101", "unclosed-fence", fixes="unsafe")
-def unclosed_fence(file: LintedFile, context: Context) -> Iterator[Finding]:
+def unclosed_fence(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find code fences and comments that are not closed before their entry ends.
 
     ## Why
@@ -58,10 +58,7 @@ def unclosed_fence(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     The unsafe fix closes it where its entry ends; the right place may be further up.
     """
-    del context
     document = file.document
-    if document is None:
-        return
     closed: set[int] = set()
     for problem in unclosed(document):
         entry = entry_at(file.entries, problem.start)
@@ -81,7 +78,7 @@ def _closing(document: Document, entry: LintedEntry, start: int) -> Fix | None:
 
 
 @rule("CM105", "near-miss-delimiter", fixes="unsafe")
-def near_miss_delimiter(file: LintedFile, context: Context) -> Iterator[Finding]:
+def near_miss_delimiter(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find lines that look like a delimiter and are none.
 
     ## Why
@@ -113,9 +110,8 @@ def near_miss_delimiter(file: LintedFile, context: Context) -> Iterator[Finding]
     ## Fix
     The unsafe fix puts the `§` on a line of its own, which cuts the entry there.
     """
-    del context
-    document, text = file.document, file.text
-    if document is None or text.count("§") == len(document.scan.delimiters):
+    document, text = file.document, file.document.text
+    if text.count("§") == len(document.scan.delimiters):
         return
     newline, closed = document.newline, ClosedSpans(file)
     for start, line in _lines_with(text, "§"):
@@ -154,7 +150,7 @@ def _meant(line: str, newline: str) -> str | None:
 
 
 @rule("CM107", "mixed-newlines", fixes="safe")
-def mixed_newlines(file: LintedFile, context: Context) -> Iterator[Finding]:
+def mixed_newlines(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find files in which some lines end in LF and some in CRLF.
 
     ## Why
@@ -169,9 +165,8 @@ def mixed_newlines(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     The safe fix gives every line the newline that most lines have. What an entry says stays the same.
     """
-    del context
-    document, text = file.document, file.text
-    if document is None or "\r\n" not in text:
+    document, text = file.document, file.document.text
+    if "\r\n" not in text:
         return
     total, crlf = text.count("\n"), text.count("\r\n")
     if total == crlf:
@@ -190,7 +185,7 @@ def mixed_newlines(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM113", "unfinished-merge", severity="error")
-def unfinished_merge(file: LintedFile, context: Context) -> Iterator[Finding]:
+def unfinished_merge(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find the markers that git leaves in a file where a merge was not finished.
 
     ## Why
@@ -217,16 +212,15 @@ def unfinished_merge(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Keep one version and take out the three marker lines. `catmem init --git` has git merge by entry from then on.
     """
-    del context
-    document = file.document
-    start = None if document is None else conflict_at(document.text)
-    if document is not None and start is not None:
-        end = document.text.find("\n", start)
+    text = file.document.text
+    start = conflict_at(text)
+    if start is not None:
+        end = text.find("\n", start)
         yield Finding(start, end, "git left an unfinished merge here", "Keep one version; take the marker lines out.")
 
 
 @rule("CM110", "not-utf8", severity="error")
-def not_utf8(file: LintedFile, context: Context) -> Iterator[Finding]:
+def not_utf8(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find memory files that are not UTF-8.
 
     ## Why
@@ -241,7 +235,6 @@ def not_utf8(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Convert it: `iconv -f LATIN1 -t UTF-8`, with the encoding that it has. There is no fix, since that is a guess.
     """
-    del context
     error = file.error
     if isinstance(error, NotUtf8Error):
         start = len(file.data[: error.offset].decode("utf-8", "replace"))
@@ -249,7 +242,7 @@ def not_utf8(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 
 @rule("CM192", "unreadable", severity="error")
-def unreadable(file: LintedFile, context: Context) -> Iterator[Finding]:
+def unreadable(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find memory files that cannot be read: no permission, too large, no regular file, or gone in the meantime.
 
     ## Why
@@ -264,7 +257,6 @@ def unreadable(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     What to do depends on why it cannot be read, which the message says.
     """
-    del context
     error = file.error
     if error is not None and not isinstance(error, NotUtf8Error):
         yield Finding(0, 0, f"cannot be read: {error.message}", error.hint or "")

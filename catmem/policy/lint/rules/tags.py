@@ -89,15 +89,10 @@ def _reshaped(entry: LintedEntry, context: Context) -> Fix | None:
         return None
     end = block.end()
     text = written + ("" if entry.raw[end : end + 1] in {"", " ", "\t", "\r", "\n"} else " ")
-    if dict(tag_blocks.read_pairs(text.strip(), _limit(entry))) != tags:
+    if dict(tag_blocks.read_pairs(text.strip(), entry.entry.tag_limit)) != tags:
         return None
     edit = TextEdit(entry.start + block.end(1), entry.start + end, text)
     return Fix((edit,), safe=names == keys, message="Write it as a tag block")
-
-
-def _limit(entry: LintedEntry) -> int:
-    """Characters that a tag block of this entry may have."""
-    return entry.entry.tag_limit
 
 
 @rule("CM302", "unknown-tag", fixes="unsafe")
@@ -232,7 +227,7 @@ def missing_required_tag(file: LintedFile, context: Context) -> Iterator[Finding
 
 
 @rule("CM320", "repeated-tag", fixes="safe")
-def repeated_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
+def repeated_tag(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find tags that an entry gives twice.
 
     ## Why
@@ -255,7 +250,6 @@ def repeated_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
     The fix keeps what counts, the first value, and takes the others away. It is safe where all values are the same.
     Frontmatter has none.
     """
-    del context
     for entry in file.tagged:
         pairs = entry.pairs
         if len(pairs) == len(entry.tags):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from catmem.errors import ConfigError
-from catmem.policy.lint.baseline import read_baseline, without_old, write_baseline
+from catmem.policy.lint.suppress import read_baseline, without_old, write_baseline
 from tests.unit.policy.lint.rules_for_tests import lint, only, registered, word_rule
 
 TEXT = "todo one\n§\ntodo two\n§\nthree todo todo"

@@ -7,7 +7,7 @@ import pytest
 from catmem.errors import UnreadableError
 from catmem.policy.lint.diagnostic import Finding, Related
 from catmem.policy.lint.engine import finished, lint_file, lint_root, lint_store, lint_yaml
-from catmem.policy.lint.linted import LintedFile, LintedRoot, LintedStore, LintedYaml, StoreFault
+from catmem.policy.lint.linted import LintedFile, LintedYaml, StoreFault
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.settings import Settings
 from tests.unit.policy.lint.rules_for_tests import CONTEXT, lint, only, registered, word_rule
@@ -70,8 +70,8 @@ def test_a_file_that_could_not_be_read_is_one_finding():
 
 
 def across(root, context):
-    for path in root.files:
-        for other in root.files:
+    for path in root:
+        for other in root:
             if path != other:
                 related = (Related(other, 2, 3, "the other"),)
                 yield Finding(0, 1, "met", related=related, path=path)
@@ -81,7 +81,7 @@ def test_rules_across_files_speak_of_a_place_in_each():
     files = {path: LintedFile.of(path, b"x\ny", CONTEXT.config) for path in ("a.md", "b.md")}
     with registered(making("CM298", "root", across)):
         settings = Settings(per_file=(("b.md", ("CM298",)),))
-        found = lint_root(LintedRoot(files), CONTEXT, settings, files.__getitem__)
+        found = lint_root(files, CONTEXT, settings, files.__getitem__)
     found = [each for each in found if each.code == "CM298"]
     assert [each.path for each in found] == ["a.md"]
     assert [(each.path, each.line, each.column) for each in found[0].related] == [("b.md", 2, 1)]
@@ -89,23 +89,23 @@ def test_rules_across_files_speak_of_a_place_in_each():
 
 def test_a_mark_covers_what_is_found_across_files():
     def first_of_all(root, context):
-        yield from (Finding(0, 4, "met", path=path) for path in root.files)
+        yield from (Finding(0, 4, "met", path=path) for path in root)
 
     file = LintedFile.of("a.md", b"todo\n<!-- catmem: ignore CM298 -->", CONTEXT.config)
     with registered(making("CM298", "root", first_of_all)):
         settings = only("CM298", "CM190")
         results = {"a.md": lint_file(file, CONTEXT, settings)}
-        others = lint_root(LintedRoot({"a.md": file}), CONTEXT, settings, lambda _: file)
+        others = lint_root({"a.md": file}, CONTEXT, settings, lambda _: file)
         found = finished(results, others, settings)
     assert [(each.code, each.suppressed) for each in found] == [("CM298", "inline")]
 
 
 def faults(store, context):
-    yield from (Finding(0, 0, fault.message, fault.hint, path=fault.path) for fault in store.faults)
+    yield from (Finding(0, 0, fault.message, fault.hint, path=fault.path) for fault in store)
 
 
 def test_rules_of_the_store_have_a_path_and_no_place():
-    store = LintedStore("", (StoreFault("damaged", "homes/neo/.catmem/journal", "is cut short", "Look."),))
+    store = (StoreFault("damaged", "homes/neo/.catmem/journal", "is cut short", "Look."),)
     with registered(making("CM998", "store", faults)):
         found = [each for each in lint_store(store, CONTEXT, Settings()) if each.code == "CM998"]
     assert [(each.path, each.line, each.message) for each in found] == [

@@ -8,8 +8,7 @@ import re
 import pytest
 
 from catmem.policy.lint.diagnostic import Diagnostic
-from catmem.policy.lint.renderers.excerpt import WIDTH, excerpt, printable
-from catmem.policy.lint.renderers.report import FORMATS, Report, render
+from catmem.policy.lint.renderers import FORMATS, WIDTH, Report, excerpt, printable, render
 from tests.golden.lint_case import FOLDER, NAMES, SOURCES, golden_report, golden_rules
 
 

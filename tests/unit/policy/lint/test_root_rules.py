@@ -12,10 +12,10 @@ import pytest
 
 from catmem.errors import CatmemError
 from catmem.policy.config import Config, read_config
-from catmem.policy.lint.linted import Context, LintedFile, LintedRoot, LintedStore, StoreFault
+from catmem.policy.lint.linted import Context, LintedFile, StoreFault
 from catmem.policy.lint.rule import all_rules
-from catmem.service.linting.lint import Linter
-from catmem.service.linting.sources import Root
+from catmem.service.lint_sources import Root
+from catmem.service.linting import Linter
 from tests.golden.case import put
 
 CASES = Path(__file__).parents[3] / "conformance" / "lint"
@@ -43,13 +43,13 @@ class Scene(NamedTuple):
             for one in rule.check(file, self.context)
         ]
 
-    def _memory(self) -> LintedRoot:
+    def _memory(self) -> dict[str, LintedFile]:
         files = {}
         for name, source in self.root.sources().items():
             if source.kind == "memory":
                 data, config = source.path.read_bytes(), self.root.config
                 files[name] = LintedFile.of(name, data, config, owner=source.owner, target=source.target)
-        return LintedRoot(files)
+        return files
 
 
 def scene(folder: Path, config: str = "version: 1\n", /, **files: str) -> Scene:
@@ -336,7 +336,7 @@ def test_a_wrong_seed_from_that_profiles_inherit_is_said_once(tmp_path):
     ],
 )
 def test_each_kind_of_fault_has_one_rule(kind, code):
-    store = LintedStore("", (StoreFault(kind, "homes/neo/USER.md", "what is wrong", "What to do."),))
+    store = (StoreFault(kind, "homes/neo/USER.md", "what is wrong", "What to do."),)
     context = Context(Config(Path()), date(2026, 11, 21))
     found = {
         rule.code: [(one.path, one.message, one.hint) for one in rule.check(store, context)]

@@ -11,7 +11,7 @@ import yaml
 
 from catmem.model.edit import apply_edits
 from catmem.policy.config import load_config
-from catmem.policy.lint.linted import Context, LintedFile, LintedRoot
+from catmem.policy.lint.linted import Context, LintedFile
 from catmem.policy.lint.rule import all_rules
 from catmem.policy.profile import load_profiles
 
@@ -52,7 +52,7 @@ def findings(case, context, text=None):
         files = {
             path: linted(context, path, said.encode(), *owners.get(path, ())) for path, said in case["files"].items()
         }
-        root = LintedRoot(dict(sorted(files.items())))
+        root = dict(sorted(files.items()))
         found = [(files[finding.path], finding) for finding in rule.check(root, context)]
     else:
         data = bytes.fromhex(case["hex"]) if "hex" in case else (case["input"] if text is None else text).encode()

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
 from catmem.server.tokens import new_token, remove_tokens
 from catmem.service import answering
 from catmem.service.workspace import Workspace

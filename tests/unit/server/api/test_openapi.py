@@ -7,9 +7,9 @@ from jsonschema import Draft202012Validator
 from starlette.routing import Route
 
 from catmem.resources import schema
-from catmem.server import api, sse
-from catmem.server.api.endpoints import ENDPOINTS
-from catmem.server.openapi import document
+from catmem.server import sse
+from catmem.server.api import openapi
+from catmem.server.api.openapi import ENDPOINTS, document
 
 
 def operations() -> set[tuple[str, str]]:
@@ -21,7 +21,7 @@ def routed(routes) -> set[tuple[str, str]]:
 
 
 def test_every_route_of_the_api_is_in_the_document_and_no_other(served):
-    ours = routed([*api.routes(), *sse.routes()])
+    ours = routed([*openapi.routes(), *sse.routes()])
     probes = {("/healthz", "GET"), ("/readyz", "GET")}
     assert operations() == ours | probes
     assert ours | probes <= routed(served.client().app.routes)

@@ -6,10 +6,11 @@ from collections import Counter
 
 import pytest
 
+from catmem.model import document
 from catmem.policy import profile
-from catmem.service import profile_memory
 from catmem.service.envelopes import builder, reading, submitting
-from catmem.store.sql.database import Database, Link
+from catmem.store.sql.database import Database
+from catmem.store.sql.link import Link
 from tests.http_root import plain, served_root
 
 CONFIG = "agents: {planner: neo}\nstore: sqlite:///memory.db\n"
@@ -37,13 +38,13 @@ def counted(monkeypatch):
 
         monkeypatch.setattr(where, name, counting)
 
-    count(profile_memory, "parse", "documents parsed")
+    count(document, "parse", "documents parsed")
     count(profile, "_profile_files", "profiles listed")
     count(reading, "_refuse_deep", "envelopes read")
     count(submitting, "envelope_of", "envelopes checked")
     count(builder, "envelope_of", "envelopes checked")
     count(builder, "read_envelope", "envelopes made")
-    for name in ("_executed", "text", "commit"):
+    for name in ("_execute", "text", "commit"):
         count(Link, name, "statements")
     count(Database, "_borrowed", "connections borrowed")
     return done

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 
 from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.conftest import ADDRESS

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 

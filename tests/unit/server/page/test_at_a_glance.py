@@ -7,9 +7,8 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
-from catmem.server.page.shown import days
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
+from catmem.server.page.formats import days
 from catmem.server.tokens import new_token
 from catmem.service.workspace import Workspace
 from tests.golden.case import put

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
+from catmem.server.app import Settings, create_app
 from catmem.server.page.rendering import environment
-from catmem.server.settings import Settings
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.conftest import ADDRESS

@@ -9,9 +9,8 @@ from starlette.testclient import TestClient
 
 from catmem.errors import StoreError
 from catmem.model.document import parse
-from catmem.server.app import create_app
-from catmem.server.page.routes import VIEWS
-from catmem.server.settings import Settings
+from catmem.server.app import Settings, create_app
+from catmem.server.page import VIEWS
 from catmem.server.tokens import new_token
 from catmem.service.workspace import Workspace
 from tests.golden.case import put

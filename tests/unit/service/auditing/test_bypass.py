@@ -10,7 +10,7 @@ import pytest
 
 from catmem.clock import timestamp
 from catmem.errors import CatmemError, ForbiddenError, StaleError
-from catmem.service.auditing.bypass import LONGEST, begin_bypass, current_bypass, end_bypass
+from catmem.service.auditing.rollout import LONGEST, begin_bypass, current_bypass, end_bypass
 from catmem.service.workspace import Workspace
 from tests.unit.service.auditing.audited import lines, make_audited, outcomes
 

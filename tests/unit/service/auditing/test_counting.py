@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from catmem.errors import CatmemError
-from catmem.service.auditing.counting import LogCounts
+from catmem.service.auditing.reading import LogCounts
 from catmem.service.counts import OTHER
 from catmem.service.workspace import Workspace
 from catmem.store.audit import AuditLog, Line

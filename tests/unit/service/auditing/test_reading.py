@@ -8,12 +8,11 @@ import pytest
 
 from catmem.errors import CatmemError, StoreError
 from catmem.service.auditing.reading import Filter, follow_audit, read_audit
-from catmem.service.auditing.report import rollout_report, rollout_state
+from catmem.service.auditing.rollout import rollout_report, rollout_state
 from catmem.service.counts import OTHER, Counts
 from catmem.service.gate import audit_log, record
 from catmem.service.workspace import Workspace
-from catmem.store.audit import Line
-from catmem.store.audit_reader import Damage
+from catmem.store.audit import Damage, Line
 from tests.unit.service.auditing.audited import make_audited
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from catmem.errors import ConfigError, UnknownNameError
 from catmem.policy.config import load_config
-from catmem.service.envelopes.keys import (
+from catmem.service.envelopes.agents import (
     all_keys,
     keys_folder,
     keys_of,

@@ -18,10 +18,9 @@ from catmem.errors import (
     StaleError,
     UnknownRevisionError,
 )
-from catmem.service.auditing.bypass import begin_bypass
-from catmem.service.envelopes.keys import new_key, remove_keys
+from catmem.service.auditing.rollout import begin_bypass
+from catmem.service.envelopes.agents import new_key, remove_keys, role_hash
 from catmem.service.envelopes.reading import moment
-from catmem.service.envelopes.roles import role_hash
 from catmem.service.workspace import Workspace
 from catmem.service.writing.operation import Operation
 from catmem.store.envelope import content_hash

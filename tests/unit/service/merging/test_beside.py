@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import DriftError, UnknownNameError, UnknownRevisionError
-from catmem.service.merging.beside import beside
+from catmem.service.merging.branches import beside
 from catmem.store.contract import Change
 from tests.roots import make_root, put_bytes
 

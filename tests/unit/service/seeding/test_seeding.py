@@ -22,7 +22,8 @@ from catmem.errors import (
 from catmem.policy.seed import FilePlan
 from catmem.service.first_seen import CLOCKS, body_key
 from catmem.service.seeding.lockfile import SeedFile
-from catmem.service.seeding.planning import ephemeral, refuse_too_long, seed_order
+from catmem.service.seeding.order import seed_order
+from catmem.service.seeding.planning import ephemeral, refuse_too_long
 from catmem.text import DEFAULT_LIMITS, Limits, size_of
 from tests.golden.case import put
 from tests.roots import put_bytes, text_of

@@ -17,7 +17,7 @@ import pytest
 
 from catmem.errors import BusyError
 from catmem.service.first_seen import CLOCKS, body_key
-from catmem.service.purging.purge import purge
+from catmem.service.purging import purge
 from catmem.service.seeding import lockfile as seedfile
 from catmem.service.upkeep import fsck
 from catmem.service.workspace import Workspace

@@ -7,7 +7,7 @@ import pytest
 from catmem.errors import DriftError, EditError, StaleError, UnknownRevisionError
 from catmem.service import history
 from catmem.service.workspace import Workspace
-from catmem.service.writing.view import checked_expected
+from catmem.service.writing.matching import checked_expected
 from tests.golden.case import put
 
 NEVER = "sha256:" + "0" * 64

@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from catmem import Operation
 from catmem.errors import EditError
+from catmem.service.writing.operation import Operation
 from tests.roots import make_root, put_bytes, text_of
 
 DAY = date(2026, 5, 1)

@@ -16,8 +16,8 @@ from catmem.errors import (
     StaleError,
     UnknownNameError,
 )
-from catmem.service.writing.budget import Usage
 from catmem.service.writing.operation import Operation
+from catmem.service.writing.written import Usage
 from tests.roots import make_root, put_bytes, text_of
 
 DAY = date(2026, 5, 1)

@@ -11,7 +11,7 @@ from catmem.store.contract import EXTERNAL, Change
 from catmem.store.files import folder as folder_module
 from catmem.store.files.folder import Place
 from catmem.store.files.journal import Journal
-from catmem.store.files.journal_disk import Folder as JournalFolder
+from catmem.store.files.journal_disk import JournalFolder
 from catmem.store.files.store import FileStore
 from catmem.store.memory import MemoryStore
 

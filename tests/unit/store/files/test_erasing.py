@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.store.contract import Change
-from catmem.store.files import kept as kept_module
+from catmem.store.files import retention
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
 from tests.unit.service.tree import holding
@@ -120,7 +120,7 @@ def test_a_file_that_is_too_large_to_be_read_is_named(store, home, side, monkeyp
     (home / "USER.md.bak.1").write_bytes(b"- one\n" * 2)
     for path in (side / "gen").iterdir():
         path.unlink()
-    monkeypatch.setattr(kept_module, "MAX_SEGMENT", 10)
+    monkeypatch.setattr(retention, "MAX_SEGMENT", 10)
     assert [(left.path.name, left.why) for left in store.erase("USER.md", redact).left] == [
         ("USER.md.bak.1", "it cannot be read")
     ]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from catmem.store.contract import Change
-from catmem.store.files.file_time import FILE_TIME, file_time_note
+from catmem.store.files.external_changes import FILE_TIME, file_time_note
 from catmem.store.files.folder import Place
 from catmem.store.files.store import FileStore
 

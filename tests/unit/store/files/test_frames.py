@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from catmem.store.files.frames import MAX_PAYLOAD, frame, payload_size, walk
+from catmem.store.files.segments import MAX_PAYLOAD, frame, payload_size, walk
 from tests.together import together
 
 LINES = [frame(payload) for payload in (b"{}", b"", b'{"a": "b"}', b"\x00\xff")]
@@ -32,7 +32,7 @@ def test_a_payload_over_the_limit_is_no_line():
 def test_a_walk_gives_every_payload_and_where_its_line_stands():
     buffer = b"".join(LINES)
     found = walk(buffer)
-    assert found.good
+    assert found.end == found.size
     assert [buffer[line.start : line.end] for line in found.lines] == LINES
     assert payloads(buffer) == [b"{}", b"", b'{"a": "b"}', b"\x00\xff"]
 
@@ -43,7 +43,7 @@ def test_a_walk_begins_where_it_is_told():
 
 def test_an_empty_buffer_is_good():
     found = walk(b"")
-    assert (found.good, found.cut, found.damaged, found.lines) == (True, False, False, [])
+    assert (found.end, found.size, found.cut, found.damaged, found.lines) == (0, 0, False, False, [])
 
 
 @together("kept", range(1, len(LINES[2])))

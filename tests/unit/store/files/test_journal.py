@@ -10,7 +10,7 @@ import pytest
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, StoreError, TooLargeError, UnknownRevisionError
-from catmem.store.files import frames
+from catmem.store.files import journal_lines
 from catmem.store.files.records import Draft, Retired
 from tests.unit.store.journals import Counting, Quick, draft, fill, journal_in, put, segments
 
@@ -145,8 +145,8 @@ def costly(monkeypatch):
     """The bytes that the journal hashed or packed whole."""
     noted = []
     for name in ("bytes_digest", "whole"):
-        work = getattr(frames, name)
-        monkeypatch.setattr(frames, name, lambda data, work=work: noted.append(data) or work(data))
+        work = getattr(journal_lines, name)
+        monkeypatch.setattr(journal_lines, name, lambda data, work=work: noted.append(data) or work(data))
     return noted
 
 
@@ -350,7 +350,7 @@ def test_no_descriptor_stays_open(tmp_path):
 
 
 def test_data_over_the_limit_is_refused_and_nothing_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("catmem.store.files.frames.MAX_DATA", 10)
+    monkeypatch.setattr("catmem.store.files.journal_lines.MAX_DATA", 10)
     with journal_in(tmp_path) as journal:
         with pytest.raises(TooLargeError):
             put(journal, b"x" * 11)

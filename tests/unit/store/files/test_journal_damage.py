@@ -10,8 +10,7 @@ import pytest
 
 from catmem.errors import DamagedError
 from catmem.store.files import journal_disk
-from catmem.store.files.frames import frame, walk
-from catmem.store.files.segments import Segment
+from catmem.store.files.segments import Segment, frame, walk
 from tests.unit.store.journals import draft, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}

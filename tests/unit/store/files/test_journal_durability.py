@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from catmem.store.files.journal_bring import Brought
+from catmem.store.files.journal_lines import Brought
 from tests.unit.store.journals import Noting, draft, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}

@@ -11,8 +11,8 @@ import pytest
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, UnknownRevisionError
-from catmem.store.files.frames import walk
 from catmem.store.files.records import Draft
+from catmem.store.files.segments import walk
 from tests.unit.store.journals import Failing, Quick, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}

@@ -8,7 +8,7 @@ import pytest
 
 from catmem.store.contract import Change
 from catmem.store.sql import history
-from catmem.store.sql.database import Link
+from catmem.store.sql.link import Link
 
 USER = "trinity/user"
 
@@ -25,7 +25,7 @@ def filled(store):
 def asked(monkeypatch):
     """The statements that were run."""
     statements = []
-    for name in ("_executed", "text"):
+    for name in ("_execute", "text"):
         real = getattr(Link, name)
 
         def asking(link, statement, *values, real=real):

@@ -164,11 +164,11 @@ def test_a_program_that_ends_in_peace_brings_a_log_that_was_removed_into_the_dat
 def test_a_kill_beside_the_mark_is_no_loss(path, moment):
     """The mark is set after the commit: it is never ahead of what was committed."""
     die = "os.kill(os.getpid(), signal.SIGKILL)"
-    steps = [die, "old(*a)"] if moment == "before" else ["old(*a)", die]
+    steps = [die, "old(*a, **k)"] if moment == "before" else ["old(*a, **k)", die]
     harm = (
-        "from catmem.store.sql.mark import Mark\nold = Mark.raise_to\ndef new(*a):\n    "
+        "from catmem.store.sql.sqlite_file import Mark\nold = Mark.write\ndef new(*a, **k):\n    "
         + "\n    ".join(steps)
-        + "\nMark.raise_to = new"
+        + "\nMark.write = new"
     )
     assert write(path, 2, harm=harm, last=1) == ["1", "2"]
     after = opened_at(path)

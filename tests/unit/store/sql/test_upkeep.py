@@ -7,8 +7,7 @@ import pytest
 from catmem.errors import DamagedError
 from catmem.model.document import parse
 from catmem.service.rows import RowCodec
-from catmem.store.contract import Change
-from catmem.store.lasting import Erasure
+from catmem.store.contract import Change, Erasure
 from catmem.store.sql.store import SqlStore
 
 USER = "trinity/user"

@@ -1,1 +1,0 @@
-"""The forms in which findings are shown, one module each: for people, programs, GitHub and code scanners."""

@@ -1,0 +1,321 @@
+"""What stands before the routes: whose requests are answered at all, how large they may be and how long they may take.
+
+All else that clients may do is for the proxy in front. The library is called in threads within the time of a request. A
+write that was begun is never cut off: when time is up the answer says that it goes on, and the server ends only after
+it. One that was still waiting for a thread is not made at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from urllib.parse import urlsplit
+
+from catmem.errors import UnreadableError
+from catmem.policy.profile import one_reading
+from catmem.server.caller import KEY, no_token
+from catmem.server.errors import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from starlette.requests import HTTPConnection
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from catmem.server.app import Settings
+    from catmem.server.caller import Caller
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+_OPEN = frozenset({"/healthz", "/readyz"})
+_STATIC = "/static/"
+"""These want no token: whether the server works, and the files that everybody's package has."""
+_OWN_LOOK = "/page/theme"
+"""Takes a form from whoever may read: it says how pages look, and reaches no memory."""
+_WITHOUT_ROOT = ("/healthz", "/metrics", _STATIC)
+"""The numbers say themselves what cannot be read."""
+
+
+class Guard:
+    """Lets through what was meant for this server, is short enough, and comes from a known caller that may do it.
+
+    While the folder of the root is away nothing passes: an empty one would be read in its place.
+    """
+
+    def __init__(
+        self, app: ASGIApp, settings: Settings, identify: Callable[[Scope], Caller | None], root: Path
+    ) -> None:
+        """``identify`` gives the caller of a request, ``None`` for nobody who is known."""
+        self._app = app
+        self._settings = settings
+        self._identify = identify
+        self._root = root
+        self._names = frozenset({"localhost", settings.host.lower(), *(name.lower() for name in settings.hosts)})
+        self._elsewhere = not is_loopback(settings.host)
+        self._is_own = lru_cache(maxsize=256)(self._looked_up)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request. Raises ``ServerError``, ``UnreadableError`` (``missing``), and as ``identify`` does."""
+        if scope["type"] == "http":
+            self._refuse_other_site(scope)
+            receive = await limited(scope, receive, self._settings)
+            caller = scope[KEY] = self._identify(scope)
+            path = scope["path"]
+            if path not in _OPEN and not path.startswith(_STATIC):
+                _refuse_out_of_scope(caller, scope["method"], path)
+            if not path.startswith(_WITHOUT_ROOT):
+                refuse_missing(self._root, "the root is not there")
+        await self._app(scope, receive, send)
+
+    def _refuse_other_site(self, scope: Scope) -> None:
+        """Raise ``ServerError`` for a name that somebody's DNS points here (400), and for another site's form (403).
+
+        A browser that follows such a name gives it as the host; a page of another site gives its own as the origin.
+        """
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
+        if len(hosts) != 1 or not self._is_own(hosts[0].decode("latin-1")):
+            raise ServerError(
+                400,
+                "this server is not called by that name",
+                code="unknown_host",
+                hint="Use its address, or have its name added: catmem serve --allow-host NAME.",
+            )
+        if scope["method"] not in _READS:
+            refuse_cross_site(scope)
+
+    def _looked_up(self, host: str) -> bool:
+        name = _name_of(host)
+        if name is None:
+            return False
+        if name in self._names or is_loopback(name):
+            return True
+        # An address in numbers needs no DNS, so nobody can have pointed it here.
+        return self._elsewhere and _address(name) is not None
+
+
+def refuse_missing(path: Path, message: str) -> None:
+    """Raise ``UnreadableError`` (``missing``) for a folder or a file that is not there."""
+    if not path.exists():
+        hint = "Bring it back, for example by mounting its disk. Nothing is read or written until then."
+        raise UnreadableError(message, code="missing", path=path, hint=hint)
+
+
+def _refuse_out_of_scope(caller: Caller | None, method: str, path: str) -> None:
+    if caller is None:
+        raise no_token()
+    if caller.scope == "metrics" and path != "/metrics":
+        said = "this token is good for /metrics only"
+    elif not caller.may_write and method not in {"GET", "HEAD"} and path != _OWN_LOOK:
+        said = "this token is good for reading only"
+    else:
+        return
+    raise ServerError(403, said, code="scope", hint="Nothing was done. 'catmem token new --scope' makes another.")
+
+
+# --- whose it is ---------------------------------------------------------------------------------------------------
+
+_OWN_SITE = frozenset({b"same-origin", b"none"})
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """A header of a request; the first, if there are several."""
+    return next((value for each, value in scope["headers"] if each == name), None)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether it is an address of this machine alone, or the name of one."""
+    address = _address(host)
+    return host.lower() == "localhost" if address is None else address.is_loopback
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return None
+
+
+def _name_of(host: str) -> str | None:
+    """The name in a ``Host`` header, in small letters, without the port; ``None`` for what is none."""
+    try:
+        parts = urlsplit(f"//{host}")
+        parts.port  # noqa: B018 - raises for what is no number
+    except ValueError:
+        return None
+    return parts.hostname if parts.netloc == host and parts.username is None else None
+
+
+def refuse_cross_site(scope: Scope) -> None:
+    """Raise ``ServerError`` 403 (``cross_site``) for what a page of another site sent."""
+    host, site = header(scope, b"host") or b"", header(scope, b"sec-fetch-site")
+    origin = header(scope, b"origin")
+    is_other = origin is not None and origin.partition(b"://")[2].lower() != host.lower()
+    if is_other or (site is not None and site not in _OWN_SITE):
+        raise ServerError(
+            403,
+            "this request was sent by a page of another site",
+            code="cross_site",
+            hint="Nothing was done. Send it from this server's own page, or from a program.",
+        )
+
+
+# --- how large, how long -------------------------------------------------------------------------------------------
+
+DEADLINE = "catmem.deadline"
+"""Where the scope of a request keeps the time, by the clock of the loop, at which it has to be answered."""
+
+_DRAINED = 8 << 20
+"""Bytes of a body that is too large which are read and dropped, so that the client comes to read the answer."""
+_DRAIN_SECONDS = 2.0
+_CLOSE = {"Connection": "close"}
+
+
+async def limited(scope: Scope, receive: Receive, settings: Settings) -> Receive:
+    """What a client sends, of ``max_body`` bytes at most, within ``timeout`` seconds from its header to its answer.
+
+    Raises ``ServerError``, now or when the body is read: 413 ``too_large``, 408 ``slow_body``, 400 ``two_lengths``.
+    """
+    length = header(scope, b"content-length")
+    if length is not None and header(scope, b"transfer-encoding") is not None:
+        # A proxy may have taken the other one for the end of the body: what comes next is nobody's request for sure.
+        raise ServerError(
+            400,
+            "the body has a length and comes in parts as well",
+            code="two_lengths",
+            hint="Nothing was done. Send 'Content-Length' or 'Transfer-Encoding', and not both.",
+            headers=_CLOSE,
+        )
+    most = settings.max_body
+    # The protocol has refused what is no number; a very long one is too large whatever it says.
+    if length is not None and (len(length) > len("9" * 18) or int(length) > most):
+        await _refuse_too_large(scope, receive, most)
+    until = scope[DEADLINE] = asyncio.get_running_loop().time() + settings.timeout
+    size, whole = 0, False
+
+    async def received() -> Message:
+        nonlocal size, whole
+        if whole:
+            return await receive()  # after the body: that the client is gone
+        try:
+            async with asyncio.timeout_at(until):
+                message = await receive()
+        except TimeoutError:
+            hint = "Nothing was done. Send it again."
+            raise ServerError(
+                408, "the body did not come in time", code="slow_body", hint=hint, headers=_CLOSE
+            ) from None
+        if message["type"] == "http.request":
+            size += len(message.get("body", b""))
+            whole = not message.get("more_body", False)
+            if size > most:
+                await _refuse_too_large(scope, receive, most, whole=whole)
+        return message
+
+    return received
+
+
+async def _refuse_too_large(scope: Scope, receive: Receive, most: int, *, whole: bool = False) -> None:
+    """Raise 413, once the client has said what it had to say, or had time to."""
+    if not whole and header(scope, b"expect") is None:
+        await _drain(receive)
+    raise ServerError(
+        413,
+        f"the body is over the limit of {most:,} bytes",
+        code="too_large",
+        hint="Nothing was done. Send less at once.",
+        headers=_CLOSE,
+    )
+
+
+async def _drain(receive: Receive) -> None:
+    left = _DRAINED
+    try:
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+    except TimeoutError:
+        return
+
+
+# --- threads -------------------------------------------------------------------------------------------------------
+
+_THREADS = 16
+
+
+class Workers:
+    """The threads of a server. ``close`` waits for what was begun."""
+
+    def __init__(self, threads: int = _THREADS) -> None:
+        """``threads`` calls are made at once."""
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="catmem")
+
+    async def call(self, function: Callable[[], T], *, deadline: float, writes: bool) -> T:
+        """What ``function`` gives, until the loop's clock says ``deadline``.
+
+        Raises ``ServerError`` 503: ``timeout``, ``still_writing``, ``stopping``.
+        """
+        try:
+            job = self.pool.submit(function)
+        except RuntimeError:
+            raise stopping() from None
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await asyncio.wrap_future(job)
+        except TimeoutError:
+            if job.done() and not job.cancelled():
+                return job.result()
+        if job.cancel() or not writes:
+            raise ServerError(
+                503,
+                "this took longer than a request may take here",
+                code="timeout",
+                hint="Nothing was written. Try again in a moment.",
+                headers={"Retry-After": "1"},
+            )
+        raise ServerError(
+            503,
+            "this write took longer than a request may take here, and goes on",
+            code="still_writing",
+            hint="Look at what is there before you repeat it, or send it again with the same op_id.",
+            headers={"Retry-After": "1"},
+        )
+
+    def close(self) -> None:
+        """Wait for every call that was begun, and drop those that were not."""
+        self.pool.shutdown(cancel_futures=True)
+
+
+async def in_thread(request: HTTPConnection, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What a synchronous call of the library gives, made in a worker thread within the time of the request.
+
+    Whether it may write, the method of the request says: only those that read are left alone when time is up.
+    """
+    workers: Workers = request.app.state.workers
+    writes = request.scope["method"] not in _READS
+    operation = partial(_one_operation, function, *args, **kwargs)
+    return await workers.call(operation, deadline=request.scope[DEADLINE], writes=writes)
+
+
+def _one_operation(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    with one_reading():
+        return function(*args, **kwargs)
+
+
+def stopping() -> ServerError:
+    """The refusal of a request that comes, or is not answered, when the server ends."""
+    return ServerError(
+        503,
+        "the server is being stopped",
+        code="stopping",
+        hint="A write may have been made: look at what is there, or send it again with the same op_id.",
+        headers={"Retry-After": "5", "Connection": "close"},
+    )

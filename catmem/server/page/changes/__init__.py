@@ -1,1 +1,0 @@
-"""What a person changes on a page, one module a kind of change."""

@@ -1,0 +1,106 @@
+"""The facts that somebody should look at: stale, expired, unverified for long, dated in the future."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.errors import CatmemError
+from catmem.policy.profile import profile_names
+from catmem.server.page.formats import paged, reference, with_query
+from catmem.server.page.reading import Page
+from catmem.service.review import Review
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from catmem.server.page.reading import Asked
+    from catmem.service.due import Due, DueState
+
+STATES: dict[DueState, str] = {
+    "expired": "Expired",
+    "stale": "Stale",
+    "unverified": "Unverified for long",
+    "future": "Dated in the future",
+}
+_SIZE = 50
+
+
+class Waiting(NamedTuple):
+    """A fact that waits for an answer.
+
+    ``base`` is the revision that it was read from, or a digest; empty where no answer can be written.
+    ``next`` is the id of the place of the one that comes after it. ``follows`` are the entities that it is a copy of,
+    each with the address of the same fact there if it is due there; ``elsewhere`` says that it is answered there.
+    """
+
+    due: Due
+    base: str
+    next: str
+    follows: tuple[tuple[str, str | None], ...]
+    elsewhere: bool
+
+
+def queue(asked: Asked) -> Page:
+    """What is due, the oldest of each profile first; the query may name a ``profile``, a ``state`` and an ``entry``.
+
+    For one profile also its copies that are answered at their sources, with the way there.
+    """
+    profiles = profile_names(asked.workspace.config.profiles_dir)
+    name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
+    # What a round on the command line passed over is due all the same.
+    review = Review.open(asked.workspace, profiles=[name] if name else (), restart=True)
+    due = review.due()
+    elsewhere = review.elsewhere() if name else []
+    counts = Counter(each.state for each in [*due, *elsewhere])
+    chosen = [each for each in [*due, *elsewhere] if state in {None, each.state}]
+    some = paged(chosen, asked.page_of((each.entry.id for each in chosen), _SIZE), _SIZE)
+    groups = list(_grouped(review, some.rows, {each.key for each in elsewhere}))
+    return Page(
+        "queue.html",
+        {
+            "profiles": profiles,
+            "profile": name,
+            "states": STATES,
+            "state": state,
+            "counts": counts,
+            "due": len(due),
+            "elsewhere": len(elsewhere),
+            "paged": some,
+            "groups": groups,
+            "copies": review.copies,
+            "problems": review.unreadable,
+            "as_of": review.as_of,
+        },
+    )
+
+
+def _grouped(
+    review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str, str]]
+) -> Iterator[tuple[str, list[Waiting]]]:
+    """The facts by profile, each in its turn; ``elsewhere`` has the keys of those answered at their sources."""
+
+    @cache
+    def base(entity: str) -> str:
+        try:
+            return review.base(entity)
+        except CatmemError as error:  # a history that cannot be read hides no fact
+            review.unreadable.append(error)
+            return ""
+
+    rows: list[Waiting] = []
+    for index, each in enumerate(due):
+        # After the last one the person looks at the one before it.
+        beside = due[index + 1] if index + 1 < len(due) else due[index - 1] if index else None
+        following = "" if beside is None else reference(beside.entry.id)
+        rows.append(Waiting(each, base(each.entity), following, tuple(_followed(review, each)), each.key in elsewhere))
+    for name, some in groupby(rows, key=lambda row: row.due.entity.partition("/")[0]):
+        yield name, list(some)
+
+
+def _followed(review: Review, due: Due) -> Iterator[tuple[str, str | None]]:
+    for entity, is_due in review.sources_of(due).items():
+        address = with_query("/page/queue", profile=entity.partition("/")[0], entry=due.entry.id)
+        yield entity, f"{address}#{reference(due.entry.id)}" if is_due else None

@@ -1,0 +1,156 @@
+"""Why a form was refused, and what its next try has to say: for the page that shows it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from catmem.errors import (
+    CatmemError,
+    DriftError,
+    OperationCollisionError,
+    StaleError,
+    UnknownRevisionError,
+)
+from catmem.model.pairing import pair_entries
+from catmem.server.errors import unforeseen
+from catmem.server.page.csrf import naming
+from catmem.server.page.formats import Diff, diff_of, text_of
+from catmem.service.writing.matching import is_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.model.document import Entry
+    from catmem.server.page.writing import Sent
+    from catmem.service.workspace import Workspace
+    from catmem.store.contract import Revision, Snapshot
+
+Fate: TypeAlias = Literal["same", "changed", "gone"]
+"""What became of the entry that a form is on."""
+
+_MOST_TOLD = 20
+_ONE_BETWEEN = 2
+_OLD_VIEW = (StaleError, DriftError, OperationCollisionError, UnknownRevisionError)
+_HEADINGS = {
+    400: "The form cannot be read",
+    403: "This was not written",
+    404: "That is not there",
+    409: "It has changed in the meantime",
+    413: "That is too long",
+    422: "That cannot be written so",
+    503: "It cannot be written right now",
+}
+
+
+class Since(NamedTuple):
+    """What became of a file since a person saw it.
+
+    ``now`` is the name of its revision, ``None`` for a text that has none. ``done`` are the revisions in between, the
+    newest first; ``more`` says that there are others. ``diff`` is ``None`` where nobody knows what was seen. ``fate``
+    is that of the form's entry, ``entry`` what it is now.
+    """
+
+    now: str | None
+    done: Sequence[Revision]
+    more: bool
+    diff: Diff | None
+    fate: Fate | None
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a form was refused. ``since`` is ``None`` unless it was for what changed.
+
+    ``expected``, ``entry`` and ``op_id`` are what the form says when it is sent again: those of what is there now if
+    that was the reason, else the same as before. ``entry`` is ``None`` for an entry that is gone.
+    """
+
+    heading: str
+    error: CatmemError
+    since: Since | None
+    expected: str | None
+    entry: str | None
+    op_id: str | None
+
+
+def refusal_of(sent: Sent, error: Exception, status: int) -> Refusal:
+    """What the page of a refused form says. Raises what reading the store raises."""
+    plain = plain_refusal(sent, error, status)
+    if sent.entity is None or not isinstance(error, _OLD_VIEW):
+        return plain
+    now = sent.workspace.store.read(sent.named)
+    base = now.revision or now.digest
+    if base == sent.expected:  # refused for what stands in the file, and not for an old view
+        return replace(plain, heading="This was not written")
+    since = _since(sent, now, plain.entry)
+    entry = None if since.entry is None else since.entry.id
+    op_id = naming(sent.workspace)(sent.named, base, sent.address, entry or sent.get("about"))
+    return replace(plain, since=since, expected=base, entry=entry, op_id=op_id)
+
+
+def plain_refusal(sent: Sent, error: Exception, status: int) -> Refusal:
+    """The same without a look at the store: the form as it was sent."""
+    known = error if isinstance(error, CatmemError) else unforeseen()
+    heading = _HEADINGS.get(status, "This was not written")
+    return Refusal(heading, known, None, sent.expected, sent.fields.get("entry"), sent.fields.get("op_id"))
+
+
+def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes | None:
+    """The bytes that a form was made on; ``None`` where nobody knows them any more."""
+    if expected is None:
+        return None
+    store = workspace.store
+    if is_digest(expected):
+        now = store.read(entity)
+        if now.digest == expected:
+            return now.data
+        expected = next((each.revision for each in store.log(entity) if each.digest == expected), None)
+    try:
+        return None if expected is None else store.read(entity, expected).data
+    except UnknownRevisionError:
+        return None
+
+
+def _since(sent: Sent, now: Snapshot, entry: str | None) -> Since:
+    workspace, entity = sent.workspace, sent.named
+    seen = seen_text(workspace, entity, sent.expected)
+    log = workspace.store.log(entity)
+    if seen is None:
+        done = list(islice(log, 1))  # without a known beginning, only the newest is sure to have come after it
+    else:
+        later = takewhile(lambda each: sent.expected not in {each.revision, each.digest}, log)
+        done = list(islice((each for each in later if not each.is_branch), _MOST_TOLD + 1))
+    fate, counterpart = _fate(workspace, seen, now.data, entry)
+    diff = None if seen is None else diff_of(text_of(seen), text_of(now.data))
+    return Since(now.revision, done[:_MOST_TOLD], len(done) > _MOST_TOLD, diff, fate, counterpart)
+
+
+def _fate(workspace: Workspace, seen: bytes | None, now: bytes, named: str | None) -> tuple[Fate | None, Entry | None]:
+    if named is None:
+        return None, None
+    try:
+        after = workspace.parse(now).entries
+        same = next((each for each in after if each.id == named), None)
+        if same is not None:
+            return "same", same
+        before = () if seen is None else workspace.parse(seen).entries
+    except CatmemError:
+        return None, None  # what no tool can read: the refusal says so
+    place = next((index for index, each in enumerate(before) if each.id == named), None)
+    found = None if place is None else _counterpart(before, after, place)
+    return ("gone", None) if found is None else ("changed", after[found])
+
+
+def _counterpart(before: Sequence[Entry], after: Sequence[Entry], place: int) -> int | None:
+    """Which entry it is now: the one that it pairs with, or the only new one between the same neighbours."""
+    pairs = pair_entries(before, after)
+    if place in pairs:
+        return pairs[place]
+    left = pairs.get(place - 1) if place else -1
+    right = pairs.get(place + 1) if place + 1 < len(before) else len(after)
+    if left is None or right is None or right - left != _ONE_BETWEEN:
+        return None
+    return left + 1 if after[left + 1].category == before[place].category else None

@@ -1,1 +1,0 @@
-"""What a person settles on the page: branches, old revisions, edits from outside, seeds."""

@@ -1,1 +1,0 @@
-"""Lint of a root on disk."""

@@ -1,0 +1,402 @@
+"""What outsiders write: into the file, into its place during a swap, or late into a file that is out already.
+
+Whatever it is, it becomes a revision of its own first, so that it has a history. Then, where the visible file does not
+hold it, the two are joined by the merge that the store was given, as a revision with two parents.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from catmem.clock import timestamp
+from catmem.digest import bytes_digest
+from catmem.errors import BusyError, CatmemError, EditError
+from catmem.store.contract import EXTERNAL, Merged
+from catmem.store.files.observed_file import TICK, is_damage, is_settled, look_at, read_if_whole
+from catmem.store.files.publication import Foreign, replaced_revision, retired_name, state_of
+from catmem.store.files.records import Draft
+from catmem.store.files.system import opened, read_file, store_errors
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from catmem.store.contract import Merge
+    from catmem.store.files.folder import Folder
+    from catmem.store.files.observed_file import ObservedFile
+    from catmem.store.files.publication import Publication
+    from catmem.store.files.records import Record, Retired
+
+FILE_TIME = "mtime"
+"""In the note of a record of an outsider's bytes: when the file that held them was last written, UTC."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def file_time_note(mtime_ns: int | None) -> dict[str, str]:
+    """The note for a file with this mtime; empty for no file, and for a time that is no date."""
+    if mtime_ns is None:
+        return {}
+    try:
+        return {FILE_TIME: timestamp(_EPOCH + timedelta(microseconds=mtime_ns // 1000))}
+    except OverflowError:
+        return {}
+
+
+WATCHED = 64
+"""How many of the files that were taken out last every operation looks at; ``fsck`` looks at all."""
+
+MERGE_WITH = "merge_with"
+"""In the note of an outsider's record: the revision that it is still to be merged with."""
+
+STILL_TO_MERGE = "still_to_merge"
+"""In the note of what was found in the file before such a merge was made: the revision that waits for it."""
+
+
+AFTER_STOP = "after_stop"
+"""In the note of what a stop of the machine may have cut: it is a revision, and the file stays as it is."""
+
+
+class Outside:
+    """The outsiders of one file in a locked folder."""
+
+    def __init__(self, publication: Publication, merge: Merge | None) -> None:
+        """``merge`` joins two versions; without one the newer stays and the other is only in the history."""
+        self.publication = publication
+        self.folder: Folder = publication.folder
+        self.name: str = publication.name
+        self.journal = self.folder.writable_journal
+        self.merge = merge
+        self._joining = False
+        self._states: dict[tuple[int, str], str] = {}
+        """The revisions of files that came out and are written to still, by their sequence and their digest."""
+
+    # --- bytes that are in the file -----------------------------------------------------------------------------
+
+    def adopt(self, sight: ObservedFile, visible: Record | None, waiting: Record | None = None) -> Record | None:
+        """Record what ``sight`` saw if it is not ``visible``, the revision that was put in place last.
+
+        ``waiting`` is to be merged with it next. Returns the record of the visible bytes; ``None`` for a file that is
+        not there and never was.
+        """
+        if sight.data == self._data(visible):
+            sight.digest = visible.head if visible else sight.digest
+            return visible
+        note = {} if waiting is None else {STILL_TO_MERGE: waiting.revision}
+        note |= file_time_note(sight.mtime_ns)
+        return self._append("adopt", sight.data, visible.revision if visible else "0", note=note)
+
+    def _data(self, record: Record | None) -> bytes:
+        """The bytes of a record; those of the newest are at hand."""
+        if record is None:
+            return b""
+        newest = self.journal.head(self.name)
+        if newest is not None and newest.sequence == record.sequence:
+            return self.journal.head_data(self.name)
+        return self.journal.data(record)
+
+    def _append(  # noqa: PLR0913 - the fields of a record
+        self,
+        op: str,
+        data: bytes,
+        parent: str,
+        *,
+        late_of: int | None = None,
+        state: Retired | None = None,
+        note: Mapping[str, str | int] | None = None,
+    ) -> Record:
+        draft = Draft(
+            file=self.name,
+            op=op,
+            agent=EXTERNAL,
+            revision=self.next_revision(),
+            parents=() if parent == "0" else (parent,),
+            op_id=self.folder.system.token(),
+            note=note or {},
+            retired=state,
+            late_of=late_of,
+            publishes=False,
+        )
+        return self._recorded(draft, data)
+
+    def _recorded(self, draft: Draft, data: bytes) -> Record:
+        with store_errors(self.folder.path / self.name):
+            return self.journal.append(draft, data)
+
+    def next_revision(self) -> str:
+        """The id of the revision after the head."""
+        head = self.journal.head(self.name)
+        return str(head.number + 1) if head else "1"
+
+    # --- bytes that are not in the file -------------------------------------------------------------------------
+
+    def take_in(self, foreign: Foreign, visible: Record) -> Record:
+        """Record an outsider's bytes and join them with the visible file, whose revision was ``visible``."""
+        theirs = self._append(
+            foreign.op,
+            foreign.data,
+            self._states.get((foreign.sequence, foreign.was.digest), foreign.parent),
+            late_of=foreign.sequence if foreign.state else None,
+            state=foreign.state,
+            note={MERGE_WITH: visible.revision}
+            | ({AFTER_STOP: 1} if foreign.doubtful else {})
+            | file_time_note(foreign.state.mtime_ns if foreign.state else None),
+        )
+        if foreign.state:
+            self._states[foreign.sequence, foreign.state.digest] = theirs.revision
+            if foreign.state.digest != foreign.was.digest:
+                self._rename_retired(foreign.sequence, foreign.was, foreign.state)
+        return self.join(theirs, visible)
+
+    def take_in_late(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Take in what ``late`` finds; gives the head before each."""
+        for foreign in list(self.late(records)):
+            head = self.journal.head(self.name)
+            if head is not None:
+                self.take_in(foreign, head)
+                yield head
+
+    def take_in_over(self, sight: ObservedFile, base: Record | None, recorded: Record) -> Record:
+        """Record bytes that stand in the file where ``recorded`` should, and were made from ``base``; join the two."""
+        parent = base.revision if base else "0"
+        note = {MERGE_WITH: recorded.revision} | file_time_note(sight.mtime_ns)
+        return self.join(self._append("adopt", sight.data, parent, note=note), recorded)
+
+    def join(self, theirs: Record, visible: Record) -> Record:
+        """Merge the recorded bytes of ``theirs`` into the visible file, and return the record of the result.
+
+        Outsiders may go on writing meanwhile: what they do is adopted and merged too, for as long as there is patience.
+        Raises ``BusyError``; the next write goes on with it then.
+        """
+        nested, self._joining = self._joining, True
+        try:
+            return self._joined(theirs, visible, try_once=not nested)
+        finally:
+            self._joining = nested
+
+    def _joined(self, theirs: Record, visible: Record, *, try_once: bool) -> Record:
+        data = self.journal.data(theirs)
+        base = self.data_of(theirs.parents[0]) if theirs.parents else b""
+        while try_once or not self.folder.out_of_patience():
+            try_once = False
+            sight = look_at(self.folder, self.name, self._data(visible))
+            try:
+                if sight.data == data:
+                    # A write that was recorded never got into place, and they wrote over what it was to replace.
+                    now, other, ours = theirs, visible, self.journal.data(visible)
+                else:
+                    now, other, ours = self.adopt(sight, visible, theirs) or visible, theirs, sight.data
+                merged, note = self._merged(theirs, now, base, ours, data)
+                draft = Draft(
+                    file=self.name,
+                    op="merge",
+                    agent="catmem",
+                    revision=self.next_revision(),
+                    parents=(now.revision, other.revision),
+                    op_id=self.folder.system.token(),
+                    note=note,
+                )
+                if merged == sight.data:
+                    return self._recorded(replace(draft, publishes=False), merged)
+                put = self.publication.put(sight, merged, draft)
+            finally:
+                sight.close()
+            if put is not None:
+                return self.take_in_all(put.foreign, put.record)
+            if now is not theirs:
+                visible = now
+        raise BusyError(
+            "somebody keeps writing to this file",
+            path=self.folder.path / self.name,
+            hint="What they wrote is in the journal. Try again when they are done.",
+        )
+
+    def take_in_all(self, foreign: tuple[Foreign, ...], visible: Record) -> Record:
+        """Take in one after the other; returns the record of what is visible at the end."""
+        for each in foreign:
+            visible = self.take_in(each, visible)
+        return visible
+
+    def _merged(
+        self, theirs: Record, now: Record, base: bytes, ours: bytes, data: bytes
+    ) -> tuple[bytes, dict[str, int | str]]:
+        """The joined bytes. Where there is no merge the newer text stays.
+
+        That is theirs, unless they wrote to an old file, or another outsider has written to the file since.
+        """
+        if AFTER_STOP in theirs.note:
+            return ours, {"late_not_merged": AFTER_STOP}
+        if self.merge is not None:
+            try:
+                merged, conflicts = self.merge(base, ours, data)
+            except CatmemError as error:
+                reason = error.code
+            else:
+                return merged, {"conflicts": conflicts} if conflicts else {}
+        else:
+            reason = "no_merge"
+        if theirs.op == "late" or (now is not theirs and now.agent == EXTERNAL and ours):
+            return ours, {"late_not_merged": reason}
+        return data, {"not_merged": reason}
+
+    def data_of(self, revision: str) -> bytes:
+        """The bytes of a revision; none for one that the journal does not have."""
+        record = self.journal.find(self.name, revision)
+        return self.journal.data(record) if record else b""
+
+    def origin(self, record: Record, data: bytes) -> str:
+        """The revision that ``data``, found after a stop, was made from: what ``record`` put in place, or replaced.
+
+        It is the one that ``data`` begins with, the longer of the two. The new file may still have its temporary name
+        after a stop, so what lies there did not always come out of the file's place.
+        """
+        replaced, new = replaced_revision(record), self.journal.data(record)
+        if not new or not data.startswith(new):
+            return replaced
+        old = self.data_of(replaced)
+        return replaced if len(old) > len(new) and data.startswith(old) else record.revision
+
+    # --- files that are out already -----------------------------------------------------------------------------
+
+    def late(self, records: Iterable[Record]) -> Iterator[Foreign]:
+        """What was written into the files that the publications of ``records``, the oldest first, took out."""
+        known: dict[int, list[tuple[Record, Retired]]] = {}
+        for record in records:
+            if record.file == self.name and record.retired is not None:
+                sequence = record.sequence if record.late_of is None else record.late_of
+                known.setdefault(sequence, []).append((record, record.retired))
+        # Many files and nearly always nothing new, before every write: so this loop is plain.
+        look, gen, settled = self.folder.system.look, self.folder.gen, self.folder.settled
+        newest = max(known, default=0)
+        for sequence, states in known.items():
+            record, state = states[-1]
+            name = retired_name(sequence, state)
+            try:
+                status = look(name, folder=gen)
+            except FileNotFoundError:
+                if len(states) == 1 and record.late_of is None:
+                    yield from self.unrecorded(record)
+                    continue
+                if len(states) == 1 or not self._rename_retired(sequence, states[-2][1], state):
+                    continue  # reaped
+                status = look(name, folder=gen)
+            same = status.st_size == state.size and status.st_mtime_ns == state.mtime_ns
+            known_by_time = same and sequence != newest and _settled(status)
+            if settled.get(name) != status.st_ctime_ns and not known_by_time:
+                yield from self._changed(sequence, record, name, status, state)
+
+    def _changed(
+        self, sequence: int, record: Record, name: str, status: os.stat_result, state: Retired
+    ) -> Iterator[Foreign]:
+        """What is in a retired file, if that is no longer its ``state`` of which ``record`` tells."""
+        parent = replaced_revision(record) if record.late_of is None else record.revision
+        data = self._read_late(name, status, state.digest, parent)
+        if data is None:
+            return
+        trust = self.trust(record, data[1], parent)
+        if trust == "none":
+            self.folder.put_aside(name)
+        else:
+            yield Foreign("late", data[1], parent, sequence, state_of(*data), state, doubtful=trust == "doubtful")
+
+    def trust(self, record: Record, data: bytes, parent: str) -> Literal["whole", "doubtful", "none"]:
+        """How far ``data``, found beside the file's place and made from ``parent``, is what an outsider wrote.
+
+        ``record`` is the last that knew of it. If the machine was started since, nobody has it open any more. It may
+        hold the front of a recorded text alone, which is nobody's. It may go on behind ``parent``, which is somebody's.
+        Anything else may be what the disk left of a text: it goes into the history, and changes no file.
+        """
+        if record.boot == self.folder.system.boot():
+            return "whole"
+        base = self.data_of(parent)
+        texts = (base, self.journal.data(record), self.data_of(replaced_revision(record)))
+        if any(is_damage(data, text, missing=False) for text in texts):
+            return "none"
+        return "whole" if data.startswith(base) else "doubtful"
+
+    def unrecorded(self, record: Record) -> Iterator[Foreign]:
+        """What came out at the publication of ``record``, and lies in ``gen/`` under a name that no record has.
+
+        The process was stopped before it recorded it, or somebody was in the middle of writing it.
+        """
+        system, gen = self.folder.system, self.folder.gen
+        known = "" if record.retired is None else record.retired.digest
+        if record.retired is not None:
+            with suppress(FileNotFoundError):
+                system.look(retired_name(record.sequence, record.retired), folder=gen)
+                return
+        prefix = f"{record.sequence:012d}-"
+        for name in system.names(gen):
+            if not name.startswith(prefix):
+                continue
+            data = self._read_late(name, system.look(name, folder=gen), known, replaced_revision(record))
+            if data is None:
+                continue
+            state = state_of(*data)
+            was = state._replace(digest=f"sha256:{name.removeprefix(prefix)}")
+            parent = self.origin(record, data[1])
+            trust = self.trust(record, data[1], parent)
+            changed = state.digest != was.digest  # the name tells the digest of what it was
+            if trust == "none" and changed:
+                self.folder.put_aside(name)
+            elif trust != "none" and not is_damage(data[1], self.journal.data(record), missing=False):
+                doubtful = changed and trust == "doubtful"
+                yield Foreign("adopt", data[1], parent, record.sequence, state, was, doubtful=doubtful)
+
+    def _read_late(
+        self, name: str, status: os.stat_result, known: str, revision: str
+    ) -> tuple[os.stat_result, bytes] | None:
+        """State and bytes of a file in ``gen/``; ``None`` if their digest is ``known``, that of a ``revision``.
+
+        ``None`` too while somebody is in the middle of rewriting it: a later write finds what they make of it.
+        """
+        system, gen = self.folder.system, self.folder.gen
+        data = read_file(system, name, gen)
+        if bytes_digest(data) == known:
+            if is_settled(system, status):
+                self.folder.settled[name] = status.st_ctime_ns
+            return None
+        if data.startswith(self.data_of(revision)):
+            return status, data
+        with opened(system, name, gen) as descriptor:
+            whole = read_if_whole(system, descriptor, leases=self.folder.features.leases)
+        return None if whole is None or bytes_digest(whole[1]) == known else whole
+
+    def _rename_retired(self, sequence: int, was: Retired, now: Retired) -> bool:
+        """Name a file in ``gen/`` by its new state; ``False`` if it is not there under its old one."""
+        gen = self.folder.gen
+        try:
+            self.folder.system.rename(
+                retired_name(sequence, was), retired_name(sequence, now), old_folder=gen, new_folder=gen
+            )
+        except FileNotFoundError:
+            return False
+        return True
+
+
+def _settled(status: os.stat_result) -> bool:
+    """Whether a write after the file was taken out shows in its time: being taken out set the other one."""
+    return status.st_ctime_ns - status.st_mtime_ns > TICK
+
+
+def merge_appended(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+    """The merge of a store that knows nothing of its content: what one side only appended goes behind the other.
+
+    Raises ``EditError`` (``no_merge``) for two changes neither of which is an append.
+    """
+    if theirs in (base, ours):
+        return Merged(ours, 0)
+    if ours == base:
+        return Merged(theirs, 0)
+    if ours.startswith(base) and theirs.startswith(base):
+        shorter, longer = sorted((ours, theirs), key=len)
+        # Who appended more may have begun with what the other one appended.
+        return Merged(longer if longer.startswith(shorter) else ours + theirs[len(base) :], 0)
+    if theirs.startswith(base):
+        return Merged(ours + theirs[len(base) :], 0)
+    if ours.startswith(base):
+        return Merged(theirs + ours[len(base) :], 0)
+    raise EditError("both sides changed what was there", code="no_merge")

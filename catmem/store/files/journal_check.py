@@ -1,0 +1,235 @@
+"""Look at every byte of a journal, and say what is not right.
+
+Codes: ``journal_damaged`` (a segment is not what was written: its bytes, its chain or the contents), ``journal_tail``
+(the last line is cut short), ``journal_gap`` (a segment is missing), ``journal_chain`` (a segment does not follow from
+the one before), ``journal_order`` (revisions that do not count up); and for information ``records_lost`` (a repair went
+on behind records that were gone), ``journal_leftover`` and
+``journal_stranger``. Of each segment the first fault is told: what comes after it may well follow from it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from catmem.digest import bytes_digest
+from catmem.errors import DamagedError
+from catmem.store.changes import Whole
+from catmem.store.contract import Fault
+from catmem.store.files.journal_disk import MAX_SEGMENT
+from catmem.store.files.journal_lines import chain_start
+from catmem.store.files.records import MalformedError, decode, decode_checkpoint, recorded_name
+from catmem.store.files.segments import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.store.changes import Change
+    from catmem.store.files.folder import Folder
+    from catmem.store.files.journal_disk import JournalFolder
+    from catmem.store.files.records import Record
+    from catmem.store.files.segments import Segment
+    from catmem.store.files.system import System
+
+_MEND = "Run 'catmem fsck --repair': it keeps the damaged journal aside and begins a new one."
+
+
+def verify(folder: JournalFolder) -> list[Fault]:
+    """What is not right, the oldest segment first. Raises ``OSError`` for what cannot be read."""
+    faults: list[Fault] = []
+    before: Segment | None = None
+    names = folder.names()
+    bridges: set[int] = set()
+    for name in names:
+        segment, found = _look_at(folder, name, last=name == names[-1])
+        if segment is not None and not found:
+            found = list(_against(before, segment, first=name == names[0]))
+        faults += found
+        for record in () if segment is None else [step.record for step in segment.steps if _lost(step.record)]:
+            faults.append(_of_loss(record, str(folder.path(name))))
+            bridges.add(record.sequence)
+        # After a fault nobody can say what the next segment should begin with.
+        before = None if any(fault.damage for fault in found) else segment
+    return [*faults, *_others(folder, bridges)]
+
+
+def _look_at(folder: JournalFolder, name: str, *, last: bool) -> tuple[Segment | None, list[Fault]]:
+    path = str(folder.path(name))
+    try:
+        segment, _ = folder.segment(name)
+        for head in segment.checkpoint.heads:
+            segment.data_before(head.record.file)
+        for _ in segment.contents():
+            pass  # each is checked against its digest on the way
+    except DamagedError as error:
+        return None, [Fault("journal_damaged", error.message, path, _MEND, repairable=True)]
+    faults = list(_disorder(segment, path))
+    if segment.torn and last:
+        hint = "A write was cut short, or goes on just now. The next write keeps the line aside and cuts it off."
+        faults.append(Fault("journal_tail", "the last line is no good record", path, hint, repairable=True))
+    elif segment.torn:
+        message = "the last line is damaged, and another segment follows"
+        faults.append(Fault("journal_damaged", message, path, _MEND, repairable=True))
+    return segment, faults
+
+
+def _disorder(segment: Segment, path: str) -> Iterator[Fault]:
+    """Revisions and bases that do not follow from the record before."""
+    highest = {head.record.file: head.highest for head in segment.checkpoint.heads}
+    now: dict[str, Record] = {head.record.file: head.record for head in segment.checkpoint.heads}
+    for record, _ in segment.steps:
+        known, before = highest.get(record.file), now.get(record.file)
+        if record.base != (before.head if before else None):
+            message = f"record {record.sequence} was made from other bytes than the record before it left"
+            yield Fault("journal_damaged", message, path, _MEND, repairable=True)
+            return
+        if (
+            known is not None
+            and record.revision.isdecimal()
+            and not known <= record.number <= known + 1 + _lost(record)
+        ):
+            message = f"revision {record.revision} of {record.file} comes after revision {known}"
+            yield Fault("journal_order", message, path, _MEND, repairable=True)
+            return
+        highest[record.file] = max(known or 0, record.number)
+        now[record.file] = record
+
+
+def _lost(record: Record) -> int:
+    """How many numbers a record leaves out on purpose: those of records that are gone (``recovery``)."""
+    lost = record.note.get("lost")
+    return lost if isinstance(lost, int) and lost > 0 else 0
+
+
+def _against(before: Segment | None, segment: Segment, *, first: bool) -> Iterator[Fault]:
+    """Whether a segment goes on where the one before ended; for the first one, whether it begins the chain."""
+    path, checkpoint = str(segment.path), segment.checkpoint
+    if before is None:
+        if first and checkpoint.sequence == 1 and checkpoint.previous != chain_start(checkpoint.store):
+            message = "the chain does not begin at the id of this journal"
+            yield Fault("journal_chain", message, path, _MEND, repairable=True)
+        return
+    if checkpoint.sequence != before.sequence + 1:
+        message = f"records {before.sequence + 1} to {checkpoint.sequence - 1} are missing"
+        yield Fault("journal_gap", message, path, _MEND, repairable=True)
+    elif checkpoint.store != before.checkpoint.store or checkpoint.previous != before.link:
+        message = f"the segment does not follow from {before.name}"
+        yield Fault("journal_chain", message, path, _MEND, repairable=True)
+    elif _heads_of(segment) != {file: _state(before.head(file)) for file in before.carried()}:
+        message = f"the checkpoint is not what {before.name} ends with"
+        yield Fault("journal_damaged", message, path, _MEND, repairable=True)
+
+
+def _heads_of(segment: Segment) -> dict[str, tuple[int, str, str] | None]:
+    return {head.record.file: _state(head.record) for head in segment.checkpoint.heads}
+
+
+def _state(record: Record | None) -> tuple[int, str, str] | None:
+    """What must be equal in a record and its copy, also while an ``erase`` is half done."""
+    return None if record is None else (record.sequence, record.revision, record.origin)
+
+
+def _of_loss(record: Record, path: str) -> Fault:
+    lost, parent = _lost(record), record.parents[0] if record.parents else "0"
+    message = (
+        f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} gone before record {record.sequence}; "
+        f"{record.file} goes on from revision {parent} with revision {record.revision}"
+    )
+    hint = "What was in between cannot be shown or restored. This stays told as long as the journal has that record."
+    return Fault("records_lost", message, path, hint, damage=False)
+
+
+def _others(folder: JournalFolder, bridges: set[int]) -> Iterator[Fault]:
+    """Names that are no segments. ``bridges`` are the records in whose place others stood that were lost."""
+    for name in folder.leftovers():
+        if _tail_of(name) in bridges:
+            message = "what is left of records that were lost, in no form that catmem can read"
+            hint = "Keep it for as long as somebody may want to look into it. 'catmem purge' removes it."
+        else:
+            message = "what a write left that was cut short; it holds nothing that was acknowledged"
+            hint = "It may be removed. 'catmem purge' removes it too."
+        yield Fault("journal_leftover", message, str(folder.path(name)), hint, damage=False)
+    for name in folder.strangers():
+        message = "something that the journal did not put here"
+        yield Fault("journal_stranger", message, str(folder.path(name)), "Move it elsewhere.", damage=False)
+
+
+def _tail_of(name: str) -> int | None:
+    found = name.partition(".tail-")[2].partition("-")[0]
+    return int(found) if found else None
+
+
+@dataclass(slots=True)
+class Readable:
+    """The highest revision of each file that a good line names, and the branches that one holds."""
+
+    highest: dict[str, int] = field(default_factory=dict)
+    _branches: dict[str, tuple[Record, bytes]] = field(default_factory=dict)
+    _followed: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, folder: Folder) -> Readable:
+        """All that the journal of a locked folder has to say."""
+        found = cls()
+        descriptor = folder.system.open("journal", os.O_RDONLY | os.O_DIRECTORY, folder=folder.side)
+        try:
+            for name in folder.system.names(descriptor):
+                for record, change, highest in _records(_bytes_of(folder.system, name, descriptor)):
+                    found.take(record, change, highest)
+        finally:
+            folder.system.close(descriptor)
+        return found
+
+    def take(self, record: Record, change: Change, highest: int) -> None:
+        """Take in one record, and the highest number that its file had by then."""
+        self.highest[record.owner] = max(self.highest.get(record.owner, 0), highest)
+        self._followed.update(recorded_name(record.owner, parent) for parent in record.parents)
+        if record.is_branch and isinstance(change, Whole):
+            try:
+                data = change.unpack()
+            except ValueError:
+                return  # damaged inside a line that is whole: nobody can tell what it said
+            if bytes_digest(data) == record.head:
+                self._branches[record.file] = record, data
+
+    @property
+    def unmerged(self) -> list[tuple[Record, bytes]]:
+        """The branches that no good line follows, in the order in which they were made."""
+        left = [kept for name, kept in self._branches.items() if name not in self._followed]
+        return sorted(left, key=lambda kept: kept[0].sequence)
+
+
+def _records(data: bytes) -> Iterator[tuple[Record, Change, int]]:
+    """Every record of a segment, and of its checkpoint, that can be read."""
+    position: int | None = 0
+    while position is not None:
+        found = walk(data, position)
+        for line in found.lines:
+            yield from _of_line(line.payload)
+        position = found.resume
+
+
+def _of_line(payload: bytes) -> Iterator[tuple[Record, Change, int]]:
+    try:
+        record, change = decode(payload, "")
+    except MalformedError:
+        try:
+            heads = decode_checkpoint(payload, "").heads
+        except MalformedError:
+            return  # nothing that this version can read
+        yield from ((head.record, head.whole, head.highest) for head in heads)
+    else:
+        yield record, change, record.number
+
+
+def _bytes_of(system: System, name: str, folder: int) -> bytes:
+    if not stat.S_ISREG(system.look(name, folder=folder).st_mode):
+        return b""
+    descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder)
+    try:
+        size = system.status(descriptor).st_size
+        return b"" if size > MAX_SEGMENT else system.read_at(descriptor, size, 0)
+    finally:
+        system.close(descriptor)

@@ -1,0 +1,364 @@
+"""All that lies in a folder besides a file and its journal: what it holds, how long it stays, how it is erased.
+
+That is copies beside the file, files that were taken out of their place and that somebody may still write to, what
+stopped processes left, journals that were moved aside, and broken ends of lines. Each is unpacked into its texts.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import stat
+import zlib
+from base64 import b64decode
+from collections import deque
+from contextlib import ExitStack, closing, contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from catmem.digest import bytes_digest
+from catmem.errors import DamagedError
+from catmem.store.contract import SIDECAR, Erased, Kept, Left
+from catmem.store.files.external_changes import WATCHED, Outside
+from catmem.store.files.journal_disk import MAX_SEGMENT
+from catmem.store.files.observed_file import LEASE_TRIES, NO_LEASES, leased
+from catmem.store.files.segments import Segment
+from catmem.store.files.system import FOLDER, new_file, opened, read_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from catmem.store.contract import Erasure, Kind, Redact
+    from catmem.store.files.folder import Folder
+    from catmem.store.files.system import System
+
+MOVED = ".moved.md"
+"""What the name of a file beside ends with, to which a repair moves what does not fit."""
+
+_ASIDE = re.compile(r"damaged-.+|journal\.new")
+_SEGMENT = re.compile(r"[0-9]{12}\.log")
+_TORN = re.compile(r"[0-9]{12}\.log\.(new|tail-.+)")
+_OWN = {"lock", "published"}
+_PART = 64
+
+# What a line of the journal says, however broken the line is. Its keys are sorted: a file is named before its bytes.
+_SAID = re.compile(
+    rb'"file":(?P<file>"(?:[^"\\\x1e\n]|\\.)*")'
+    rb'|"whole":"(?P<whole>[A-Za-z0-9+/]*)'
+    rb'|"splice":\[\d+,\d+,"(?P<splice>[A-Za-z0-9+/]*)'
+)
+
+
+class _Drawer(NamedTuple):
+    path: Path
+    descriptor: int
+    part: str
+
+
+def kept(folder: Folder, name: str) -> Generator[Kept, None, None]:
+    """Every text that is kept of the file ``name``, and what may be one. What goes away meanwhile is left out."""
+    files: dict[int, str] | None = None
+    with _drawers(folder) as drawers:
+        for drawer in drawers:
+            for each in folder.system.names(drawer.descriptor):
+                if _is_skipped(drawer.part, each, name):
+                    continue
+                if drawer.part == "gen" and files is None:
+                    files = _files_by_sequence(folder)
+                found = _read(folder.system, each, drawer)
+                if found is not None:
+                    yield from _texts(found, drawer, each, name, files or {})
+
+
+@contextmanager
+def _drawers(folder: Folder) -> Iterator[list[_Drawer]]:
+    drawers = [_Drawer(folder.path, folder.descriptor, "beside")]
+    side, system = folder.path / SIDECAR, folder.system
+    with ExitStack() as stack:
+        if folder.side >= 0:
+            drawers.append(_Drawer(side, folder.side, "side"))
+            for each in system.names(folder.side):
+                with suppress(FileNotFoundError):
+                    if stat.S_ISDIR(system.look(each, folder=folder.side).st_mode):
+                        descriptor = stack.enter_context(opened(system, each, folder.side, FOLDER))
+                        known = each in {"journal", "tmp", "gen"}
+                        part = each if known else "aside" if _ASIDE.fullmatch(each) else "stray"
+                        drawers.append(_Drawer(side / each, descriptor, part))
+        yield drawers
+
+
+def _is_skipped(part: str, each: str, name: str) -> bool:
+    """Whether this is no place for old texts: the file itself, its locks, and the journal, which is read by itself."""
+    if part == "beside":
+        return each in {name, f"{name}.lock"}
+    return (part == "side" and each in _OWN) or (part == "journal" and bool(_SEGMENT.fullmatch(each)))
+
+
+def _files_by_sequence(folder: Folder) -> dict[int, str]:
+    records = folder.journal.records() if folder.journal else ()
+    return {record.sequence: record.owner for record in records}
+
+
+def _read(system: System, name: str, drawer: _Drawer) -> tuple[bytes, bool] | None:
+    """The bytes of a file, and whether they are all; ``None`` for what is none, or no longer there."""
+    try:
+        status = system.look(name, folder=drawer.descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if status.st_size > MAX_SEGMENT:
+            return b"", False
+        with opened(system, name, drawer.descriptor) as descriptor:
+            data = read_whole(system, descriptor, MAX_SEGMENT)
+            return data, len(data) <= MAX_SEGMENT
+    except FileNotFoundError:
+        return None
+    except PermissionError:
+        return b"", False
+
+
+def _texts(found: tuple[bytes, bool], drawer: _Drawer, each: str, name: str, files: dict[int, str]) -> Iterator[Kept]:
+    data, whole = found
+    path, part = drawer.path / each, drawer.part
+    kind: Kind = "stray"
+    file = None
+    if part == "gen":
+        match = _SUPERSEDED.fullmatch(each)
+        kind, file = ("retired", files.get(int(match["sequence"]))) if match else ("left", None)
+    elif part == "tmp":
+        kind = "left"
+    elif part == "aside":
+        kind = "aside"
+    elif part == "beside" and each.startswith(f"{name}.bak."):
+        kind, file = "backup", name
+    elif part == "beside" and each == Path(name).stem + MOVED:
+        kind, file = "moved", name
+    if part == "journal" and _TORN.fullmatch(each):
+        yield from _journal_texts(path, data, "torn", whole=whole)
+    elif kind == "aside" and not drawer.path.name.endswith("-gen"):
+        yield from _journal_texts(path, data, "aside", whole=whole)
+    else:
+        yield Kept(path, data, kind, file, whole)
+        if part == "journal":
+            yield from _said(path, data, kind)
+
+
+def _journal_texts(path: Path, data: bytes, kind: Kind, *, whole: bool) -> Iterator[Kept]:
+    """Every revision in a segment; where it is damaged, every text that a line of it still shows."""
+    try:
+        segment = Segment.read(path.name, path, data)
+        for file in segment.files():
+            yield Kept(path, segment.data_before(file), kind, file.partition("/")[0])
+        for record, content in segment.contents():
+            yield Kept(path, content, kind, record.owner)
+        whole = whole and not segment.torn
+    except DamagedError:
+        whole = False
+    if not whole:
+        yield Kept(path, b"", kind, None, whole=False)
+        for line in data.split(b"\x1e"):
+            yield from _said(path, line, kind)
+
+
+def _said(path: Path, line: bytes, kind: Kind) -> Iterator[Kept]:
+    file: str | None = None
+    for match in _SAID.finditer(line):
+        if match["file"] is not None:
+            try:
+                file = str(json.loads(match["file"])).partition("/")[0]
+            except ValueError:
+                file = None
+        elif match["whole"] is not None:
+            yield Kept(path, _unpacked(_decoded(match["whole"])), kind, file)
+        else:
+            yield Kept(path, _decoded(match["splice"]), kind, file)
+
+
+def _decoded(text: bytes) -> bytes:
+    """What the beginning of a base64 text says."""
+    if len(text) % 4 == 1:
+        text = text[:-1]
+    return b64decode(text + b"=" * (-len(text) % 4))
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """As much as can be unpacked of packed bytes that may be cut or damaged."""
+    unpacking = zlib.decompressobj()
+    parts: list[bytes] = []
+    for start in range(0, len(packed), _PART):
+        try:
+            parts.append(unpacking.decompress(packed[start : start + _PART]))
+        except zlib.error:
+            break
+    return b"".join(parts)
+
+
+SUPERSEDED_FOR = timedelta(days=1)
+"""For how long at least."""
+
+_AT_ONCE = 512
+_SUPERSEDED = re.compile(r"(?P<sequence>\d{12})-(?P<digest>[0-9a-f]{64})")
+
+
+def named_digest(name: str) -> str | None:
+    """The digest that a name in ``gen/`` promises; ``None`` for a name of another kind."""
+    match = _SUPERSEDED.fullmatch(name)
+    return f"sha256:{match['digest']}" if match else None
+
+
+def reap(folder: Folder, newest: int) -> int:
+    """Remove retired files that are a day old, as recorded, and open in nobody's hands; returns how many.
+
+    ``newest`` is the sequence of the newest record. Where there are no leases nothing is removed, since nobody can say
+    whether such a file is still open.
+    """
+    if not folder.features.leases:
+        return 0
+    before = folder.system.now().timestamp() - SUPERSEDED_FOR.total_seconds()
+    gone = 0
+    for name in folder.system.names(folder.gen)[:_AT_ONCE]:
+        match = _SUPERSEDED.fullmatch(name)
+        if match and int(match["sequence"]) <= newest - WATCHED:
+            gone += _reap_one(folder, name, before)
+    return gone
+
+
+def _reap_one(folder: Folder, name: str, before: float) -> bool:
+    if folder.system.look(name, folder=folder.gen).st_ctime > before:
+        return False
+    return _remove_alone(folder.system, name, folder.gen, named_digest(name)) == "gone"
+
+
+OPEN = "a program has it open; end that and purge once more"
+UNKNOWN = "nobody can tell whether a program has it open, for there are no leases here; remove it yourself"
+UNREADABLE = "it cannot be read"
+
+_PASSES = 3
+_LEASE_WAIT = 0.002
+_Outcome: TypeAlias = Literal["gone", "changed", "open", "no leases"]
+
+
+def erase(outside: Outside, erasure: Erasure) -> Erased:
+    """Erase from everything that the locked folder keeps of a file. May be run again after a stop.
+
+    The journal comes last: what outsiders still write to a retired file is joined with the file on the grounds of the
+    revision that they began with, and that must not be redacted before.
+    """
+    folder, name = outside.folder, outside.name
+    removed, left = _remove_retired(outside, erasure)
+    rewritten: list[Path] = []
+    torn: dict[Path, None] = {}
+    aside: dict[Path, None] = {}
+    with closing(kept(folder, name)) as texts:
+        for each in texts:
+            if each.kind == "torn":
+                torn[each.path] = None  # the journal removes all of these
+            elif each.kind == "aside" and _is_of_journal(each) and (not each.whole or erasure.holds(each)):
+                aside[each.path] = None
+            elif each.kind in {"backup", "moved"} and not each.whole:
+                left.append(Left(each.path, UNREADABLE))
+            elif each.kind in {"backup", "moved"}:
+                redact = erasure.redact if each.kind == "backup" else erasure.redact_moved
+                if _rewrite(folder, each, redact):
+                    rewritten.append(each.path)
+    for path in aside:
+        _remove_aside(folder, path)
+    folder.sync(folder.descriptor)
+    journal = folder.writable_journal
+    revisions = journal.erase(lambda file, data: erasure.redact(data) if file == name else data)
+    return Erased(revisions, tuple(rewritten), (*removed, *aside, *torn), tuple(left))
+
+
+def _is_of_journal(each: Kept) -> bool:
+    """Whether it is part of a journal that was moved aside, and not a retired file of it."""
+    return not each.path.parent.name.endswith("-gen")
+
+
+def _remove_retired(outside: Outside, erasure: Erasure) -> tuple[list[Path], list[Left]]:
+    """Remove what holds it of the files that came out of their place, after what was written to them is taken in."""
+    folder, name = outside.folder, outside.name
+    removed: list[Path] = []
+    left: dict[Path, str] = {}
+    for _ in range(_PASSES):
+        take_in_late(outside)
+        changed = False
+        left.clear()
+        with closing(kept(folder, name)) as texts:
+            paths = {each.path: each.whole for each in texts if _is_retired(each) and _goes(each, erasure)}
+        for path, whole in paths.items():
+            if not whole:
+                left[path] = UNREADABLE
+                continue
+            outcome = _remove_retired_file(folder, path)
+            changed = changed or outcome == "changed"
+            if outcome == "gone":
+                removed.append(path)
+            else:
+                left[path] = UNKNOWN if outcome == "no leases" else OPEN
+        folder.sync(folder.gen)
+        if not changed:
+            break
+    return removed, [Left(path, why) for path, why in left.items()]
+
+
+def take_in_late(outside: Outside) -> None:
+    """Take in what was written to any file of the folder after it was taken out, however long ago that was."""
+    for file in outside.journal.files():
+        own = outside if file == outside.name else Outside(outside.publication.of(file), outside.merge)
+        deque(own.take_in_late(outside.journal.records()), maxlen=0)
+
+
+def _is_retired(each: Kept) -> bool:
+    return each.kind in {"retired", "left"} or (each.kind == "aside" and not _is_of_journal(each))
+
+
+def _goes(each: Kept, erasure: Erasure) -> bool:
+    return not each.whole or erasure.holds(each)
+
+
+def _remove_retired_file(folder: Folder, path: Path) -> _Outcome:
+    if not folder.features.leases:
+        return "no leases"
+    digest = named_digest(path.name) if path.parent.name == "gen" else None
+    with opened(folder.system, path.parent.name, folder.side, FOLDER) as where:
+        return _remove_alone(folder.system, path.name, where, digest, tries=LEASE_TRIES)
+
+
+def _remove_alone(system: System, name: str, where: int, digest: str | None, *, tries: int = 1) -> _Outcome:
+    """Remove a file that nobody else has open; with a ``digest`` only one that has it."""
+    with opened(system, name, where) as descriptor:
+        try:
+            if not leased(system, descriptor, tries=tries, wait=_LEASE_WAIT, exclusive=True):
+                return "open"
+        except OSError as error:
+            if error.errno not in {*NO_LEASES, errno.EPERM}:
+                raise
+            return "no leases"
+        try:
+            if digest is not None and bytes_digest(read_whole(system, descriptor)) != digest:
+                return "changed"
+            system.unlink(name, folder=where)
+        finally:
+            system.give_back(descriptor)
+    return "gone"
+
+
+def _remove_aside(folder: Folder, path: Path) -> None:
+    """Remove a file of a journal that was moved aside; nobody writes to one."""
+    with opened(folder.system, path.parent.name, folder.side, FOLDER) as where:
+        with suppress(FileNotFoundError):
+            folder.system.unlink(path.name, folder=where)
+        folder.sync(where)
+
+
+def _rewrite(folder: Folder, each: Kept, redact: Redact) -> bool:
+    rest = redact(each.data)
+    if rest == each.data:
+        return False
+    system, name = folder.system, each.path.name
+    temporary = f"erase-{system.token()}"
+    mode = system.look(name, folder=folder.descriptor).st_mode & 0o7777
+    new_file(system, temporary, folder.tmp, rest, mode=mode, sync=folder.sync)
+    system.rename(temporary, name, old_folder=folder.tmp, new_folder=folder.descriptor)
+    return True

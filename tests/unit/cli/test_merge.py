@@ -1,0 +1,69 @@
+"""Conflicts of a merge as a person sees them."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.cli.branches import conflict_lines
+from tests.end_to_end.terminal import run, write_root
+
+
+def make_conflict(folder, monkeypatch, here, there):
+    """A root in which two writes on revision 2 of neo/user disagree; each is the arguments of a command."""
+    monkeypatch.chdir(folder)
+    write_root(folder, "on_stale: branch\n")
+    run("add", "-p", "neo", "-c", "rules", "--tag", "created=2026-11-21", "Vendor is Acme.")
+    for arguments in (here, there):
+        run(*arguments, "-p", "neo", "--expected", "2")
+
+
+def test_a_side_that_removed_it_is_not_there(tmp_path, monkeypatch):
+    make_conflict(tmp_path, monkeypatch, ["remove", "Acme"], ["replace", "Acme", "Vendor is Bolt."])
+    lines = run("merge", "neo", status=3).stderr.splitlines()
+    assert lines[1:5] == [
+        "  1. branch 3a in rules: one side changed this entry and the other removed it",
+        "     base:              [created: 2026-11-21] Vendor is Acme.",
+        "     ours (person):     (not there)",
+        "     theirs (person):   [created: 2026-11-21] Vendor is Bolt.",
+    ]
+
+
+def test_lines_stand_below_each_other_and_escapes_are_written_out(tmp_path, monkeypatch):
+    there = ["replace", "Acme", "Vendor is Acme.\nOh\x1b[2J."]
+    make_conflict(tmp_path, monkeypatch, ["replace", "Acme", "Vendor is Core."], there)
+    said = run("merge", "neo", "--interactive", input="q\n", status=3)
+    assert said.stdout.splitlines()[-3:] == [
+        "   theirs (person):   [created: 2026-11-21]",
+        "                      Vendor is Acme.",
+        "                      Oh\\x1b[2J.",
+    ]
+    assert said.stderr == "Nothing was written.\n"
+
+
+@pytest.mark.parametrize("answers", ["z\n", "\n?\ne\n", "o now\n"])
+def test_a_bad_answer_from_a_pipe_is_named_with_its_line_and_nothing_is_written(tmp_path, monkeypatch, answers):
+    make_conflict(tmp_path, monkeypatch, ["replace", "Acme", "Vendor is Core."], ["replace", "Acme", "Vendor is Bolt."])
+    files = {path: path.read_bytes() for path in (tmp_path / "homes").rglob("*") if path.is_file()}
+    said = run("merge", "neo", "-i", input=answers, status=2)
+    bad = answers.splitlines()[-1]
+    where = f"error[bad_answer]: standard input:{answers.count(chr(10))}: {bad!r} is no answer\n"
+    assert said.stderr.endswith(f"{where}  An answer is one of o, t, b, e WORDS, q or ?. Nothing was written.\n")
+    assert {path: path.read_bytes() for path in (tmp_path / "homes").rglob("*") if path.is_file()} == files
+
+
+def test_long_names_stand_below_each_other_too():
+    found = {"branch": "3a", "reason": "body", "category": "rules", "base": "a", "ours": "b", "theirs": "c"}
+    by = {"ours_by": "me", "theirs_by": "the-orchestrator"}
+    assert list(conflict_lines([found | by]))[1:] == [
+        "   base:                      a",
+        "   ours (me):                 b",
+        "   theirs (the-orchestrator): c",
+    ]
+
+
+def test_different_tags(tmp_path, monkeypatch):
+    first, second = (["replace", "Acme", "--tag", f"domain={name}"] for name in "ab")
+    make_conflict(tmp_path, monkeypatch, first, second)
+    assert "the sides gave this entry different tags" in run("merge", "neo", status=3).stderr
+    assert run("merge", "neo", "--keep-both").stderr.endswith("different tags: both\n")
+    assert "domain: a" in (tmp_path / "homes" / "neo" / "USER.md").read_text()

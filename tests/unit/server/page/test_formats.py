@@ -1,0 +1,134 @@
+"""How values look: diffs with the words that changed, bars, bodies, days, pages of long lists."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catmem.server.page import formats
+
+
+def told(diff):
+    return [(line.kind, line.old, line.new, "".join(text for text, _ in line.parts)) for line in diff.lines]
+
+
+def marked(diff):
+    return [text for line in diff.lines for text, changed in line.parts if changed]
+
+
+def test_equal_texts_have_no_diff():
+    assert formats.diff_of("a\nb\n", "a\nb\n") == formats.Diff((), 0, 0, 0)
+
+
+def test_lines_have_their_numbers_on_both_sides():
+    diff = formats.diff_of("a\nb\nc\n", "a\nx\ny\nc\n")
+    assert told(diff) == [
+        ("same", 1, 1, "a"),
+        ("old", 2, None, "b"),
+        ("new", None, 2, "x"),
+        ("new", None, 3, "y"),
+        ("same", 3, 4, "c"),
+    ]
+    assert (diff.added, diff.removed, diff.hidden) == (2, 1, 0)
+
+
+def test_what_is_left_out_between_changes_is_a_gap():
+    lines = [f"{number}\n" for number in range(30)]
+    changed = ["first\n", *lines[1:20], "later\n", *lines[21:]]
+    kinds = [line.kind for line in formats.diff_of("".join(lines), "".join(changed)).lines]
+    assert kinds == ["old", "new", *["same"] * 3, "gap", *["same"] * 3, "old", "new", *["same"] * 3]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("Never before ten.", "Never before nine.", ["ten", "nine"]),
+        ("[created: 2026-01-01] x", "[created: 2026-01-02] x", ["01", "02"]),
+        ("all of it", "quite another thing, as one can see", []),
+        ("a", "", []),
+        ("x " * 2_000, "y " * 2_000, []),
+    ],
+)
+def test_the_words_that_changed_are_marked_where_a_line_is_still_the_same_line(old, new, words):
+    assert marked(formats.diff_of(f"{old}\n", f"{new}\n")) == words
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [("a\n", "a\r\n", r"a\r"), ("a", "a\n", "a (no newline at the end)"), ("", "a\u202eb\n", r"a\u202eb"), ("", "a\x85b\x0cc\n", r"a\x85b\x0cc")],
+)  # fmt: skip
+def test_a_difference_that_does_not_show_is_written_out(old, new, said):
+    assert said in [text for *_, text in told(formats.diff_of(old, new))]
+
+
+def test_a_text_that_ends_without_a_newline_on_both_sides_has_no_remark():
+    assert "no newline" not in str(formats.diff_of("a\nb", "a\nc"))
+
+
+def test_a_long_diff_is_cut_and_says_by_how_much():
+    diff = formats.diff_of("", "x\n" * 1_000, most=10)
+    assert (len(diff.lines), diff.hidden, diff.added) == (10, 990, 1_000)
+
+
+LINES = st.lists(st.text("ab .\u202e\r", max_size=6), max_size=8)
+
+
+@given(LINES, LINES)
+def test_each_side_of_a_diff_can_be_read_from_it(before, after):
+    old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
+    lines = formats.diff_of(old, new).lines
+    if any(line.kind == "gap" for line in lines):
+        return
+    for kind, text in (("new", old), ("old", new)):
+        side = [words for each, _, _, words in told(formats.Diff(lines, 0, 0, 0)) if each not in {kind, "gap"}]
+        assert side == [] or formats.printable(text.replace("\r\n", "\\r\n")).split("\n")[: len(side)] == side  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("used", "of", "bar"),
+    [(0, 100, (0, "0%", "calm")), (84, 100, (84, "84%", "calm")), (85, 100, (85, "85%", "near")), (100, 100, (100, "100%", "near")), (250, 100, (250, "100%", "over")), (0, 0, (0, "0%", "calm")), (1, 0, (100, "100%", "over"))],
+)  # fmt: skip
+def test_a_bar_is_never_longer_than_its_frame(used, of, bar):
+    made = formats.bar_of("x", used, of)
+    assert (made.percent, made.filled, made.level) == bar
+
+
+def test_a_body_over_the_length_of_a_page_says_how_much_there_is_more():
+    assert "… and 6,000 characters more" in formats.body_html("word " * 2_000)
+
+
+def test_days_and_moments_look_the_same_everywhere():
+    assert formats.day(date(2026, 11, 2)) == "2 Nov 2026"
+    assert formats.day(None) == ""
+    assert formats.moment("2026-11-21T09:05:00.123456Z") == "21 Nov 2026, 09:05 UTC"
+    assert formats.moment("whenever") == "whenever"
+
+
+@pytest.mark.parametrize(("page", "rows", "told"), [(1, [0, 1, 2], "1-3"), (4, [9], "10-10"), (9, [9], "10-10")])
+def test_a_long_list_comes_in_pages(page, rows, told):
+    some = formats.paged(list(range(10)), page, 3)
+    assert (list(some.rows), f"{some.first}-{some.last}", some.pages) == (rows, told, 4)
+
+
+def test_an_empty_list_is_one_page():
+    assert formats.paged([], 3, 10) == formats.Paged([], 1, 1, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new_words"),
+    [
+        ("no calls before nine", "no calls before ten", ["nine"]),
+        ("no calls before ten, or on Fridays", "no calls before ten", [", or on Fridays"]),
+        ("no calls", "no calls before ten at all", []),
+        ("quite something else", "no calls before ten", []),
+        ("x" * 3000, "x" * 2999, []),
+    ],
+    ids=["another word", "more", "less", "too much of it", "too long"],
+)
+def test_the_words_of_a_text_that_an_older_one_has_not(text, old, new_words):
+    parts = formats.changed_from(text, old)
+    assert [part for part, changed in parts if changed] == new_words
+    assert "".join(part for part, _ in parts) == (text if new_words else "")

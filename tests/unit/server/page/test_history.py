@@ -1,0 +1,187 @@
+"""The history on the page: an old revision again, and what others wrote taken over or put back."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from catmem.server.app import Settings, create_app
+from catmem.service import history
+from catmem.service.workspace import Workspace
+from catmem.store.contract import Change
+from tests.golden.case import put
+from tests.unit.server.page.conftest import ADDRESS
+from tests.unit.server.page.forms import Forms, sent, shown
+from tests.unit.server.page.markup import Markup
+
+FIRST = "## Talk\none\n"
+SECOND = "## Talk\none\n§\ntwo\n"
+BY_HAND = "## Talk\none\n§\ntwo\n§\nby hand\n"
+OLD = "/page/history/neo/user/1"
+NOW = "/page/history/neo/user/now"
+
+
+def opened(folder, store="files"):
+    """Two revisions."""
+    put(folder / "catmem.yaml", f"store: {store}\n")
+    put(folder / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    workspace = Workspace.open(folder, search=False)
+    for text in (FIRST, SECOND):
+        workspace.store.commit("neo/user", None, lambda _, text=text: text.encode(), Change())
+    return workspace
+
+
+@pytest.fixture(params=["files", "sqlite:///memory.db"])
+def workspace(tmp_path, request):
+    workspace = opened(tmp_path, request.param)
+    yield workspace
+    workspace.store.close()
+
+
+@pytest.fixture
+def edited(tmp_path):
+    """A root in files that somebody edited by other means."""
+    workspace = opened(tmp_path)
+    edit(workspace, BY_HAND)
+    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
+        yield workspace, client
+    workspace.store.close()
+
+
+def edit(workspace, text):
+    workspace.path("neo", "user").write_text(text, encoding="utf-8")
+
+
+def text_of(workspace):
+    return workspace.store.peek("neo/user").decode()
+
+
+def revisions(workspace):
+    return [(each.revision, each.op, each.agent) for each in workspace.store.log("neo/user")]
+
+
+def told(answer):
+    return Markup(answer.text).text
+
+
+# --- an old revision ------------------------------------------------------------------------------------------------
+
+
+def test_what_restoring_changes_is_shown_and_then_done(client, workspace):
+    page = client.get(OLD)
+    assert "What restoring revision 1 changes now: 0 lines added, 2 removed" in told(page)
+    answer = sent(client, Forms(page.text).named("Restore revision 1"))
+    assert answer.headers["location"] == "/page/history/neo/user?did=neo/user@3"
+    assert (text_of(workspace), revisions(workspace)[0]) == (FIRST, ("3", "restore", "person"))
+
+
+def test_the_page_restores_as_the_library_does(client, workspace, tmp_path):
+    sent(client, shown(client, OLD).named("Restore revision 1"))
+    other = opened(tmp_path / "other")
+    history.restore(other, "neo", "1")
+    assert [each[1:] for each in revisions(workspace)] == [each[1:] for each in revisions(other)]
+    assert text_of(workspace) == text_of(other)
+    other.store.close()
+
+
+def test_a_double_click_restores_once(client, workspace):
+    form = shown(client, OLD).named("Restore revision 1")
+    assert [sent(client, form).headers["location"] for _ in range(2)] == ["/page/history/neo/user?did=neo/user@3"] * 2
+    assert len(revisions(workspace)) == 3
+
+
+def test_a_restore_can_be_undone_and_made_again(client, workspace):
+    sent(client, shown(client, OLD).named("Restore revision 1"))
+    undo = shown(client, "/page/history/neo/user?did=neo/user@3").named("Undo")
+    sent(client, undo)
+    assert text_of(workspace) == SECOND
+    sent(client, shown(client, OLD).named("Restore revision 1"))
+    assert (text_of(workspace), revisions(workspace)[0][0]) == (FIRST, "5")
+
+
+def test_a_restore_that_was_undone_is_no_success_when_it_is_sent_again(client, workspace):
+    restoring = shown(client, OLD).named("Restore revision 1")
+    sent(client, restoring)
+    sent(client, shown(client, "/page/history/neo/user?did=neo/user@3").named("Undo"))
+    answer = sent(client, restoring)
+    assert answer.status_code == 409
+    assert "This form was sent before, and wrote revision 3" in told(answer)
+    assert text_of(workspace) == SECOND
+    assert sent(client, Forms(answer.text).named("Restore revision 1")).status_code == 303
+    assert text_of(workspace) == FIRST
+
+
+@pytest.mark.parametrize("address", ["/page/history/neo/user/2", NOW])
+def test_what_is_there_already_is_not_offered(client, address):
+    assert [form for form in shown(client, address).all if "restore" in str(form["action"])] == []
+
+
+def test_where_somebody_wrote_meanwhile_the_difference_is_shown_and_the_second_send_writes(client, workspace):
+    form = shown(client, OLD).named("Restore revision 1")
+    workspace.add("neo", "came in between", category="talk")
+    answer = sent(client, form)
+    assert answer.status_code == 409
+    assert text_of(workspace) != FIRST
+    assert "came in between" in told(answer)
+    assert sent(client, Forms(answer.text).named("Restore revision 1")).status_code == 303
+    assert text_of(workspace) == FIRST
+
+
+@pytest.mark.parametrize("name", ["99", "%3Cimg%3E", "now"])
+def test_what_is_no_revision_cannot_be_restored(client, workspace, name):
+    form = shown(client, OLD).named("Restore revision 1")
+    answer = sent(client, {**form, "action": f"/page/history/neo/user/{name}/restore"})
+    assert answer.status_code == 404
+    assert len(revisions(workspace)) == 2
+
+
+def test_a_form_is_on_the_file_of_its_address(client, workspace):
+    form = shown(client, OLD).named("Restore revision 1")
+    assert sent(client, form, entity="neo/memory").headers["location"] == "/page/history/neo/user?did=neo/user@3"
+
+
+# --- what others wrote ----------------------------------------------------------------------------------------------
+
+
+def test_an_edit_from_outside_is_taken_over_as_it_is(edited):
+    workspace, client = edited
+    form = shown(client, NOW).named("Take it over")
+    assert [sent(client, form).headers["location"] for _ in range(2)] == ["/page/history/neo/user?did=neo/user@3"] * 2
+    assert (text_of(workspace), revisions(workspace)[0]) == (BY_HAND, ("3", "adopt", "external"))
+
+
+def test_an_edit_from_outside_is_put_back_and_stays_in_the_history(edited):
+    workspace, client = edited
+    answer = sent(client, shown(client, NOW).named("Put revision 2 back"))
+    assert answer.headers["location"] == "/page/history/neo/user?did=neo/user@4"
+    assert text_of(workspace) == SECOND
+    assert [each[:2] for each in revisions(workspace)[:2]] == [("4", "restore"), ("3", "adopt")]
+    assert workspace.store.read("neo/user", "3").data.decode() == BY_HAND
+
+
+@pytest.mark.parametrize("button", ["Take it over", "Put revision 2 back"])
+def test_another_edit_meanwhile_is_shown_first(edited, button):
+    workspace, client = edited
+    form = shown(client, NOW).named(button)
+    edit(workspace, BY_HAND + "§\nand more\n")
+    answer = sent(client, form)
+    assert answer.status_code == 409
+    assert "and more" in told(answer)
+    assert text_of(workspace).endswith("and more\n")
+
+
+def test_bytes_that_are_no_text_can_be_put_back(edited):
+    workspace, client = edited
+    workspace.path("neo", "user").write_bytes(b"\xff\xfe")
+    sent(client, shown(client, NOW).named("Put revision 2 back"))
+    assert text_of(workspace) == SECOND
+
+
+def test_a_file_without_a_history_gets_one(tmp_path):
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", FIRST)
+    workspace = Workspace.open(tmp_path, search=False)
+    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
+        sent(client, shown(client, NOW).named("Record it"))
+        assert (text_of(workspace), revisions(workspace)) == (FIRST, [("1", "adopt", "external")])
+    workspace.store.close()

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from catmem.policy.lint.engine import lint
     from catmem.policy.profile import Profile, load_profile
     from catmem.policy.prompt import Prompt, build_prompt
-    from catmem.service.tool.tool import memory_tool
+    from catmem.service.tool import memory_tool
     from catmem.service.workspace import Workspace
     from catmem.service.writing.operation import Operation
     from catmem.service.writing.written import Written
@@ -66,7 +66,7 @@ _HOMES = {
     "catmem.policy.profile": ("Profile", "load_profile"),
     "catmem.policy.prompt": ("Prompt", "build_prompt"),
     "catmem.service.writing.operation": ("Operation",),
-    "catmem.service.tool.tool": ("memory_tool",),
+    "catmem.service.tool": ("memory_tool",),
     "catmem.service.workspace": ("Workspace",),
     "catmem.service.writing.written": ("Written",),
     "catmem.store.envelope": ("Envelope",),

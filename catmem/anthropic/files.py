@@ -21,7 +21,7 @@ from catmem.names import TARGETS
 from catmem.policy.schema import shown
 from catmem.policy.styles import blocked_line
 from catmem.policy.threats import BuiltinScanner, scan_each
-from catmem.service.showing import value_texts
+from catmem.service.seen_entry import value_texts
 from catmem.service.writing.operation import Operation
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 

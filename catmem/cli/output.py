@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.errors import CatmemError
-    from catmem.service.listing import SeenFile
+    from catmem.service.profile_memory import Reading
     from catmem.service.workspace import Workspace
     from catmem.service.writing.written import How, Written
     from catmem.store.contract import Fault
@@ -90,7 +90,7 @@ def say_all(messages: Iterable[str]) -> None:
         say(message)
 
 
-def warn_of(file: SeenFile) -> None:
+def warn_of(file: Reading) -> None:
     """Say why the history of a file was not looked at, if it was not."""
     if file.warning is not None:
         say(f"warning: {file.warning}")

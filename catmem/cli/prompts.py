@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from catmem.policy.prompt import Prompt
     from catmem.policy.sizes import Sizes, Use
     from catmem.policy.styles import Style
-    from catmem.service.sizes import Measured, Stats
+    from catmem.service.fleet import Measured, Stats
     from catmem.service.workspace import Workspace
 
 _WIDTH = 60
@@ -143,7 +143,7 @@ def stats(names: tuple[str, ...], source: str | None, as_of: date | None) -> Non
 
     Exit status 2 if a profile or a file could not be looked at; all others are there.
     """
-    from catmem.service.sizes import read_stats
+    from catmem.service.fleet import read_stats
 
     workspace = open_to_read()
     stats = read_stats(workspace, names, source=source, as_of=as_of)

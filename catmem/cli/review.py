@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from catmem.service.reviewing.due import Due, DueState
-    from catmem.service.reviewing.review import Answered, Review, Undone
+    from catmem.service.due import Due, DueState
+    from catmem.service.review import Answered, Review
 
 _WIDTH = 72
 _HELP = """\
@@ -99,8 +99,8 @@ def review(  # noqa: PLR0913 - one parameter an option
 
     Exit status 1: some are left without an answer.
     """
-    from catmem.service.ages.known import notes_of
-    from catmem.service.reviewing.review import Review
+    from catmem.service.ages import notes_of
+    from catmem.service.review import Review
 
     if only_list + undo + restart > 1:
         raise click.UsageError("--list, --undo and --restart exclude each other.")
@@ -157,12 +157,12 @@ def _take_back(review: Review) -> None:
         _say_taken_back(undone)
 
 
-def _say_taken_back(undone: Undone) -> None:
+def _say_taken_back(undone: Answered) -> None:
     said = _DONE.get(undone.answer, undone.answer)
     say(f"taken back in {undone.entity}{_revision(undone)}: {said}")
 
 
-def _revision(answered: Answered | Undone) -> str:
+def _revision(answered: Answered) -> str:
     return "" if answered.revision is None else f" (revision {answered.revision})"
 
 

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.model.document import Document, Problem
-    from catmem.policy.search_snippet import Snippet
-    from catmem.service.listing import ListedEntry
-    from catmem.service.searching.search import Found, Searched
+    from catmem.policy.search_rank import Snippet
+    from catmem.service.search import Searched, SearchHit
+    from catmem.service.seen_entry import SeenEntry
     from catmem.service.workspace import Workspace
 
 _LIST_WIDTH = 72
@@ -90,7 +90,7 @@ def show(file: str | None, profile: str | None, target: str | None) -> None:
 def _seen(workspace: Workspace, profile: str, target: str) -> tuple[dict[str, Any], Document, tuple[Problem, ...]]:
     """What a profile may see of its file; as JSON with what names the text that was read."""
     from catmem.policy.access import visible
-    from catmem.service.listing import seen_file
+    from catmem.service.profile_memory import seen_file
 
     if not in_json():
         view = workspace.view(profile, target)
@@ -167,7 +167,7 @@ def list_(profile: str, target: str | None, category: str | None, as_of: date | 
 def _list_json(
     workspace: Workspace, profile: str, target: str | None, category: str | None, as_of: date | None
 ) -> None:
-    from catmem.service.listing import list_with_files
+    from catmem.service.seen_entry import list_with_files
 
     entries, files = list_with_files(workspace, profile, target=target, category=category, as_of=as_of)
     for file in files.values():
@@ -176,7 +176,7 @@ def _list_json(
     emit_json({"profile": profile, "files": said, "entries": [entry.to_dict() for entry in entries]})
 
 
-def _list_row(listed: ListedEntry) -> tuple[str, ...]:
+def _list_row(listed: SeenEntry) -> tuple[str, ...]:
     blocked = f"blocked: {', '.join(listed.threats)}" if listed.threats else None
     state = blocked or listed.freshness.note or listed.freshness.state
     body = first_line(listed.entry.body, _LIST_WIDTH)
@@ -212,8 +212,8 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     QUERY is words, any of which is enough, and "quoted phrases", which an entry must have; - is stdin.
     """
-    from catmem.service.ages.known import notes_of
-    from catmem.service.searching.search import search
+    from catmem.service.ages import notes_of
+    from catmem.service.search import search
 
     workspace = open_with_store()
     warn_of_rows(workspace, profile, target)
@@ -232,7 +232,7 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter an option
         say(f"{len(found.found)} of {found.total:,} entries; --limit {found.total} shows all.")
 
 
-def _place(found: Found) -> str:
+def _place(found: SearchHit) -> str:
     state = found.freshness.note or found.freshness.state
     said = [f"{found.target}:{found.line}", found.entry.category, state]
     if found.threats:
@@ -257,7 +257,7 @@ def _say_nothing_found(
     workspace: Workspace, profile: str, query: str, filters: Mapping[str, Any], as_of: date | None
 ) -> None:
     from catmem.policy.schema import shown
-    from catmem.service.searching.search import search
+    from catmem.service.search import search
 
     where = f"{profile}/{filters['target']}" if "target" in filters else f"{profile}/user and {profile}/memory"
     say(f"Nothing that {profile} sees in {where} fits {shown(query)}.")
@@ -275,7 +275,7 @@ def _say_nothing_found(
 
 
 def _search_json(workspace: Workspace, profile: str, query: str, found: Searched) -> None:
-    from catmem.service.searching.usage import read_usage, usage_key
+    from catmem.service.usage import read_usage, usage_key
 
     usage = {each.target: read_usage(workspace, f"{profile}/{each.target}") for each in found.found}
     say_all({f"warning: {use.note}" for use in usage.values() if use.note is not None})

@@ -16,8 +16,7 @@ from catmem.cli.output import emit, in_json, printable, printable_json, say, sho
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from catmem.service.watching.news import News
-    from catmem.service.watching.watch import Watch
+    from catmem.service.news import News, Watch
 
 
 @click.command(
@@ -40,8 +39,7 @@ def watch(entities: tuple[str, ...], actor: str | None, limit: int | None) -> No
     the server's stream, with its name as event.
     """
     from catmem.policy.profile import refuse_no_root
-    from catmem.service.watching.news import heard_name
-    from catmem.service.watching.watch import Watch
+    from catmem.service.news import Watch, heard_name
 
     workspace = open_with_store()
     refuse_no_root(workspace.config)
@@ -60,8 +58,7 @@ def _heard(
     watch: Watch, found: Sequence[News], wanted: frozenset[str], actor: str | None
 ) -> Iterator[tuple[News, dict[str, Any]]]:
     """What is new, as somebody hears of it, without end; ``found`` to begin with."""
-    from catmem.service.watching.news import concerns, heard
-    from catmem.service.watching.watch import EVERY
+    from catmem.service.news import EVERY, concerns, heard
 
     while True:
         yield from heard(watch.workspace, (news for news in found if concerns(news, wanted)), actor)

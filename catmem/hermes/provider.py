@@ -32,8 +32,7 @@ from catmem.hermes.setup_homes import (
 from catmem.names import TARGETS
 from catmem.policy.config import CONFIG_NAME
 from catmem.policy.prompt import build_prompt
-from catmem.service.tool.answers import usage_dict
-from catmem.service.tool.tool import TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.service.tool import TOOL_SCHEMA, ToolSession, memory_tool, usage_dict
 from catmem.service.writing.written import FileUsage
 from catmem.text import size_of
 

@@ -14,7 +14,7 @@ from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
 from catmem.importers.reading import LeftOut, leading_day
 from catmem.policy.schema import shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
-from catmem.service.showing import findings_in, value_texts
+from catmem.service.seen_entry import rules_in, value_texts
 from catmem.service.writing.operation import Operation
 from catmem.syntax.scan import MAX_HEADING
 from catmem.syntax.slug import UNCATEGORIZED, slugify
@@ -119,7 +119,7 @@ def plan_import(
     for entry in fitting:
         where = target or entry.target or "user"
         category, tags = placing.category(entry), placing.tags(entry, left_out)
-        threats = tuple(sorted({finding.rule for finding in findings_in([entry.body, *value_texts(tags.values())])}))
+        threats = rules_in([entry.body, *value_texts(tags.values())])
         created = placing.created(entry, tags)
         placed.append(Placed(entry, where, category, tags, created, threats, seen[where].outcome(entry, tags)))
     digests = {each: reading.digest for each, reading in readings.items()}

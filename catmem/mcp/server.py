@@ -39,8 +39,8 @@ from catmem.mcp.tools import TOOLS, call_tool
 from catmem.names import TARGETS
 from catmem.service.answering import prompt_answer
 from catmem.service.profiles import discreet
-from catmem.service.showing import entry_dict
-from catmem.service.tool.tool import ToolSession
+from catmem.service.seen_entry import entry_dict
+from catmem.service.tool import ToolSession
 from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcp_types import Tool, ToolAnnotations
 
 from catmem.policy.schema import nearest, shown
-from catmem.service.tool.tool import TOOL_SCHEMA, memory_tool
+from catmem.service.tool import TOOL_SCHEMA, memory_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from catmem.service.tool.tool import ToolSession
+    from catmem.service.tool import ToolSession
     from catmem.service.workspace import Workspace
 
 _WHICH = "A piece of its text that no other entry has, or its id (b2:...)."

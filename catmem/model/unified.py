@@ -21,7 +21,7 @@ def unified_diff(before: Sequence[str], after: Sequence[str], old_name: str, new
     """
     import difflib
 
-    start, end = _same_at_both_ends(before, after)
+    start, end = equal_ends(before, after)
     top, bottom = max(start - _CONTEXT, 0), max(end - _CONTEXT, 0)
     old, new = before[top : len(before) - bottom], after[top : len(after) - bottom]
     if len(old) + len(new) <= _COMPARED:
@@ -39,8 +39,8 @@ def unified_diff(before: Sequence[str], after: Sequence[str], old_name: str, new
     yield from (f" {line}" for line in old[len(old) - tail :])
 
 
-def _same_at_both_ends(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
-    """How many lines the two begin and end with in common, none of them counted twice."""
+def equal_ends(before: Sequence[object], after: Sequence[object]) -> tuple[int, int]:
+    """How many items the two begin and end with in common, none of them counted twice."""
     start = end = 0
     shorter = min(len(before), len(after))
     while start < shorter and before[start] == after[start]:

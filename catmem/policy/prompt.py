@@ -19,7 +19,7 @@ from catmem.errors import ConfigError
 from catmem.names import TARGETS
 from catmem.policy.access import View, visible
 from catmem.policy.manifest import Manifest, Row
-from catmem.policy.staleness import UNVERIFIED, Freshness, freshness, stale_after_days
+from catmem.policy.staleness import Freshness, freshness
 from catmem.policy.styles import KEEP_LETTERS, STYLES, Block, Category, Fact, Piece, Style, counted, render
 from catmem.policy.threats import BuiltinScanner, Finding, is_clear, scan_each
 from catmem.syntax.slug import UNCATEGORIZED
@@ -154,10 +154,7 @@ class _Draft:
         self.candidates += [self._candidate(view, entry) for entry in entries]
 
     def _candidate(self, view: View, entry: Entry) -> _Candidate:
-        state = UNVERIFIED
-        if tags := entry.tags:
-            limit = stale_after_days(entry.category, tags, self.profile, self.config)
-            state = freshness(tags, as_of=self.as_of, stale_after=limit)
+        state = freshness(entry, self.profile, self.config, as_of=self.as_of)
         return _Candidate(view.target, entry, state, entry.body)
 
     def drop_by_dates(self) -> None:

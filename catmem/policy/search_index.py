@@ -7,12 +7,10 @@ needs: a word is looked for in the whole folded text, and tags are read only of 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.model.document import Entry
-from catmem.policy.search import IN_CATEGORY, Term, in_name, words_of
-from catmem.policy.search_fold import fold, has_accents
+from catmem.policy.search_query import IN_CATEGORY, Term, fold, has_accents, in_name, words_of
 from catmem.policy.staleness import DATED_BY, read_date
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.escape import unescape
@@ -21,20 +19,13 @@ from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from datetime import date
 
-    from catmem.model.document import Document, TagValue
+    from catmem.model.document import Document
 
 _REMEMBERED = 64
 """Terms whose places an index keeps."""
-_REMEMBERED_ENTRIES = 1000
-"""Entries that an index keeps with what was read of them."""
-_PLAIN_BLOCK = 200
-"""Characters within which a tag block of one group ends that is looked up, and not read each time."""
-_BLANKS = frozenset((" ", "\n"))
-_MAY_GO_ON = frozenset(("", "[", " ", "\t", "\n"))
-"""What may stand between a group and another that belongs to the same block."""
 
 
 class Stretch(NamedTuple):
@@ -59,45 +50,8 @@ class Facts(NamedTuple):
     days: tuple[int, ...]
 
 
-class _Read(Entry):
-    """An entry that keeps what was read of it: who shows it asks for its body, tags and id several times."""
-
-    @cached_property
-    def body(self) -> str:
-        return super().body
-
-    @property
-    def tags(self) -> dict[str, TagValue]:
-        return {key: value if isinstance(value, str) else list(value) for key, value in self._tags.items()}
-
-    @cached_property
-    def _tags(self) -> dict[str, TagValue]:
-        return super().tags
-
-    @cached_property
-    def id(self) -> str:
-        return super().id
-
-
 class Index:
     """The places of words in one document, by *piece*: what stands between two boundaries, an entry or a blank."""
-
-    __slots__ = (
-        "_accents",
-        "_blocks",
-        "_ends",
-        "_entries",
-        "_facts",
-        "_firsts",
-        "_folded",
-        "_places",
-        "_starts",
-        "_was_asked",
-        "document",
-        "hostile",
-        "stretches",
-        "threats",
-    )
 
     def __init__(self, document: Document) -> None:
         """Read the boundaries of the document, and nothing else yet."""
@@ -112,16 +66,11 @@ class Index:
         self._ends[0] = max(self._ends[0], scan.start)  # a delimiter on the first line has no newline in front
         self._firsts = [0, *(bisect_left(self._starts, header.end) for header in scan.headers)]
         self.stretches = self._read_stretches()
-        self.threats: dict[int, tuple[str, ...]] = {}
-        """What the threat scan found in the body of a piece, as far as somebody has asked it and noted that here."""
         self.hostile: dict[int, bool] = {}
-        """Whether it found something in the body or the tags, likewise."""
+        """Whether the threat scan found something in the body or the tags of a piece, as far as somebody has asked."""
         self._folded: str | None = None
         self._accents = False
-        self._was_asked = False
         self._facts: dict[int, Facts] = {}
-        self._entries: dict[int, Entry] = {}
-        self._blocks: dict[str, tuple[int, ...] | None] = {}
         self._places: dict[Term, Mapping[int, float]] = {}
 
     def _read_stretches(self) -> tuple[Stretch, ...]:
@@ -136,35 +85,12 @@ class Index:
     def _characters(self, first: int, end: int) -> int:
         return max(0, sum(self._ends[first:end]) - sum(self._starts[first:end]))
 
-    def lines(self, offsets: Iterable[int]) -> dict[int, int]:
-        """The line, from 1, of each of some offsets."""
-        document = self.document
-        if self._was_asked:
-            return {offset: document.line(offset) for offset in offsets}
-        # To count up to a few places is quicker than to look for every line, if it is done once.
-        self._was_asked = True
-        found: dict[int, int] = {}
-        line, before = 1, 0
-        for offset in sorted(offsets):
-            line += document.text.count("\n", before, offset)
-            found[offset] = line
-            before = offset
-        return found
-
     def entry(self, piece: int) -> Entry:
         """The entry that a piece is; a piece in which something was found is one."""
-        known = self._entries.get(piece)
-        if known is None:
-            if len(self._entries) >= _REMEMBERED_ENTRIES:
-                self._entries.clear()
-            known = self._entries[piece] = self._read_entry(piece)
-        return known
-
-    def _read_entry(self, piece: int) -> Entry:
         start, text = self._starts[piece], self.document.text
         raw = text[start : self._ends[piece]].strip()
         start = text.index(raw[0], start)
-        return _Read(self.category(piece), start, start + len(raw), raw, self.document.limits.tag_block_chars)
+        return Entry(self.category(piece), start, start + len(raw), raw, self.document.limits.tag_block_chars)
 
     def category(self, piece: int) -> str:
         """The category of a piece."""
@@ -186,13 +112,6 @@ class Index:
         end = start + len(raw)
         if raw[0] not in tag_blocks.MAY_BEGIN:
             return Facts(start, end, ())
-        if raw[0] == "[":
-            closed = raw.find("]", 0, _PLAIN_BLOCK)
-            behind = raw[closed + 1 : closed + 3]
-            if closed > 0 and behind[:1] in _BLANKS and behind[1:] not in _MAY_GO_ON:
-                days = self._plain_days(raw[: closed + 1])
-                if days is not None:
-                    return Facts(start + closed + 2, end, days)
         text = unify_newlines(unescape(raw))
         pairs, body = tag_blocks.read(text, self.document.limits.tag_block_chars)
         # Escapes and carriage returns make the stored text longer, line by line.
@@ -233,7 +152,6 @@ class Index:
         return found
 
     def _matches(self, term: Term) -> Iterator[re.Match[str]]:
-        """Where a term stands in the whole text, in order."""
         folded, pattern = self._text(), term.pattern(accents=self._accents)
         if not term.is_phrase:
             yield from pattern.finditer(folded)
@@ -245,20 +163,6 @@ class Index:
             start, position = match.span()
             if position > self._ends[bisect_right(self._starts, start) - 1]:
                 position = start + 1
-
-    def _plain_days(self, block: str) -> tuple[int, ...] | None:
-        """The days of a tag block of one group on one line, without quotes and lists; ``None`` if it is not one.
-
-        What such a group says depends on nothing that follows, and most of a file's entries share a few of them.
-        """
-        if block in self._blocks:
-            return self._blocks[block]
-        days = None
-        if not any(sign in block for sign in '"\\\r\n') and block.count("[") == 1:
-            pairs = tag_blocks.read_pairs(block, self.document.limits.tag_block_chars)
-            days = _days(pairs) if pairs else None
-        self._blocks[block] = days
-        return days
 
     def _text(self) -> str:
         if self._folded is None:

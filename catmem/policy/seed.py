@@ -21,7 +21,7 @@ from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.version import Version
 from catmem.policy.access import visible
 from catmem.policy.seedlock import Seeded
-from catmem.policy.staleness import read_date
+from catmem.policy.staleness import expired_on
 from catmem.policy.threats import BuiltinScanner, scan_each
 from catmem.syntax.slug import UNCATEGORIZED
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.model.conflict import Conflict
-    from catmem.model.document import Document, TagValue
+    from catmem.model.document import Document
     from catmem.policy.config import Taxonomy
     from catmem.policy.profile import Profile
 
@@ -80,8 +80,9 @@ def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy,
         elif entry.category in hostile:
             withheld = "blocked: title"
         is_hostile = withheld is not None
-        if not is_hostile and is_expired(entry.tags, as_of):
-            withheld = f"expired {read_date(entry.tags['expires'])}"
+        expired = None if is_hostile else expired_on(entry.tags, as_of)
+        if expired is not None:
+            withheld = f"expired {expired}"
         offered.append(Offered(Version.of(entry), entry.id, withheld, is_hostile))
     titles = {section.category: section.title for section in reversed(document.sections)}
     clear = scan_each(BuiltinScanner(), list(titles.values()))
@@ -126,12 +127,6 @@ def slice_text(offered: Offer, entries: Iterable[Offered]) -> str:
     """A slice as the text of a memory file, without what is withheld."""
     versions = [each.version for each in entries if each.withheld is None]
     return composed(versions, offered.titles, offered.document).text
-
-
-def is_expired(tags: Mapping[str, TagValue], day: date) -> bool:
-    """Whether an entry with these tags had its last day before ``day``."""
-    expires = read_date(tags.get("expires"))
-    return expires is not None and day > expires
 
 
 Resolve = Literal["target", "source"]
@@ -314,7 +309,7 @@ def _arriving(parts: Parts, base: Sequence[Seeded], ours: Document) -> _Arriving
             continue
         copy = Version.of(ours.entries[said[number]]) if number in said else None
         is_own = copy is not None and not (copy.says(were[number]) or copy.says(each.version))
-        is_silent = copy is None or (is_own and is_expired(copy.tags, parts.offered.as_of))
+        is_silent = copy is None or (is_own and expired_on(copy.tags, parts.offered.as_of) is not None)
         if each.is_hostile:
             kept[base[number].key] += 1
         arriving.append(base[number] if each.is_hostile or is_silent else each.seeded())

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from catmem.model.document import TagValue
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
 
@@ -25,10 +26,26 @@ State = Literal["fresh", "stale", "expired", "unverified"]
 
 Basis = Literal["verified_date", "created", "expires", "first_seen", "file_time"]
 
-DATED_BY: tuple[Literal["verified_date"], Literal["created"]] = ("verified_date", "created")
+OwnClock = Literal["verified_date", "created"]
+
+DATED_BY: tuple[OwnClock, ...] = ("verified_date", "created")
 """The tags that are a fact's own clock, the first that it has."""
 
 _ISO_DATE_LENGTH = len("2026-05-01")
+
+
+class Dated(Protocol):
+    """An entry, as far as its age goes."""
+
+    @property
+    def category(self) -> str:
+        """Where it stands."""
+        ...
+
+    @property
+    def tags(self) -> Mapping[str, TagValue]:
+        """Its tags by name."""
+        ...
 
 
 class Clock(NamedTuple):
@@ -65,6 +82,10 @@ class Freshness:
             return f"stale: verified {self.day}" if self.basis == "verified_date" else f"stale: created {self.day}"
         return None
 
+    def to_dict(self) -> dict[str, str | None]:
+        """``state`` and ``date`` as JSON-ready data."""
+        return {"state": self.state, "date": None if self.day is None else self.day.isoformat()}
+
 
 UNVERIFIED = Freshness("unverified")
 
@@ -85,33 +106,52 @@ def is_ahead(day: date, as_of: date) -> bool:
     return (day - as_of).days > 1
 
 
-def freshness(
-    tags: Mapping[str, str | list[str]], *, as_of: date, stale_after: int, clock: Clock | None = None
-) -> Freshness:
-    """The state of a fact with these tags on the day ``as_of``; ``stale_after`` is in days.
+def _dated_by(tags: Mapping[str, TagValue], as_of: date) -> tuple[OwnClock, date] | None:
+    """The tag that dates a fact on a day, and its date; a date that is none, or lies in the future, dates nothing."""
+    for key in DATED_BY:
+        day = read_date(tags.get(key))
+        if day is not None and not is_ahead(day, as_of):
+            return key, day
+    return None
 
-    ``expires`` is inclusive: the fact is expired from the day after. A fact is stale when more than ``stale_after``
-    days have passed since its date; a date ahead of the day is none. ``clock`` dates a fact without a date of its own;
-    a prompt never gives one.
+
+def dated_ahead(tags: Mapping[str, TagValue], as_of: date) -> tuple[tuple[str, date], ...]:
+    """The tags that date a fact and name a day in the future, with that day."""
+    days = [(key, read_date(tags.get(key))) for key in DATED_BY]
+    return tuple((key, day) for key, day in days if day is not None and is_ahead(day, as_of))
+
+
+def expired_on(tags: Mapping[str, TagValue], as_of: date) -> date | None:
+    """The last day on which an expired fact held; ``None`` for one that is not expired on the day ``as_of``."""
+    expires = read_date(tags.get("expires"))
+    return expires if expires is not None and as_of > expires else None
+
+
+def freshness(
+    entry: Dated, profile: Profile, config: Config | None, *, as_of: date, clock: Clock | None = None
+) -> Freshness:
+    """The state of an entry on the day ``as_of``, by the thresholds of a profile and its root.
+
+    ``expires`` is inclusive: the fact is expired from the day after. A fact is stale when more than
+    ``stale_after_days`` have passed since its date. ``clock`` dates a fact without a date of its own; a prompt never
+    gives one.
     """
+    tags = entry.tags
     if not tags and clock is None:
         return UNVERIFIED
-    expires = read_date(tags.get("expires"))
-    if expires is not None and as_of > expires:
-        return Freshness("expired", "expires", expires, overdue=True)
-    for basis in DATED_BY:
-        day = read_date(tags.get(basis))
-        if day is not None and not is_ahead(day, as_of):
-            old = (as_of - day).days > stale_after
-            return Freshness("stale" if old else "fresh", basis, day, overdue=old)
-    if clock is None:
+    expired = expired_on(tags, as_of)
+    if expired is not None:
+        return Freshness("expired", "expires", expired, overdue=True)
+    basis, day = _dated_by(tags, as_of) or clock or (None, None)
+    if day is None:
         return UNVERIFIED
-    return Freshness("unverified", clock.basis, clock.day, overdue=(as_of - clock.day).days > stale_after)
+    old = (as_of - day).days > stale_after_days(entry.category, tags, profile, config)
+    if basis in DATED_BY:
+        return Freshness("stale" if old else "fresh", basis, day, overdue=old)
+    return Freshness("unverified", basis, day, overdue=old)
 
 
-def stale_after_days(
-    category: str, tags: Mapping[str, str | list[str]], profile: Profile, config: Config | None
-) -> int:
+def stale_after_days(category: str, tags: Mapping[str, TagValue], profile: Profile, config: Config | None) -> int:
     """After how many days a fact is stale: what its category says, else its domain, the profile, the root, the default.
 
     Of several domains the strictest counts.

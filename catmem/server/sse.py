@@ -25,9 +25,8 @@ from catmem.server.caller import caller_of
 from catmem.server.errors import ServerError
 from catmem.server.guard import in_thread, refuse_cross_site, stopping
 from catmem.server.serving import CONNECTIONS
+from catmem.service.news import EVERY, MISSED, Watch, concerns, heard, heard_name, standing
 from catmem.service.profiles import discreet
-from catmem.service.watching.news import MISSED, concerns, heard, heard_name, standing
-from catmem.service.watching.watch import EVERY, Watch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import Receive, Scope, Send
 
-    from catmem.service.watching.news import News
+    from catmem.service.news import News
     from catmem.service.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server")

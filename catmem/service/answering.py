@@ -12,23 +12,22 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
-from catmem.errors import CatmemError, ForbiddenError
+from catmem.errors import ForbiddenError
 from catmem.names import TARGETS
 from catmem.policy.access import Rights
 from catmem.policy.prompt import build_prompt
-from catmem.policy.staleness import freshness, stale_after_days
-from catmem.policy.threats import BuiltinScanner, scan_each
+from catmem.policy.staleness import freshness
 from catmem.service.envelopes.agents import role_hash
 from catmem.service.history import entity_of, refuse_bounded
-from catmem.service.showing import entry_dict
+from catmem.service.profile_memory import parsed_at
+from catmem.service.seen_entry import entry_dict, rules_in
 from catmem.store.contract import revision_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import date
-    from pathlib import Path
 
-    from catmem.model.document import Document, Entry
+    from catmem.model.document import Entry
     from catmem.policy.profile import Profile
     from catmem.policy.styles import Style
     from catmem.service.workspace import Workspace
@@ -95,7 +94,7 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
     measure, day = asking or owner, as_of or clock.today()
 
     def make() -> dict[str, Any]:
-        document = _document(workspace, now.data, workspace.path_of(owner, target))
+        document = parsed_at(workspace, now.data, workspace.path_of(owner, target))
         entries = Rights(asking, target, workspace.config.taxonomy).in_sight(document)
         if category is not None:
             wanted = workspace.config.taxonomy.category(category)
@@ -154,11 +153,11 @@ def prompt_answer(
         _rights(workspace, _asking(workspace, actor)).refuse_other_owner(name)
         raise ForbiddenError(f"{actor} is given its own prompt only", hint=f"Ask for {actor!r}.")
     profile, day = workspace.profile(name), as_of or clock.today()
-    paths = {target: workspace.path(profile.name, target) for target in TARGETS}
+    paths = {target: workspace.path_of(profile, target) for target in TARGETS}
     files = {target: workspace.bytes_of(profile, target, path) for target, path in paths.items()}
 
     def make() -> dict[str, Any]:
-        documents = {target: _document(workspace, data, paths[target]) for target, data in files.items()}
+        documents = {target: parsed_at(workspace, data, paths[target]) for target, data in files.items()}
         prompt = build_prompt(documents, profile, as_of=day, config=workspace.config, style=style)
         said = prompt.to_dict()
         role = {"profile": profile.name, "role_id": profile.name, "role_hash": role_hash(profile)}
@@ -192,19 +191,10 @@ def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None =
     return {**json.loads(text), "errors": errors}
 
 
-def _document(workspace: Workspace, data: bytes, path: Path) -> Document:
-    try:
-        return workspace.parse(data)
-    except CatmemError as error:
-        error.path = str(path)
-        raise
-
-
 # --- who sees what -------------------------------------------------------------------------------------------------
 
 
 def _asking(workspace: Workspace, actor: str | None) -> Profile | None:
-    """The profile that asks, ``None`` for a person."""
     return None if actor is None else workspace.profile(actor)
 
 
@@ -227,24 +217,19 @@ def _entries(
 
     A person is shown a hostile text as it stands, with ``threats``; an agent the line that says why it is withheld.
     """
-    scans = [] if to_agent else scan_each(BuiltinScanner(), [entry.body for entry in entries])
-    for index, entry in enumerate(entries):
+    for entry in entries:
         told = entry_dict(entry, to_agent=to_agent)
         if not to_agent:
-            told["threats"] = sorted({finding.rule for finding in scans[index]})
-        limit = stale_after_days(entry.category, entry.tags, measure, workspace.config)
-        found = freshness(entry.tags, as_of=as_of, stale_after=limit)
-        yield {**told, "state": found.state, "date": found.day.isoformat() if found.day else None}
+            told["threats"] = list(rules_in([entry.body]))
+        yield told | freshness(entry, measure, workspace.config, as_of=as_of).to_dict()
 
 
 def _acted(revision: Revision) -> str | None:
-    """The profile that made a revision, if one did."""
     actor = revision.note.get("actor")
     return actor if isinstance(actor, str) else None
 
 
 def _discreet(revision: Revision) -> dict[str, Any]:
-    """What a profile may know of a revision."""
     return {
         "revision": revision.revision,
         "parents": list(revision.parents),

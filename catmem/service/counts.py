@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from catmem.store.contract import revision_number
@@ -34,8 +35,6 @@ class Latencies:
     ``groups[n]`` is the number of those that took ``BOUNDS[n]`` seconds at most, and more than the bound before; the
     last group has no bound.
     """
-
-    __slots__ = ("groups", "number", "seconds")
 
     def __init__(self) -> None:
         """None yet."""
@@ -100,11 +99,7 @@ class Counts:
         """The counts as they are at one moment."""
         made = Counts()
         with self._lock:
-            made.writes, made.conflicts = self.writes.copy(), self.conflicts.copy()
-            made.branches, made.reasons = self.branches.copy(), self.reasons.copy()
-            made.heads, made.unlogged = self.heads.copy(), self.unlogged
-            made.latencies.groups = list(self.latencies.groups)
-            made.latencies.number, made.latencies.seconds = self.latencies.number, self.latencies.seconds
+            vars(made).update(deepcopy({name: value for name, value in vars(self).items() if name != "_lock"}))
         return made
 
     def by_status(self) -> Counter[str]:

@@ -14,8 +14,8 @@ from catmem.model.version import Version
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.policy.profile import profile_names
 from catmem.service.profiles import entities_of_each
+from catmem.service.seen_entry import value_texts
 from catmem.service.setup import is_there
-from catmem.service.showing import value_texts
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import printable_json
 

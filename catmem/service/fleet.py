@@ -1,25 +1,30 @@
-"""The profiles of a root on disk: what each may read and write, and why.
+"""The profiles of a root on disk: what each may read and write, and why; and how long their prompts are.
 
 A profile that is not right, or a file that cannot be read, is named among the problems, and hides none of the others.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem import clock
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.names import TARGETS
 from catmem.policy.fleet import Fleet, Held, Reason, fleet_of, reasons
 from catmem.policy.profile import load_profile
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.policy.selector import is_pattern
+from catmem.policy.sizes import Sizes, Whole, measure, total
+from catmem.service.profile_memory import read_document
 from catmem.service.profiles import load_each
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import date
     from pathlib import Path
 
     from catmem.model.document import Document
@@ -78,11 +83,11 @@ def read_access(workspace: Workspace) -> Access:
     counts: dict[Held, int] = {}
     read: set[Path] = set()
     for profile in profiles:
-        documents, wrong = documents_of(workspace, profile.name)
+        documents, wrong = documents_of(workspace, profile)
         problems += wrong
         for target, document in documents.items():
             # Two profiles may share a folder.
-            path = workspace.path(profile.name, target)
+            path = workspace.path_of(profile, target)
             if path not in read:
                 read.add(path)
                 _count(counts, target, document)
@@ -104,7 +109,7 @@ def explain(workspace: Workspace, name: str, category: str) -> Why:
         if slug not in access.fleet.categories:
             note = unknown_category(category, access.fleet)
     counts: dict[Held, int] = {}
-    documents, problems = documents_of(workspace, profile.name)
+    documents, problems = documents_of(workspace, profile)
     for target, document in documents.items():
         _count(counts, target, document)
     written = None
@@ -171,13 +176,13 @@ def unknown_category(category: str, fleet: Fleet) -> str:
     )
 
 
-def documents_of(workspace: Workspace, name: str) -> tuple[dict[str, Document], list[CatmemError]]:
+def documents_of(workspace: Workspace, profile: Profile) -> tuple[dict[str, Document], list[CatmemError]]:
     """The files of a profile that can be read, by target (a missing file is an empty one), and why others cannot."""
     documents: dict[str, Document] = {}
     problems: list[CatmemError] = []
     for target in TARGETS:
         try:
-            documents[target] = workspace.view(name, target).document
+            documents[target] = read_document(workspace, profile, target)
         except CatmemError as error:
             problems.append(error)
             if not isinstance(error, UnreadableError):
@@ -222,3 +227,101 @@ def _count(counts: dict[Held, int], target: str, document: Document) -> None:
     for entry in document.entries:
         held = Held(entry.category, target, headers)
         counts[held] = counts.get(held, 0) + 1
+
+
+# --- how long prompts are ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The prompt of one profile from the files of ``owner``; ``missing`` names the targets that have no file."""
+
+    profile: str
+    tier: int
+    style: str
+    owner: str
+    missing: tuple[str, ...]
+    sizes: Sizes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The measures as JSON-ready data."""
+        return {
+            "profile": self.profile,
+            "tier": self.tier,
+            "style": self.style,
+            "owner": self.owner,
+            "missing": list(self.missing),
+            **self.sizes.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The prompts of some profiles by tier and name. ``problems`` are the profiles and files that are left out."""
+
+    as_of: date
+    source: str | None
+    profiles: tuple[Measured, ...]
+    problems: tuple[CatmemError, ...]
+
+    @property
+    def total(self) -> Sizes:
+        """All of them together."""
+        return total(measured.sizes for measured in self.profiles)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole as JSON-ready data."""
+        return {
+            "as_of": self.as_of.isoformat(),
+            "source": self.source,
+            "profiles": [measured.to_dict() for measured in self.profiles],
+            "total": self.total.to_dict(),
+            "problems": [problem.to_dict() for problem in self.problems],
+        }
+
+
+def read_stats(
+    workspace: Workspace, names: tuple[str, ...] = (), *, source: str | None = None, as_of: date | None = None
+) -> Stats:
+    """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``.
+
+    A profile whose files cannot all be read is left out and named among the problems: half a file is no measure. Raises
+    ``UnknownNameError`` and ``ConfigError`` for a profile that is named and not right, and ``UnreadableError`` for the
+    files of ``source``.
+    """
+    day = as_of or clock.today()
+    chosen = dict.fromkeys(names)
+    profiles, problems = ([workspace.profile(name) for name in chosen], []) if names else load_each(workspace)
+    given = None if source is None else workspace.profile(source)
+    shared = None
+    if given is not None:
+        documents, wrong = documents_of(workspace, given)
+        if wrong:
+            raise wrong[0]
+        shared = Whole(documents)
+    measured: list[Measured] = []
+    for profile in sorted(profiles, key=lambda each: (each.tier, each.name)):
+        whole = shared
+        if whole is None:
+            documents, wrong = documents_of(workspace, profile)
+            problems += wrong
+            whole = None if wrong else Whole(documents)
+        if whole is not None:
+            measured.append(_measured(workspace, profile, given or profile, whole, day))
+    return Stats(day, source, tuple(measured), tuple(problems))
+
+
+def _measured(workspace: Workspace, profile: Profile, owner: Profile, whole: Whole, day: date) -> Measured:
+    return Measured(
+        profile=profile.name,
+        tier=profile.tier,
+        style=profile.prompt.style,
+        owner=owner.name,
+        missing=tuple(
+            target
+            for target in TARGETS
+            # A store of another kind keeps no file in the folder.
+            if not (whole.documents[target].text or os.path.lexists(workspace.path_of(owner, target)))
+        ),
+        sizes=measure(whole, profile, owner, as_of=day, config=workspace.config),
+    )

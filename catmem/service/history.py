@@ -67,49 +67,33 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     """
     agent = actor or "person"
     with gate.attempt(workspace, entity, op="restore", agent=agent, prev=expected, recorded=not dry_run) as trying:
-        change = Change(
-            op="restore",
-            agent=agent,
-            op_id=op_id,
-            request=content_digest(["restore", revision, actor]) if op_id else None,
-            note={"restored": revision},
-        )
-        return _restored(workspace, trying, revision, checked_expected(expected), actor, None if dry_run else change)
+        seen = checked_expected(expected)
+        if actor is not None:
+            refuse_bounded(workspace, actor, "restore old revisions")
+        name = trying.entity = entity_of(workspace, trying.entity)
+        old = workspace.store.read(name, revision).data
+        before = workspace.store.read(name)
+        data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
+        restored: tuple[str, ...] = ()
+        repeated = False
+        if dry_run:
+            if seen is not None and not sees(seen, before.revision, before.digest):
+                if not seen.startswith("sha256:"):
+                    workspace.store.read(name, seen)  # says so if there is no such revision
+                raise stale(name, seen, before.revision or before.digest)
+        else:
+            repeated = True  # unless the store asks for the bytes
 
+            def update(current: Current) -> bytes:
+                nonlocal data, repeated
+                data, repeated = current.data, False
+                return old
 
-def _restored(  # noqa: PLR0913, PLR0917 - as restore
-    workspace: Workspace,
-    trying: gate.Attempt,
-    revision: str,
-    seen: str | None,
-    actor: str | None,
-    change: Change | None,
-) -> Written:
-    """``change`` is what goes on the record; ``None`` writes nothing."""
-    if actor is not None:
-        refuse_bounded(workspace, actor, "restore old revisions")
-    name = trying.entity = entity_of(workspace, trying.entity)
-    old = workspace.store.read(name, revision).data
-    before = workspace.store.read(name)
-    data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
-    restored: tuple[str, ...] = ()
-    repeated = False
-    if change is None:
-        if seen is not None and not sees(seen, before.revision, before.digest):
-            if not seen.startswith("sha256:"):
-                workspace.store.read(name, seen)  # says so if there is no such revision
-            raise stale(name, seen, before.revision or before.digest)
-    else:
-        repeated = True  # unless the store asks for the bytes
-
-        def update(current: Current) -> bytes:
-            nonlocal data, repeated
-            data, repeated = current.data, False
-            return old
-
-        written = trying.commit(seen, update, change)
-        found, digest, adopted = written.revision, written.digest, written.adopted
-        restored = on_restoration(written)
+            request = content_digest(["restore", revision, actor]) if op_id else None
+            change = Change(op="restore", agent=agent, op_id=op_id, request=request, note={"restored": revision})
+            written = trying.commit(seen, update, change)
+            found, digest, adopted = written.revision, written.digest, written.adopted
+            restored = on_restoration(written)
     owner, _, target = name.partition("/")
     text = _text(old)
     done = Written(

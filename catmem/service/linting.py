@@ -27,7 +27,7 @@ from catmem.policy.lint.suppress import read_baseline, without_old
 from catmem.policy.schema import shown
 from catmem.service import gate
 from catmem.service.lint_sources import LintSource, Root
-from catmem.service.stores import open_store, parse_file
+from catmem.service.stores import open_store
 from catmem.service.unread import look_over
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import SIDECAR, Change
@@ -230,7 +230,7 @@ class Linter:
 
     def _document(self, name: str, text: str) -> Document | None:
         source = self._sources.get(name)
-        return parse_file(self.root.config, text) if source is not None and source.kind == "memory" else None
+        return self.root.config.taxonomy.parse(text) if source is not None and source.kind == "memory" else None
 
     def write(self, name: str, old: str, new: str) -> None:
         """Write a file's fixed text: through the store where the file is in one, else in its place.

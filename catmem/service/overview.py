@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
-from operator import is_
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from catmem import clock
 from catmem.digest import bytes_digest, content_digest
@@ -22,23 +22,25 @@ from catmem.policy.profile import limit_of
 from catmem.policy.prompt import build_prompt
 from catmem.policy.sizes import Use
 from catmem.service.backends import places
+from catmem.service.due import answered_elsewhere, due_facts
+from catmem.service.profile_memory import parsed_at
 from catmem.service.profiles import load_each
-from catmem.service.reviewing.due import answered_elsewhere, due_facts
 from catmem.service.seeding.lockfile import SeedFile, copies_among
 from catmem.service.seeding.order import EPHEMERAL_TIER, seed_order
 from catmem.service.seeding.planning import plan_seed
-from catmem.service.stores import parse_file
 from catmem.text import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
+    from pathlib import Path
 
-    from catmem.model.document import Document
     from catmem.policy.profile import Profile
     from catmem.policy.seed import State
     from catmem.policy.seedlock import SeedLock
     from catmem.service.workspace import Workspace
+
+T = TypeVar("T")
 
 _ARRIVING: tuple[State, ...] = ("new", "changed_in_source", "changed_in_both", "removed_from_source")
 
@@ -54,7 +56,6 @@ class Measure(NamedTuple):
     entries: int
     seen: int
     due: Mapping[str, int]
-    prompt: int
     withheld: int
     uses: tuple[Use, ...]
     facts: tuple[tuple[tuple[str, str], str], ...]
@@ -68,7 +69,7 @@ class Measure(NamedTuple):
         return max(self.uses, key=lambda use: use.used / use.of if use.of else 1, default=None)
 
 
-class Seeded(NamedTuple):
+class SeedState(NamedTuple):
     """How a profile stands to the profile ``source`` that seeds it.
 
     ``arriving`` entries are new, changed or gone at the source; ``conflicts`` were changed on both sides. ``known`` is
@@ -88,7 +89,7 @@ class Seeded(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProfileOverview:
     """One profile. ``measure`` is ``None`` where a file cannot be read: half a file is no measure.
 
     ``unmerged`` counts branches; ``outside`` names the entities that somebody changed by other means since the last
@@ -100,7 +101,7 @@ class Line:
     measure: Measure | None
     unmerged: int
     outside: tuple[str, ...]
-    seeded: Seeded | None
+    seeded: SeedState | None
     problems: tuple[CatmemError, ...]
 
 
@@ -108,14 +109,14 @@ class Line:
 class Overview:
     """All profiles by tier and name. ``problems`` are what concerns no single profile that could be looked at.
 
+    ``due`` counts the facts that wait for an answer, by state: a copy that follows its source is answered there.
     ``unseen`` counts the profiles that could not be looked at at all, and ``unjudged`` those of the others that name
     a source, and of which nobody can tell how they stand to it.
     """
 
     as_of: date
-    lines: tuple[Line, ...]
+    lines: tuple[ProfileOverview, ...]
     due: Mapping[str, int]
-    """How many facts wait for an answer, by state: a copy that follows its source is answered there."""
     problems: tuple[CatmemError, ...]
     unseen: int = 0
     unjudged: int = 0
@@ -160,6 +161,7 @@ class _Now(NamedTuple):
     """A profile's files as they are now. ``state`` is a digest of all that a measure depends on."""
 
     profile: Profile
+    paths: Mapping[str, Path]
     texts: Mapping[str, bytes]
     state: str
     unmerged: int
@@ -167,34 +169,38 @@ class _Now(NamedTuple):
     problems: tuple[CatmemError, ...]
 
     @property
-    def is_whole(self) -> bool:
-        """Whether both files could be read."""
-        return len(self.texts) == len(TARGETS)
+    def stamp(self) -> tuple[object, ...]:
+        """What tells whether anything has changed."""
+        return self.profile, self.state
 
 
-@dataclass(slots=True)
 class Overviews:
     """Overviews of one root, one after the other. Safe to use from several threads."""
 
-    workspace: Workspace
-    _measures: dict[str, tuple[tuple[object, ...], Measure]] = field(default_factory=dict)
-    _seeds: dict[str, tuple[tuple[object, ...], Seeded]] = field(default_factory=dict)
-    _seed_lock: tuple[str, SeedLock] | None = None
-    _waited: tuple[SeedLock | None, list[Measure], Counter[str]] | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, workspace: Workspace) -> None:
+        """Nothing is looked at yet."""
+        self.workspace = workspace
+        self._known: dict[tuple[str, str], tuple[object, object]] = {}
+        """What was worked out, by what it is and of whom, with what it depends on; as much as the last overview has."""
+        self._used: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
 
     def read(self, as_of: date | None = None) -> Overview:
         """The root as it is now, on a day, by default today. Raises ``UnreadableError`` for the folder of profiles."""
         day = as_of or clock.today()
         profiles, problems = load_each(self.workspace)
         with self._lock:
+            self._used.clear()
             now = {profile.name: self._now(profile) for profile in profiles}
             seeds, wrong = self._seeded(now, day)
             lines = [self._line(each, seeds.get(name), day) for name, each in now.items()]
-            self._forget(now)
             due = self._waiting(lines)
+            self._known = {key: self._known[key] for key in self._used}
         in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
-        unjudged = sum(_is_seeded(profile) and profile.name not in seeds for profile in profiles)
+        unjudged = sum(
+            profile.seed_from is not None and profile.tier < EPHEMERAL_TIER and profile.name not in seeds
+            for profile in profiles
+        )
         return Overview(day, in_order, due, (*problems, *wrong), len(problems), unjudged)
 
     def prepare(self, stopped: Callable[[], bool]) -> None:
@@ -211,171 +217,134 @@ class Overviews:
         if not stopped():
             self.read()
 
-    def _waiting(self, lines: Sequence[Line]) -> Counter[str]:
+    def _once(self, kind: str, name: str, stamp: object, make: Callable[[], T]) -> T:
+        """What was made before of the same, or else what is made now."""
+        key = kind, name
+        if not self._is_known(kind, name, stamp):
+            self._known[key] = stamp, make()
+        self._used.add(key)
+        return self._known[key][1]  # type: ignore[return-value]
+
+    def _is_known(self, kind: str, name: str, stamp: object) -> bool:
+        return (kind, name) in self._known and self._known[kind, name][0] == stamp
+
+    def _waiting(self, lines: Sequence[ProfileOverview]) -> Counter[str]:
         """The facts that a review would ask about, by state."""
         measures = [line.measure for line in lines if line.measure]
-        lock = self._lock_of_seeds()
-        # Measures are used again as they are, so the same ones, one by one, give the same count.
-        known = self._waited
-        if known is not None and known[0] is lock and _are_same(known[1], measures):
-            return known[2]
-        facts = [fact for measure in measures for fact in measure.facts]
         ids = {entity: known for measure in measures for entity, known in measure.ids.items()}
+        lock = self._lock_of_seeds()
         copies = {} if lock is None else copies_among(lock, ids.get)
+        facts = [fact for measure in measures for fact in measure.facts]
         due = {key for key, _ in facts}
-        count = Counter(
+        return Counter(
             state
             for key, state in facts
             if key not in copies or not answered_elsewhere(key, copies, ids, lambda *other: other in due)
         )
-        self._waited = (lock, measures, count)
-        return count
 
     def _lock_of_seeds(self) -> SeedLock | None:
-        """What was seeded; ``None`` where it cannot be read. It is read again only where its file has changed."""
         file = SeedFile(self.workspace.root)
         try:
-            digest = bytes_digest(file.data())
-            if self._seed_lock is None or self._seed_lock[0] != digest:
-                data, lock = file.read()
-                self._seed_lock = (bytes_digest(data), lock)
+            return self._once("lock", "", bytes_digest(file.data()), lambda: file.read()[1])
         except CatmemError:
             return None  # the seeds of every line say so
-        return self._seed_lock[1]
 
-    def _forget(self, now: Mapping[str, _Now]) -> None:
-        """Drop what was worked out of profiles that are no more."""
-        for kept in (self._measures, self._seeds):
-            for name in [name for name in kept if name not in now]:
-                del kept[name]
-
-    # --- what is there now ------------------------------------------------------------------------------------------
+    # --- one profile ------------------------------------------------------------------------------------------------
 
     def _now(self, profile: Profile) -> _Now:
+        try:
+            paths = places(self.workspace.config, profile)
+        except CatmemError as error:
+            return _Now(profile, {}, {}, "", 0, (), (error,))
         texts: dict[str, bytes] = {}
         problems: list[CatmemError] = []
         state: list[object] = []
         outside: list[str] = []
         unmerged = 0
-        try:
-            paths = places(self.workspace.config, profile)
-        except CatmemError as error:
-            return _Now(profile, {}, "", 0, (), (error,))
         for target in TARGETS:
             entity = f"{profile.name}/{target}"
-            path = paths[target]
             try:
-                data = self.workspace.bytes_of(profile, target, path)
-            except CatmemError as error:
-                problems.append(error)
-                continue
-            texts[target] = data
-            digest = bytes_digest(data)
-            state += [digest, _time_of(path)]
-            try:
+                texts[target] = data = self.workspace.bytes_of(profile, target, paths[target])
+                digest = bytes_digest(data)
+                state += [digest, _time_of(paths[target])]
+                # A history that cannot be read hides nothing of the file itself.
                 tips = self.workspace.store.branches(entity)
-            except CatmemError as error:  # a history that cannot be read hides nothing of the file itself
+            except CatmemError as error:
                 problems.append(error)
                 continue
             state.append([tip.revision for tip in tips])
             unmerged += sum(tip.is_branch for tip in tips)
-            head = next((tip for tip in tips if not tip.is_branch), None)
-            if head is not None and head.digest != digest:
-                outside.append(entity)
-        return _Now(profile, texts, content_digest(state), unmerged, tuple(outside), tuple(problems))
+            outside += [entity for tip in tips if not tip.is_branch and tip.digest != digest]
+        return _Now(profile, paths, texts, content_digest(state), unmerged, tuple(outside), tuple(problems))
 
-    # --- one profile ------------------------------------------------------------------------------------------------
-
-    def _line(self, now: _Now, seeded: Seeded | None, day: date) -> Line:
-        measure, problems = None, now.problems
-        if now.is_whole:
+    def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
+        profile, measure, problems = now.profile, None, now.problems
+        if len(now.texts) == len(TARGETS):
             try:
-                measure = self._measure(now, day)
+                measure = self._once(
+                    "measure", profile.name, (now.stamp, day), partial(_measured, self.workspace, now, day)
+                )
             except CatmemError as error:
                 problems = (*problems, error)
-        return Line(now.profile.name, now.profile.tier, measure, now.unmerged, now.outside, seeded, problems)
-
-    def _measure(self, now: _Now, day: date) -> Measure:
-        key = (now.profile, now.state, day)
-        known = self._measures.get(now.profile.name)
-        if known is None or known[0] != key:
-            known = self._measures[now.profile.name] = (key, _measured(self.workspace, now, day))
-        return known[1]
+        return ProfileOverview(profile.name, profile.tier, measure, now.unmerged, now.outside, seeded, problems)
 
     # --- seeds ------------------------------------------------------------------------------------------------------
 
-    def _seeded(self, now: Mapping[str, _Now], day: date) -> tuple[dict[str, Seeded], list[CatmemError]]:
-        """How each profile stands to the one that seeds it, by name."""
+    def _seeded(self, now: Mapping[str, _Now], day: date) -> tuple[dict[str, SeedState], list[CatmemError]]:
         profiles = {name: each.profile for name, each in now.items()}
         try:
             order, wrong = seed_order(self.workspace, profiles)
             lock = bytes_digest(SeedFile(self.workspace.root).data())
         except CatmemError as error:
             return {}, [error]
-        found: dict[str, Seeded] = {}
+        found: dict[str, SeedState] = {}
         for source, targets in order:
-            keys = {
-                name: (source, lock, day, *(_seed_state(now[each]) for each in (source, name)))
+            stamps = {
+                name: (source, lock, day, now[source].stamp, now[name].stamp)
                 for name in targets
                 if source in now and name in now
             }
-            known = {name: self._seeds[name] for name in keys if name in self._seeds}
-            new = [name for name, key in keys.items() if name not in known or known[name][0] != key]
-            for name, seeded in self._planned(source, new, profiles, day):
-                self._seeds[name] = (keys[name], seeded)
-            found |= {name: self._seeds[name][1] for name in keys}
+            new = [name for name, stamp in stamps.items() if not self._is_known("seeded", name, stamp)]
+            planned = self._planned(source, new, profiles, day)
+            found |= {
+                name: self._once("seeded", name, stamp, partial(planned.__getitem__, name))
+                for name, stamp in stamps.items()
+            }
         return found, list(wrong)
 
     def _planned(
         self, source: str, targets: Sequence[str], profiles: Mapping[str, Profile], day: date
-    ) -> Iterable[tuple[str, Seeded]]:
+    ) -> dict[str, SeedState]:
         if not targets:
-            return []
+            return {}
         try:
             plan = plan_seed(self.workspace, source, targets, as_of=day, profiles=profiles)
         except CatmemError as error:
-            return [(name, Seeded(source, problems=(error,))) for name in targets]
-        found: list[tuple[str, Seeded]] = []
+            return dict.fromkeys(targets, SeedState(source, problems=(error,)))
+        found: dict[str, SeedState] = {}
         for name in targets:
             files = [each for each in plan.files if each.target.partition("/")[0] == name]
-            refused = [each.error for each in plan.refused if each.target.partition("/")[0] == name]
-            arriving = sum(each.count(*_ARRIVING) for each in files)
-            conflicts = sum(len(each.conflicts) for each in files)
-            known = any(each.is_known for each in files)
-            found.append((name, Seeded(source, arriving, conflicts, known, tuple(refused))))
+            found[name] = SeedState(
+                source,
+                arriving=sum(each.count(*_ARRIVING) for each in files),
+                conflicts=sum(len(each.conflicts) for each in files),
+                known=any(each.is_known for each in files),
+                problems=tuple(each.error for each in plan.refused if each.target.partition("/")[0] == name),
+            )
         return found
-
-
-def _is_seeded(profile: Profile) -> bool:
-    """Whether a profile names a source, and does not live for one task."""
-    return profile.seed_from is not None and profile.tier < EPHEMERAL_TIER
-
-
-def _are_same(one: Sequence[object], other: Sequence[object]) -> bool:
-    return len(one) == len(other) and all(map(is_, one, other))
-
-
-def _seed_state(now: _Now) -> tuple[object, ...]:
-    return now.profile, now.state
 
 
 def _measured(workspace: Workspace, now: _Now, day: date) -> Measure:
     profile, config = now.profile, workspace.config
-    documents: dict[str, Document] = {}
-    for target, data in now.texts.items():
-        try:
-            documents[target] = parse_file(config, data)
-        except CatmemError as error:
-            error.path = str(workspace.path(profile.name, target))
-            raise
+    documents = {target: parsed_at(workspace, data, now.paths[target]) for target, data in now.texts.items()}
+    entities = {f"{profile.name}/{target}": document for target, document in documents.items()}
     prompt = build_prompt(documents, profile, as_of=day, config=config)
     manifest = prompt.manifest
-    due: Counter[str] = Counter()
-    known: list[tuple[tuple[str, str], str]] = []
-    for target, document in documents.items():
-        facts = due_facts(workspace, profile, f"{profile.name}/{target}", document, document.entries, day)
-        due.update(fact.state for fact in facts)
-        known += [(fact.key, fact.state) for fact in facts]
+    facts = [
+        fact
+        for entity, document in entities.items()
+        for fact in due_facts(workspace, profile, entity, document, document.entries, day)
+    ]
     sizes = {**manifest.sizes, "total": len(prompt.text)}
     uses = [Use(f"prompt, {name}", sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())]
     for target, document in documents.items():
@@ -384,19 +353,15 @@ def _measured(workspace: Workspace, now: _Now, day: date) -> Measure:
     return Measure(
         entries=sum(len(document.entries) for document in documents.values()),
         seen=len(manifest.rows),
-        due=due,
-        prompt=len(prompt.text),
+        due=Counter(fact.state for fact in facts),
         withheld=sum(row.status == "blocked" for row in manifest.rows),
         uses=tuple(uses),
-        facts=tuple(known),
-        ids={
-            f"{profile.name}/{target}": frozenset(entry.id for entry in document.entries)
-            for target, document in documents.items()
-        },
+        facts=tuple((fact.key, fact.state) for fact in facts),
+        ids={entity: frozenset(entry.id for entry in document.entries) for entity, document in entities.items()},
     )
 
 
-def _time_of(path: os.PathLike[str]) -> int:
+def _time_of(path: Path) -> int:
     """When a file was changed last, which dates entries that nothing else does; 0 where there is no file."""
     try:
         return os.stat(path, follow_symlinks=False).st_mtime_ns  # noqa: PTH116 - a path without a look at its target

@@ -1,33 +1,71 @@
-"""The memory of a profile as it is at one moment: the profile and its files, each read once.
+"""The memory of a profile as it is at one moment: the profile and its files, each read once; and what is kept of it.
 
 Text, warnings and manifest of a prompt are made of one such state of the disk.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, StoreError
 from catmem.names import TARGETS
-from catmem.policy.access import visible
+from catmem.policy.access import all_problems, visible
 from catmem.policy.profile import one_reading
+from catmem.policy.schema import nearest
 from catmem.service.backends import places
+from catmem.text import conflict_at, unmerged_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import date
     from pathlib import Path
 
     from catmem.model.document import Document
+    from catmem.policy.access import View
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
     from catmem.policy.prompt import Prompt
+    from catmem.policy.search_index import Index
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
-    from catmem.service.listing import Notice
+    from catmem.service.first_seen import EntryHistories
     from catmem.service.workspace import Workspace
+    from catmem.store.contract import Store
+
+_WORTH_A_WARNING = frozenset({"bad-tag", "malformed-tags"})
+
+TEXTS = 4
+"""Texts of memory files that a workspace keeps at hand, with what was made of them."""
+
+
+class Notice(NamedTuple):
+    """Something a person should know, and where; ``line`` counts from 1."""
+
+    path: Path | None
+    line: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A whole document as it is now, hidden categories included, and what to say as ``expected`` when writing to it.
+
+    ``revision`` is ``None`` for bytes that no store has recorded yet; ``digest`` always names them. ``warning`` says
+    why the history was not looked at, if it was not.
+    """
+
+    entity: str
+    revision: str | None
+    digest: str
+    document: Document
+    warning: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """``revision`` and ``digest``."""
+        return {"revision": self.revision, "digest": self.digest}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +101,48 @@ class ProfileMemory:
 
     def warnings(self) -> tuple[Notice, ...]:
         """What a person should know who builds that prompt; see ``Workspace.warnings``."""
-        from catmem.service.listing import notices
+        taxonomy = self.config.taxonomy
+        views = [visible(self.documents[target], target, self.profile, taxonomy) for target in TARGETS]
+        return tuple(notice for view in views for notice in self._notices(view))
 
-        found: list[Notice] = []
-        for target in TARGETS:
-            view = visible(self.documents[target], target, self.profile, self.config.taxonomy)
-            found += notices(view, self.paths[target], self.profile, self.config)
-        return tuple(found)
+    def _notices(self, view: View) -> Iterator[Notice]:
+        """Tags of visible entries that do not count, and selectors that slip, in one target of a profile."""
+        document, path, taxonomy = view.document, self.paths[view.target], self.config.taxonomy
+        for warning in unmerged_warnings(f"the {view.target} file", document.text):
+            yield Notice(path, document.line(conflict_at(document.text) or 0), warning)
+        for problem in view.problems(all_problems(document, self.config)):
+            if problem.rule in _WORTH_A_WARNING:
+                yield Notice(path, document.line(problem.start), problem.message)
+        known = {*taxonomy.declared(), *(section.category for section in document.sections)}
+        for selector in self.profile.selectors(view.target, taxonomy).unmatched(known):
+            near = nearest(selector.removeprefix("!"), taxonomy.categories)
+            if near:
+                message = f"the selector {selector!r} matches nothing; did you mean {near!r}?"
+                yield Notice(self.profile.path, None, message)
+
+
+@dataclass(slots=True)
+class Session:
+    """One conversation of an agent: its prompt is built once and stays, whatever is written, until ``refresh``.
+
+    So a provider's prefix cache holds over a whole conversation.
+    """
+
+    workspace: Workspace
+    profile: str
+    as_of: date | None = None
+    style: Style | None = None
+    _prompt: Prompt | None = field(default=None, init=False, repr=False)
+
+    @property
+    def prompt(self) -> Prompt:
+        """The prompt as it was when it was first asked for, or at the last ``refresh``."""
+        return self._prompt or self.refresh()
+
+    def refresh(self) -> Prompt:
+        """Build the prompt anew from what is on disk now."""
+        self._prompt = self.workspace.prompt(self.profile, as_of=self.as_of, style=self.style)
+        return self._prompt
 
 
 def read_memory(workspace: Workspace, name: str, *, source: str | None = None) -> ProfileMemory:
@@ -85,8 +158,19 @@ def read_memory(workspace: Workspace, name: str, *, source: str | None = None) -
         return ProfileMemory(profile, owner, documents, paths, workspace.config)
 
 
-def read_document(workspace: Workspace, profile: Profile, target: str, path: Path) -> Document:
+def seen_file(workspace: Workspace, name: str, target: str) -> Reading:
+    """A profile's file, with its revision. A history that cannot be read hides nothing of the file itself."""
+    try:
+        return workspace.read(name, target)
+    except StoreError as error:
+        document = workspace.view(name, target).document
+        warning = f"the history of {name}/{target} cannot be read: {error}"
+        return Reading(f"{name}/{target}", None, document.digest, document, warning)
+
+
+def read_document(workspace: Workspace, profile: Profile, target: str, path: Path | None = None) -> Document:
     """The document of a profile's file at ``path``; an empty one for a missing file. Raises ``UnreadableError``."""
+    path = path or workspace.path_of(profile, target)
     return parsed_at(workspace, workspace.bytes_of(profile, target, path), path)
 
 
@@ -97,3 +181,41 @@ def parsed_at(workspace: Workspace, data: bytes, path: Path) -> Document:
     except CatmemError as error:
         error.path = str(path)
         raise
+
+
+# --- what is kept of it --------------------------------------------------------------------------------------------
+
+
+class Text:
+    """One text of a memory file as its root reads it, with the index of its words, made when it is first searched."""
+
+    def __init__(self, config: Config, data: str | bytes) -> None:
+        """Raises ``UnreadableError`` and its kinds."""
+        self.document = config.taxonomy.parse(data)
+
+    @cached_property
+    def index(self) -> Index:
+        """The places of its words."""
+        from catmem.policy.search_index import Index
+
+        return Index(self.document)
+
+
+class Cache:
+    """All that a workspace keeps between calls: its open store, its last ``TEXTS``, and what histories told.
+
+    A text is found again by its very bytes, and a history goes on from the revision that it knows, so nothing kept here
+    is ever old.
+    """
+
+    def __init__(self, config: Config) -> None:
+        """Nothing yet."""
+        self.store: Store | None = None
+        self.text = lru_cache(TEXTS)(partial(Text, config))
+
+    @cached_property
+    def histories(self) -> EntryHistories:
+        """When entries were first seen."""
+        from catmem.service.first_seen import EntryHistories
+
+        return EntryHistories()

@@ -28,14 +28,9 @@ def load_each(workspace: Workspace) -> tuple[list[Profile], list[CatmemError]]:
 
     Raises ``UnreadableError`` if the folder of profiles cannot be listed.
     """
-    profiles: dict[str, Profile] = {}
-    problems: list[CatmemError] = []
-    for _, profile, error in _each(workspace.config):
-        if profile is not None:
-            profiles[profile.name] = profile
-        elif error is not None:
-            problems.append(error)
-    return list(profiles.values()), problems
+    loaded = _each(workspace.config)
+    profiles = {each.name: each for each in loaded.values() if not isinstance(each, CatmemError)}
+    return list(profiles.values()), [each for each in loaded.values() if isinstance(each, CatmemError)]
 
 
 def broken_profiles(workspace: Workspace) -> dict[str, CatmemError]:
@@ -44,35 +39,28 @@ def broken_profiles(workspace: Workspace) -> dict[str, CatmemError]:
     Raises as ``load_each``.
     """
     broken: dict[str, CatmemError] = {}
-    for file, profile, error in _each(workspace.config):
+    for file, loaded in _each(workspace.config).items():
         try:
-            if profile is not None:
-                workspace.path_of(profile, "user")
-        except CatmemError as outside:
-            broken[file.stem] = outside
-        if error is not None:
+            if isinstance(loaded, CatmemError):
+                raise loaded
+            workspace.path_of(loaded, "user")
+        except CatmemError as error:
             broken[file.stem] = error
     return broken
 
 
-def _each(config: Config) -> Iterator[tuple[Path, Profile | None, CatmemError | None]]:
-    """Each file of a profile, with the profile, or with what is wrong with it."""
+def _each(config: Config) -> dict[Path, Profile | CatmemError]:
+    """Each file that is meant to be a profile, also under a name that none can have; or what is wrong with it."""
     profile_names(config.profiles_dir)  # raises if the folder cannot be listed
-    for file in _profile_files(config.profiles_dir):
-        try:
-            profile = load_profile(file, config=config)
-            check_profile(profile, config)
-        except CatmemError as error:
-            yield file, None, error
-        else:
-            yield file, profile, None
-
-
-def _profile_files(folder: Path) -> list[Path]:
-    """Everything in a folder that is meant to be a profile, names that none can have included."""
-    if not folder.is_dir():
-        return []
-    return sorted(file for file in folder.iterdir() if file.suffix in YAML_SUFFIXES and not file.name.startswith("."))
+    loaded: dict[Path, Profile | CatmemError] = {}
+    for file in sorted(config.profiles_dir.iterdir()) if config.profiles_dir.is_dir() else ():
+        if file.suffix in YAML_SUFFIXES and not file.name.startswith("."):
+            try:
+                loaded[file] = profile = load_profile(file, config=config)
+                check_profile(profile, config)
+            except CatmemError as error:
+                loaded[file] = error
+    return loaded
 
 
 class Entities(NamedTuple):

@@ -20,10 +20,10 @@ from catmem.service import gate
 from catmem.service.history import entity_of
 from catmem.service.profiles import entities_of_each
 from catmem.service.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
-from catmem.service.searching.usage import USAGE_NAME, drop_gone
 from catmem.service.seeding.lockfile import LOCK_LIMIT, SeedFile
-from catmem.service.stores import locate, parse_file
+from catmem.service.stores import locate
 from catmem.service.upkeep import lasting_store, told_from
+from catmem.service.usage import USAGE_NAME, drop_gone
 from catmem.service.writing.matching import ambiguous, entries_holding, refuse_empty
 from catmem.store.contract import SIDECAR, Change, Erasure
 from catmem.store.files.retention import MOVED, UNREADABLE
@@ -120,7 +120,7 @@ def purge(workspace: Workspace, entity: str, old_text: str, *, dry_run: bool = F
 def _entries_to_forget(workspace: Workspace, store: LastingStore, entity: str, old_text: str) -> list[Entry]:
     """One entry of each body and category, the newest."""
     refuse_empty(old_text)
-    found = read(partial(parse_file, workspace.config), store.peek(entity))
+    found = read(workspace.config.taxonomy.parse, store.peek(entity))
     now = [entry for entry in found.document.entries if not is_purged(entry)] if found else []
     named = [entry for entry in now if entry.id == old_text] if old_text.startswith("b2:") else []
     # An id is no text that any file holds: where no entry has it now, every revision is looked through.
@@ -187,7 +187,7 @@ class _Entries:
     """Collects the entries with a needle of texts that are given from the oldest to the newest."""
 
     def __init__(self, workspace: Workspace, needle: bytes) -> None:
-        self._parse = partial(parse_file, workspace.config)
+        self._parse = workspace.config.taxonomy.parse
         self._needle = needle
         self._found: dict[tuple[str, str], Entry] = {}
         self._known: dict[bytes, list[Entry]] = {}
@@ -214,7 +214,7 @@ def _redaction(workspace: Workspace, entries: Iterable[Entry], old_text: str) ->
     texts = (old_text, unify_newlines(old_text), unify_newlines(old_text).strip())
     text = next((text for text in texts if all(text in body for body in bodies)), None)
     needle = needle_of(text) if text is not None else needle_of(next(iter(bodies))) if len(bodies) == 1 else b""
-    return Redaction(partial(parse_file, workspace.config), bodies, needle=needle, text=text)
+    return Redaction(workspace.config.taxonomy.parse, bodies, needle=needle, text=text)
 
 
 # --- where --------------------------------------------------------------------------------------------------------
@@ -335,7 +335,7 @@ class _Purging:
         return (own and self.redaction.holds_text(data)) or (each.kind == "left" and self.redaction.is_cut(data))
 
     def drop_usage(self) -> None:
-        parse = partial(parse_file, self.workspace.config)
+        parse = self.workspace.config.taxonomy.parse
         for entity in () if self.dry_run else self.entities:
             found = read(parse, self.store.peek(entity))
             try:

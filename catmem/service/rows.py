@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
+from catmem.model.unified import equal_ends
 from catmem.store.sql.codec import Changed, Edited, FoundRow, Row
 from catmem.syntax.slug import slugify
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from catmem.model.document import Document, Entry, TagValue
+    from catmem.model.edit import Edited as EntryEdit
 
 _CREATED = "created"
 
@@ -54,7 +57,7 @@ class RowCodec:
         if any(old_titles[category] != title for category, title in titles.items() if category in old_titles):
             # Every row of a category shows its title.
             return Changed(total, 0, self.rows(entity, old), self.rows(entity, new))
-        start, end = _equal_ends(before.entries, after.entries)
+        start, end = equal_ends(*([(each.raw, each.category) for each in side.entries] for side in (before, after)))
         tier = self._tier(entity)
         gone = [_row(entry, old_titles, tier) for entry in before.entries[start : total - end]]
         rows = [_row(entry, titles, tier) for entry in after.entries[start : len(after.entries) - end]]
@@ -83,19 +86,6 @@ class RowCodec:
             return self._parse(data)
         except (NotUtf8Error, TooLargeError):
             return None
-
-
-def _equal_ends(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[int, int]:
-    """How many entries say the same in the same order at the start, and at the end."""
-    shorter = min(len(old), len(new))
-    start = next((number for number in range(shorter) if not _alike(old[number], new[number])), shorter)
-    left = shorter - start
-    end = next((number for number in range(left) if not _alike(old[-1 - number], new[-1 - number])), left)
-    return start, end
-
-
-def _alike(one: Entry, other: Entry) -> bool:
-    return one.raw == other.raw and one.category == other.category
 
 
 def _titles(document: Document) -> dict[str, str]:
@@ -132,8 +122,6 @@ def _mark(entry: Entry) -> str:
 
 
 class _Said(NamedTuple):
-    """What a row says an entry is to be."""
-
     row: FoundRow
     category: str
     body: str
@@ -142,8 +130,6 @@ class _Said(NamedTuple):
 
 
 class _Editing:
-    """Makes the edits, one after the other."""
-
     def __init__(self, document: Document) -> None:
         self.document = document
         self.bad: list[tuple[int, str]] = []
@@ -172,27 +158,15 @@ class _Editing:
         for group in groups.values():
             self._add(group, kept)
 
-    def _change(
-        self,
-        entries: Sequence[Entry],
-        wanted: Mapping[int, _Said],
-        stays: set[int],
-        moves: set[int],
-    ) -> None:
+    def _change(self, entries: Sequence[Entry], wanted: Mapping[int, _Said], stays: set[int], moves: set[int]) -> None:
         """Change and remove entries where they stand, from the last to the first, so that the others keep theirs."""
-        for number in range(len(entries) - 1, -1, -1):
-            entry = entries[number]
-            if number not in stays or number in moves:
-                self._try(None, lambda entry=entry: remove_entry(self.document, entry))  # type: ignore[misc]
-                continue
+        for number, entry in reversed(list(enumerate(entries))):
             want = wanted.get(number)
-            if want is None or (want.body, want.tags) == (entry.body, entry.tags):
-                continue
-            tags = None if want.tags == entry.tags else want.tags
-            self._try(
-                want.row.id,
-                lambda entry=entry, want=want, tags=tags: replace_entry(self.document, entry, want.body, tags=tags),  # type: ignore[misc]
-            )
+            if number not in stays or number in moves:
+                self.document = remove_entry(self.document, entry).document
+            elif want is not None and (want.body, want.tags) != (entry.body, entry.tags):
+                tags = None if want.tags == entry.tags else want.tags
+                self._try(want.row.id, partial(replace_entry, self.document, entry, want.body, tags=tags))
 
     def _add(self, group: Sequence[_Said], kept: set[int]) -> None:
         """Add what is new or moved in one category, each behind the entry of the row before it."""
@@ -205,12 +179,8 @@ class _Editing:
             # Behind all that stay is the end of the category; and nothing is put before the first of them.
             at_the_end = not places or not places[0] < place < places[-1]
             after = None if at_the_end else added or self._entry(group[place - 1])
-            added = self._try(want.row.id, lambda want=want, after=after: self._added(want, after))  # type: ignore[misc]
-
-    def _added(self, want: _Said, after: Entry | None) -> Any:  # noqa: ANN401 - an edit
-        return add_entry(
-            self.document, want.body, category=want.category, tags=want.tags, title=want.title, after=after
-        )
+            addition = partial(add_entry, self.document, want.body, category=want.category, tags=want.tags)
+            added = self._try(want.row.id, partial(addition, title=want.title, after=after))
 
     def _entry(self, said: _Said) -> Entry | None:
         """The last entry that says this."""
@@ -218,16 +188,15 @@ class _Editing:
         same = (entry for entry in reversed(self.document.entries) if entry.category == said.category)
         return next((entry for entry in same if (entry.category, entry.body, entry.tags) == wanted), None)
 
-    def _try(self, row: int | None, edit: Callable[[], Any]) -> Entry | None:
+    def _try(self, row: int, edit: Callable[[], EntryEdit]) -> Entry | None:
+        """Make an edit, or note why the row is none."""
         try:
             made = edit()
         except CatmemError as error:
-            if row is None:
-                raise
             self.bad.append((row, error.message))
             return None
         self.document = made.document
-        return made.entry  # type: ignore[no-any-return]
+        return made.entry
 
     def _said(self, row: FoundRow, entry: Entry | None) -> _Said | None:
         """What a row says; ``None`` if it is none, which is noted."""
@@ -294,7 +263,6 @@ def _in_place(group: Sequence[_Said], entries: Sequence[Entry], paired: Mapping[
 
 
 def _rising(order: Sequence[int]) -> set[int]:
-    """A longest rising subsequence."""
     ends: list[int] = []
     places: list[int] = []
     for number in order:

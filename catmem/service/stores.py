@@ -36,7 +36,7 @@ def open_store(
 
     Raises ``ConfigError`` (``bad_store``), and ``StoreError`` if a library is missing, or the URL is none.
     """
-    read = parse or (lambda data: parse_file(config, data))
+    read = parse or config.taxonomy.parse
     return backend_of(config).open(Opening(config, profile, names, read, is_own))
 
 
@@ -89,14 +89,9 @@ def place_of(root: Path, path: Path) -> Place:
     return Place(top, folder.relative_to(top).parts, path.name)
 
 
-def parse_file(config: Config, data: str | bytes) -> Document:
-    """Parse a memory file as its root reads it: aliases stand for their categories, cards are no sections."""
-    return config.taxonomy.parse(data)
-
-
 def merge_files(config: Config, base: bytes, ours: bytes, theirs: bytes) -> Merged:
     """Merge two versions of a memory file. Raises ``CatmemError`` if one of them is no text, or they do not merge."""
     from catmem.model.merge import merge
 
-    merged = merge(*(parse_file(config, data) for data in (base, ours, theirs)))
+    merged = merge(*(config.taxonomy.parse(data) for data in (base, ours, theirs)))
     return Merged(merged.text.encode(), len(merged.conflicts))

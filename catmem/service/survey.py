@@ -14,17 +14,14 @@ from catmem import clock
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.policy.profile import profile_names
-from catmem.policy.staleness import freshness, stale_after_days
+from catmem.policy.staleness import freshness
 from catmem.service.profiles import load_each
 from catmem.store.contract import revision_number
 
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from catmem.model.document import Entry
-    from catmem.policy.config import Config
     from catmem.policy.profile import Profile
-    from catmem.policy.staleness import State
     from catmem.service.workspace import Workspace
 
 
@@ -103,7 +100,6 @@ def damages(workspace: Workspace) -> int:
 
 
 def _standing(workspace: Workspace, profile: Profile | None, target: str, as_of: date) -> Standing | None:
-    """How an entity stands; ``None`` if that cannot be told."""
     if profile is None:
         return None
     entity = f"{profile.name}/{target}"
@@ -114,7 +110,7 @@ def _standing(workspace: Workspace, profile: Profile | None, target: str, as_of:
         entries = workspace.parse(now.data).entries
     except (CatmemError, OSError):
         return None
-    states = Counter(_state(entry, profile, workspace.config, as_of) for entry in entries)
+    states = Counter(freshness(entry, profile, workspace.config, as_of=as_of).state for entry in entries)
     head = next((tip for tip in tips if not tip.is_branch), None)
     return Standing(
         entity=entity,
@@ -125,10 +121,3 @@ def _standing(workspace: Workspace, profile: Profile | None, target: str, as_of:
         drifted=head is not None and now.revision is None,
         unmerged=sum(tip.is_branch for tip in tips),
     )
-
-
-def _state(entry: Entry, profile: Profile, config: Config, as_of: date) -> State:
-    tags = entry.tags
-    if not tags:
-        return "unverified"
-    return freshness(tags, as_of=as_of, stale_after=stale_after_days(entry.category, tags, profile, config)).state

@@ -14,7 +14,6 @@ from catmem.names import FILE_NAMES
 from catmem.policy.profile import memory_dir, profile_names
 from catmem.policy.schema import suggestion
 from catmem.service.backends import backend_of, shown_store
-from catmem.service.stores import parse_file
 from catmem.store.contract import Fault
 from catmem.text import DEFAULT_LIMITS
 
@@ -153,7 +152,6 @@ def _unread(config: Config, homes: Mapping[str, Path], store: Callable[[], Store
 
 
 def _homes(config: Config, profiles: Iterable[Profile]) -> Iterator[tuple[str, Path]]:
-    """Where the files of profiles would be."""
     for profile in profiles:
         with suppress(CatmemError):  # a finding of its own, for those who look at profiles
             yield profile.name, memory_dir(profile, config)
@@ -166,6 +164,6 @@ def _entries(config: Config, path: Path) -> bytes | None:
     data = b""
     try:
         data = read_bounded(path, DEFAULT_LIMITS.file_bytes)
-        return data if parse_file(config, data).entries else None
+        return data if config.taxonomy.parse(data).entries else None
     except CatmemError:
         return data  # something is there that might be memory

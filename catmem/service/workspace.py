@@ -7,9 +7,8 @@ for callers who need the opposite, a prompt that stays the same until they ask f
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from catmem import clock
@@ -19,10 +18,9 @@ from catmem.names import TARGETS, known_target
 from catmem.policy.access import View, all_problems, visible
 from catmem.policy.config import Config, find_root, load_config
 from catmem.policy.profile import check_profile, find_profile, load_profiles, one_reading, profile_names
-from catmem.service.ages.histories import Histories
-from catmem.service.backends import backend_of, memory_files, places
+from catmem.service.backends import backend_of, places
 from catmem.service.counts import Counts
-from catmem.service.profile_memory import parsed_at, read_document
+from catmem.service.profile_memory import Cache, Reading, parsed_at, read_document, read_memory
 from catmem.service.writing.operation import Operation, asked_by
 from catmem.text import DEFAULT_LIMITS
 
@@ -34,38 +32,21 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Problem
     from catmem.policy.profile import Profile
     from catmem.policy.prompt import Prompt
-    from catmem.policy.search_index import Index
     from catmem.policy.seed import Resolve
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
     from catmem.service.envelopes.submitting import Sender
-    from catmem.service.listing import ListedEntry, Notice
     from catmem.service.merging.branches import Branch
     from catmem.service.merging.decisions import How as HowMerged
     from catmem.service.merging.merging import Joined
-    from catmem.service.searching.search import Found, Narrowing
+    from catmem.service.profile_memory import Notice, Session
+    from catmem.service.search import Narrowing, SearchHit
     from catmem.service.seeding.plan import SeedPlan, SeedResult
-    from catmem.service.session import Session
+    from catmem.service.seen_entry import SeenEntry
     from catmem.service.survey import Survey
     from catmem.service.writing.written import How, Written
     from catmem.store.contract import OnDrift, OnStale, Store
     from catmem.store.envelope import Envelope
-
-_KEPT = 4
-"""Documents, and indexes of them, that a workspace keeps at hand."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A whole document as it is now, hidden categories included, and what to say as ``expected`` when writing to it.
-
-    ``revision`` is ``None`` for bytes that no store has recorded yet; ``digest`` always names them.
-    """
-
-    entity: str
-    revision: str | None
-    digest: str
-    document: Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +61,13 @@ class Workspace:
 
     config: Config
     _given: Store | None = field(default=None, repr=False, compare=False)
-    _opened: Store | None = field(default=None, init=False, repr=False, compare=False)
-    _parse: Callable[[str | bytes], Document] = field(init=False, repr=False, compare=False)
-    _index: Callable[[bytes], Index] = field(init=False, repr=False, compare=False)
-    _ages: Histories = field(default_factory=Histories, init=False, repr=False, compare=False)
+    _cache: Cache = field(init=False, repr=False, compare=False)
     counts: Counts = field(default_factory=Counts, init=False, repr=False, compare=False)
     """What became of the writes that were made through this workspace."""
 
     def __post_init__(self) -> None:
-        """Nothing is opened; the documents and indexes that were made last are kept by their very bytes."""
-        object.__setattr__(self, "_parse", lru_cache(_KEPT)(self.config.taxonomy.parse))
-        object.__setattr__(self, "_index", lru_cache(_KEPT)(partial(_indexed, self._parse)))
+        """Nothing is opened yet."""
+        object.__setattr__(self, "_cache", Cache(self.config))
 
     @classmethod
     def open(cls, folder: str | Path = ".", *, search: bool = True, store: Store | None = None) -> Workspace:
@@ -113,10 +90,8 @@ class Workspace:
         try:
             yield now
         finally:
-            # One that could not be opened has nothing open.
-            with suppress(CatmemError):
-                if now.store is not self._given:
-                    now.store.close()
+            if now._cache.store is not None:
+                now._cache.store.close()
 
     @property
     def root(self) -> Path:
@@ -126,13 +101,14 @@ class Workspace:
     @property
     def store(self) -> Store:
         """The store that was given, or else that of the root, opened when it is first asked for."""
-        store = self._given or self._opened
-        if store is None:
+        if self._given is not None:
+            return self._given
+        if self._cache.store is None:
             from catmem.service.stores import open_store
 
-            store = open_store(self.config, self.profile, profile_names(self.config.profiles_dir), self.parse)
-            object.__setattr__(self, "_opened", store)
-        return store
+            names = profile_names(self.config.profiles_dir)
+            self._cache.store = open_store(self.config, self.profile, names, self.parse)
+        return self._cache.store
 
     def profiles(self) -> Mapping[str, Profile]:
         """All profiles of the root by name, in alphabetical order. Raises ``ConfigError`` for the first bad one."""
@@ -157,43 +133,43 @@ class Workspace:
 
         For an entity in a database it is a name for messages, such as ``sqlite:trinity/user``.
         """
-        return self._path(self.profile(name), target)
+        return self.path_of(self.profile(name), target)
 
     def path_of(self, profile: Profile, target: str) -> Path:
         """The same, for a profile that is at hand."""
-        return self._path(profile, target)
+        return places(self.config, profile)[known_target(target)]
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def read(self, name: str, target: str = "user") -> Reading:
         """A profile's whole document, for a person; an agent gets what ``view`` and ``list`` give."""
         profile = self.profile(name)
-        path = self._path(profile, target)
-        now = self.store.read(f"{profile.name}/{target}")
-        return Reading(f"{profile.name}/{target}", now.revision, now.digest, parsed_at(self, now.data, path))
+        path, entity = self.path_of(profile, target), f"{profile.name}/{target}"
+        now = self.store.read(entity)
+        return Reading(entity, now.revision, now.digest, parsed_at(self, now.data, path))
 
     def view(self, name: str, target: str, *, source: str | None = None) -> View:
         """What a profile sees of its own file, or of the file of ``source``. A missing file reads as an empty one."""
         profile = self.profile(name)
         owner = self.profile(source) if source is not None else profile
-        return visible(self._document(owner, target), target, profile, self.config.taxonomy)
+        return visible(read_document(self, owner, target), target, profile, self.config.taxonomy)
 
     def list(
         self, name: str, *, target: str | None = None, category: str | None = None, as_of: date | None = None
-    ) -> list[ListedEntry]:
+    ) -> list[SeenEntry]:
         """The entries that a profile sees in its own files, ``user`` before ``memory``, each file in its order.
 
         ``category`` keeps one category (an alias will do); one that the profile does not see lists nothing, as if it
         were not there.
         """
+        from catmem.service.seen_entry import list_documents
+
         profile = self.profile(name)
         targets = TARGETS if target is None else (known_target(target),)
-        documents = {each: self._document(profile, each) for each in targets}
-        from catmem.service.listing import list_documents
+        documents = {each: read_document(self, profile, each) for each in targets}
+        return list_documents(self, profile, documents, category=category, as_of=as_of)
 
-        return list_documents(self, profile, documents, category=category, as_of=as_of or clock.today())
-
-    def search(self, name: str, query: str, **narrowing: Unpack[Narrowing]) -> Sequence[Found]:
+    def search(self, name: str, query: str, **narrowing: Unpack[Narrowing]) -> Sequence[SearchHit]:
         """The entries that a profile sees in its own files, or in those of ``source``, and that ``query`` finds.
 
         The best come first. ``query`` is words, of which any is enough, and ``"quoted phrases"``, which are required.
@@ -201,7 +177,7 @@ class Workspace:
         ``as_of``, ``source``. Changes nothing, and counts nothing as used. Raises ``QueryError`` and
         ``UnknownNameError``.
         """
-        from catmem.service.searching.search import search
+        from catmem.service.search import search
 
         return search(self, name, query, **narrowing).found
 
@@ -220,8 +196,6 @@ class Workspace:
         ``as_of`` is today by default. Raises ``ConfigError`` and ``UnreadableError``; a file that cannot be read is
         never taken for an empty one.
         """
-        from catmem.service.profile_memory import read_memory
-
         memory = read_memory(self, name, source=source)
         return memory.prompt(as_of=as_of, style=style, scanner=scanner, counter=counter)
 
@@ -234,8 +208,6 @@ class Workspace:
 
         Speaks of visible entries and declared categories only, each with its place.
         """
-        from catmem.service.profile_memory import read_memory
-
         return read_memory(self, name, source=source).warnings()
 
     def survey(self, *, as_of: date | None = None) -> Survey:
@@ -250,40 +222,33 @@ class Workspace:
 
     def session(self, name: str, *, as_of: date | None = None, style: Style | None = None) -> Session:
         """A session whose prompt stays as it is first asked for."""
-        from catmem.service.session import Session
+        from catmem.service.profile_memory import Session
 
         return Session(self, name, as_of, style)
 
     def missing_files(self, name: str) -> tuple[Path, ...]:
         """The files that a profile could have and has not; in a database, the entities that hold nothing."""
         profile = self.profile(name)
-        files = memory_files(self.config, profile)
-        if files:
-            return tuple(path for path in files.values() if not os.path.lexists(path))
         named = places(self.config, profile)
+        if self.keeps_files:
+            return tuple(path for path in named.values() if not os.path.lexists(path))
         return tuple(path for target, path in named.items() if not self.store.peek(f"{profile.name}/{target}"))
 
     def parse(self, data: str | bytes) -> Document:
         """Parse a memory file as this root reads it: aliases stand for their categories, cards are no sections."""
-        return self._parse(data)
+        return self._cache.text(data).document
 
     @property
     def keeps_files(self) -> bool:
         """Whether the root's entities are files, which others may read and write too."""
         return backend_of(self.config).has_files
 
-    def _path(self, profile: Profile, target: str) -> Path:
-        return places(self.config, profile)[known_target(target)]
-
-    def _document(self, profile: Profile, target: str) -> Document:
-        return read_document(self, profile, target, self._path(profile, target))
-
     def bytes_of(self, profile: Profile, target: str, path: Path | None = None) -> bytes:
         """The bytes of a profile's file as they are now: the one place where they are read to be shown.
 
         ``path`` is what ``path`` gives, for callers who have it.
         """
-        path = path or self._path(profile, target)
+        path = path or self.path_of(profile, target)
         if self._given is not None or not backend_of(self.config).has_files:
             return self.store.peek(f"{profile.name}/{target}")
         # The same that the file store's `peek` does, without loading the store.
@@ -382,7 +347,7 @@ class Workspace:
 
         Looks into both files, or that of ``target``, and makes one write a file. Raises ``NoMatchError`` for none.
         """
-        from catmem.service.reviewing.verifying import verify_all
+        from catmem.service.verifying import verify_all
 
         return verify_all(self, name, category=category, query=query, target=target, as_of=as_of, **how)
 
@@ -603,12 +568,6 @@ class Workspace:
 
         with one_reading():
             return apply_seed(self, plan, on_drift=on_drift)
-
-
-def _indexed(parse: Callable[[bytes], Document], data: bytes) -> Index:
-    from catmem.policy.search_index import Index
-
-    return Index(parse(data))
 
 
 def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:

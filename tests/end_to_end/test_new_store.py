@@ -11,7 +11,7 @@ from catmem import resources
 from catmem.server.app import Settings, create_app
 from catmem.server.tokens import new_token
 from catmem.service.backends import BACKENDS, Backend
-from catmem.service.watching.watch import Watch
+from catmem.service.news import Watch
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json, write_root
 from tests.golden.case import put

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from catmem.clock import today
-from catmem.service.tool.tool import memory_tool
+from catmem.service.tool import memory_tool
 from catmem.service.workspace import Workspace
 from tests.days import stand_still
 from tests.end_to_end.terminal import run, run_json

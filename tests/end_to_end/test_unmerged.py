@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from catmem.policy.prompt import build_prompt
-from catmem.service.tool.tool import memory_tool
+from catmem.service.tool import memory_tool
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json, write_root
 from tests.http_root import plain, served

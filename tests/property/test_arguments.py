@@ -16,8 +16,8 @@ from catmem.mcp.tools import TOOLS, call_tool
 from catmem.server.api.forms import BODIES
 from catmem.server.api.openapi import ENDPOINTS
 from catmem.server.page import CHANGES, VIEWS
-from catmem.service.tool.arguments import TAKES
-from catmem.service.tool.tool import TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.service.tool import TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.service.tool_arguments import TAKES
 from catmem.service.writing.operation import Operation
 from catmem.store.memory import MemoryStore
 from tests.http_root import Served, served

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from catmem.model.document import parse
 from catmem.policy.access import visible
-from catmem.policy.search import parse_query
-from catmem.policy.search_fold import fold
 from catmem.policy.search_index import Index
-from catmem.policy.search_snippet import WIDTH, snippet
+from catmem.policy.search_query import fold, parse_query
+from catmem.policy.search_rank import WIDTH, snippet
 from catmem.policy.staleness import DATED_BY, read_date
-from catmem.service.searching import search as searching
-from catmem.service.searching.filters import STATES
+from catmem.service import search as searching
+from catmem.service.search import STATES
 from tests.property.strategies import texts
 from tests.roots import make_root, put_bytes
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from catmem.digest import bytes_digest
 from catmem.model.document import parse
-from catmem.service.tool.tool import ToolSession, memory_tool
+from catmem.service.tool import ToolSession, memory_tool
 from catmem.service.workspace import Workspace
 from catmem.store.memory import MemoryStore
 from tests.golden.case import put

@@ -29,9 +29,9 @@ from catmem.hermes.provider import TOOL_NAME, Provider
 from catmem.mcp.server import make_server
 from catmem.server.app import Settings, create_app
 from catmem.server.tokens import new_token
-from catmem.service.reviewing.verifying import verify_all
-from catmem.service.searching.search import search
-from catmem.service.tool.tool import ToolSession, memory_tool
+from catmem.service.search import search
+from catmem.service.tool import ToolSession, memory_tool
+from catmem.service.verifying import verify_all
 from catmem.service.writing.operation import Operation
 from tests.days import stand_still
 from tests.property import worlds

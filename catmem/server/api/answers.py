@@ -16,7 +16,7 @@ from catmem.service import answering
 from catmem.service.envelopes.builder import FIELDS, WriteBase, is_plain, plain_envelope
 from catmem.service.envelopes.reading import fields_in, json_of
 from catmem.service.envelopes.submitting import Sender, submit_read, submit_value
-from catmem.service.showing import entry_dict
+from catmem.service.seen_entry import entry_dict
 from catmem.store.contract import revision_number
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from catmem.server.page.reading import Page, of_entity
 from catmem.server.page.recent_changes import before, can_be_undone, entry_in, record_of
 from catmem.server.page.refusal import seen_text
 from catmem.server.page.writing import Did, bad_form, done, put
+from catmem.service.due import corrections, day_of, expiring, keeping, removing
 from catmem.service.history import restore
-from catmem.service.listing import seen_file
-from catmem.service.reviewing.operations import corrections, day_of, expiring, keeping, removing
+from catmem.service.profile_memory import seen_file
 from catmem.service.writing.operation import Operation
 from catmem.store.contract import stale, unknown_revision
 from catmem.syntax.slug import UNCATEGORIZED
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from catmem.server.page.reading import PageRequest
     from catmem.server.page.refusal import FormRefusal
     from catmem.server.page.writing import Sent
-    from catmem.service.listing import SeenFile
-    from catmem.service.reviewing.operations import Answering
+    from catmem.service.due import Answering
+    from catmem.service.profile_memory import Reading
     from catmem.service.workspace import Workspace
 
 _FILES = "/page/files/"
@@ -109,7 +109,7 @@ def add_again(sent: Sent, refusal: FormRefusal) -> Page:
 
 
 def _form(
-    workspace: Workspace, entity: str, file: SeenFile, draft: EntryDraft, refusal: FormRefusal | None = None
+    workspace: Workspace, entity: str, file: Reading, draft: EntryDraft, refusal: FormRefusal | None = None
 ) -> dict[str, Any]:
     return {
         **of_entity(entity),

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.errors import CatmemError
 from catmem.policy.access import visible
 from catmem.policy.profile import limit_of
-from catmem.policy.threats import BuiltinScanner, scan_each
+from catmem.policy.staleness import dated_ahead
 from catmem.server.page.entries import EntryDraft, choices
 from catmem.server.page.formats import limit_bar, paged, title_of
 from catmem.server.page.reading import Page
-from catmem.service.ages.known import freshness_of
-from catmem.service.listing import seen_file
-from catmem.service.reviewing.operations import dated_ahead
+from catmem.service.ages import freshness_of
+from catmem.service.profile_memory import seen_file
 from catmem.service.seeding.lockfile import copies_in
+from catmem.service.seen_entry import SeenEntry
 from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:
@@ -25,24 +26,20 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document, Entry
     from catmem.policy.profile import Profile
-    from catmem.policy.staleness import Freshness
     from catmem.server.page.reading import PageRequest
     from catmem.service.workspace import Workspace
 
 _SIZE = 100
 
 
-class Shown(NamedTuple):
-    """An entry on the page. ``threats`` are the rules for which prompts withhold it.
+@dataclass(frozen=True, slots=True)
+class Shown(SeenEntry):
+    """An entry on the page.
 
     ``ahead`` are its tags that hold a date in the future. ``follows`` are the entities that it is a copy of: it is
     changed there.
     """
 
-    entry: Entry
-    line: int
-    freshness: Freshness
-    threats: tuple[str, ...]
     in_sight: bool
     ahead: tuple[tuple[str, date], ...]
     follows: tuple[str, ...] = ()
@@ -105,12 +102,10 @@ def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
     target = entity.partition("/")[2]
     day = clock.today()
     ages = freshness_of(workspace, profile, entity, document, entries, as_of=day, reader=None)
-    threats = scan_each(BuiltinScanner(), [entry.body for entry in entries])
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
     rows: list[Shown] = []
-    for entry, age, findings in zip(entries, ages, threats, strict=True):
-        rules = tuple(sorted({finding.rule for finding in findings}))
+    for entry, age in zip(entries, ages, strict=True):
         line, sources = document.line(entry.start), tuple(sorted(follows.get(entry.id, ())))
-        rows.append(Shown(entry, line, age, rules, entry.start in in_sight, dated_ahead(entry.tags, day), sources))
+        rows.append(Shown(entity, line, entry, age, entry.start in in_sight, dated_ahead(entry.tags, day), sources))
     for category, some in groupby(rows, key=lambda row: row.entry.category):
         yield category, title_of(workspace, document, category), list(some)

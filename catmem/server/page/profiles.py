@@ -36,7 +36,7 @@ def profile_prompt(asked: PageRequest) -> Page:
     """The prompt of a profile. A file that cannot be read is an error: a prompt without it would be another one."""
     workspace = asked.workspace
     profile = workspace.profile(asked.path["name"])
-    documents, problems = documents_of(workspace, profile.name)
+    documents, problems = documents_of(workspace, profile)
     if problems:
         raise problems[0]
     prompt = build_prompt(documents, profile, as_of=clock.today(), config=workspace.config)

@@ -11,13 +11,13 @@ from catmem.errors import CatmemError
 from catmem.policy.profile import profile_names
 from catmem.server.page.formats import paged, reference, with_query
 from catmem.server.page.reading import Page
-from catmem.service.reviewing.review import Review
+from catmem.service.review import Review
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from catmem.server.page.reading import PageRequest
-    from catmem.service.reviewing.due import Due, DueState
+    from catmem.service.due import Due, DueState
 
 STATES: dict[DueState, str] = {
     "expired": "Expired",

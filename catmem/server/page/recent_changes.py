@@ -11,11 +11,10 @@ from catmem import clock
 from catmem.errors import CatmemError
 from catmem.model.pairing import pair_entries
 from catmem.policy.access import visible_categories
-from catmem.policy.staleness import DATED_BY, read_date
+from catmem.policy.staleness import DATED_BY, expired_on, read_date
 from catmem.server.page.formats import beginning, category, day
 from catmem.service.history import entity_of
-from catmem.service.reviewing.operations import is_expired
-from catmem.service.showing import findings_in
+from catmem.service.seen_entry import rules_in
 from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
@@ -245,7 +244,7 @@ def _verb(one: Became, record: Revision) -> str | None:
     if was.tags.get("verified_date") != entry.tags.get("verified_date") and "verified_date" in entry.tags:
         return f"Verified in {category(entry.category)}"
     changed = was.tags.get("expires") != entry.tags.get("expires")
-    if changed and is_expired(entry.tags, clock.today()) and len(record.note["actions"]) == 1:
+    if changed and expired_on(entry.tags, clock.today()) and len(record.note["actions"]) == 1:
         return f"Expired in {category(entry.category)}"
     return None
 
@@ -267,11 +266,11 @@ def _remarks(workspace: Workspace, entity: str, one: Became) -> Iterator[str]:
             yield f"Its {key} was {day(date)}, in the future, and is {day(now)} now."
     if not visible_categories(one.document, [entry.category], target, profile, config.taxonomy):
         yield f"{owner} does not read {category(entry.category)}, so its prompt does not show this."
-    elif is_expired(entry.tags, clock.today()):
+    elif expired_on(entry.tags, clock.today()):
         shows = "do not show it" if profile.prompt.expired == "drop" else "call it expired"
         expired = day(read_date(entry.tags.get("expires")))
         yield f"It expired on {expired}: prompts {shows}, and it stays in Review until it is verified or removed."
-    rules = sorted({each.rule for each in findings_in([entry.body])})
+    rules = rules_in([entry.body])
     if rules:
         yield f"Prompts withhold it: {', '.join(rules)}."
 

@@ -9,19 +9,19 @@ from catmem import clock
 from catmem.errors import QueryError
 from catmem.policy.access import visible
 from catmem.policy.profile import profile_names
+from catmem.policy.staleness import dated_ahead
 from catmem.server.page.reading import Page
-from catmem.service.reviewing.operations import dated_ahead
-from catmem.service.searching.everywhere import Everywhere, FoundOf, search_everywhere
-from catmem.service.searching.search import search as search_one
+from catmem.service.search import Everywhere, ProfileHit, search_everywhere
+from catmem.service.search import search as search_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
-    from catmem.policy.search_snippet import Snippet
+    from catmem.policy.search_rank import Snippet
     from catmem.policy.staleness import State
     from catmem.server.page.reading import PageRequest
-    from catmem.service.searching.search import Found
+    from catmem.service.search import SearchHit
 
 _MOST = 50
 _LONGEST = 400
@@ -37,7 +37,7 @@ class PageHit(NamedTuple):
     """
 
     name: str
-    found: Found
+    found: SearchHit
     pieces: tuple[tuple[str, bool], ...]
     ahead: tuple[tuple[str, date], ...]
     in_sight: bool
@@ -92,7 +92,7 @@ def _searched(asked: PageRequest, name: str | None, query: str, state: State | N
     if name is None:
         return search_everywhere(asked.workspace, query, limit=_MOST, state=states, whole=True)
     found = search_one(asked.workspace, name, query, limit=_MOST, state=states, whole=True)
-    return Everywhere([FoundOf(name, each) for each in found.found], found.total, ())
+    return Everywhere([ProfileHit(name, each) for each in found.found], found.total, ())
 
 
 def _pieces(snippet: Snippet) -> Iterator[tuple[str, bool]]:

@@ -19,7 +19,7 @@ from catmem.model.version import Version
 from catmem.policy.access import all_problems, visible_categories
 from catmem.policy.staleness import read_date
 from catmem.service.envelopes.reading import refuse_unseen_category
-from catmem.service.showing import value_texts
+from catmem.service.seen_entry import value_texts
 from catmem.service.writing.planning import Plan, ended
 from catmem.service.writing.terms import body_of
 from catmem.service.writing.written import on_first_section, on_tags, on_title, refuse_over_budget

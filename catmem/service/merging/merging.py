@@ -21,7 +21,7 @@ from catmem.service.history import entity_of, refuse_bounded
 from catmem.service.merging.branches import open_branches
 from catmem.service.merging.decisions import Answer, Ask, Disagreement, How, Settling, asking
 from catmem.service.merging.past import NOW, MergeHistory
-from catmem.service.showing import findings_in, value_texts
+from catmem.service.seen_entry import findings_in, value_texts
 from catmem.service.writing.matching import checked_expected
 from catmem.service.writing.written import FileUsage, on_adoption, on_restoration, on_two_wordings
 from catmem.store.contract import PERSON, Change, is_branch, repeated, sees, stale

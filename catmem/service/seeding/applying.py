@@ -17,7 +17,7 @@ from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError
 from catmem.policy.seed import FilePlan, plan_file
 from catmem.policy.seedlock import LOCK_NAME, Record
 from catmem.service import gate
-from catmem.service.ages.history import CLOCKS, body_key
+from catmem.service.first_seen import CLOCKS, body_key
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import SeededFile, SeedRefusal, SeedResult
 from catmem.service.seeding.planning import on_hidden, refuse_bounded, refuse_too_long, refuse_unmerged, replanned

@@ -40,7 +40,7 @@ from catmem.policy.seed import (
 )
 from catmem.policy.seedlock import LOCK_NAME
 from catmem.policy.staleness import DATED_BY
-from catmem.service.ages.known import clocks_of
+from catmem.service.ages import clocks_of
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.order import known_profiles, seed_chain
 from catmem.service.seeding.plan import SeedPlan, SeedRefusal, SeedRequest

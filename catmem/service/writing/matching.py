@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import AmbiguousError, DriftError, EditError, NoMatchError, NotUtf8Error, RefusedError, TooLargeError
 from catmem.policy.schema import shown
-from catmem.service.showing import preview
+from catmem.service.seen_entry import preview
 from catmem.service.writing.operation import refuse_surrogates
 from catmem.text import unify_newlines
 

@@ -15,7 +15,7 @@ from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, repla
 from catmem.model.layout import is_shared
 from catmem.model.pairing import nearly_same
 from catmem.policy.staleness import read_date
-from catmem.service.showing import preview, value_texts
+from catmem.service.seen_entry import preview, value_texts
 from catmem.service.writing.matching import Says, find_entry, says
 from catmem.service.writing.terms import body_of, each_of
 from catmem.service.writing.written import (

@@ -17,7 +17,7 @@ from catmem.policy.schema import nearest, shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date, stale_after_days
 from catmem.policy.threats import RULES
 from catmem.policy.yamlfile import key_text
-from catmem.service.showing import findings_in
+from catmem.service.seen_entry import findings_in
 from catmem.service.writing.matching import no_match
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.text import unify_newlines
@@ -183,9 +183,9 @@ def terms_of(workspace: Workspace, name: str, target: str, actor: Profile | None
     owner = workspace.profile(name)
 
     def known(body: str) -> date | None:
-        from catmem.service.ages.known import known_since
+        from catmem.service.ages import known_since
 
-        return known_since(workspace, owner.name, rights, body)
+        return known_since(workspace, owner.name, actor, body)
 
     return Terms(f"{owner.name}/{target}", target, owner, rights, workspace.config, clock.today(), known)
 

@@ -14,8 +14,8 @@ from catmem.errors import CatmemError, EditError, OverBudgetError
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.policy.access import hidden_by_sections
 from catmem.policy.schema import known_tags, meant_tag
-from catmem.policy.staleness import freshness, read_date, stale_after_days
-from catmem.service.showing import preview
+from catmem.policy.staleness import expired_on, freshness, read_date
+from catmem.service.seen_entry import preview
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import size_of
 
@@ -234,12 +234,12 @@ def on_two_wordings(double: tuple[Version, Version]) -> str:
 
 def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:
     """What to know of an entry that is expired today and is verified."""
-    found = freshness(tags, as_of=terms.today, stale_after=0)
-    if found.state != "expired":
+    day = expired_on(tags, terms.today)
+    if day is None:
         return None
     kept_out = terms.owner.prompt.expired == "drop"
     effect = "stays out of prompts until its tag expires is changed" if kept_out else "prompts say so"
-    return f"expired on {found.day}, and {effect}"
+    return f"expired on {day}, and {effect}"
 
 
 def on_unread(category: str, document: Document, terms: Terms) -> str | None:
@@ -338,9 +338,7 @@ def could_go(
     """The entries that might leave, as JSON-ready data: expired, stale, unverified, then the oldest; at most 20."""
     rated = []
     for index, entry in enumerate(entries):
-        tags = entry.tags
-        limit = stale_after_days(entry.category, tags, owner, config)
-        found = freshness(tags, as_of=as_of, stale_after=limit)
+        found = freshness(entry, owner, config, as_of=as_of)
         day = found.day.isoformat() if found.day else ""
         rated.append((_FIRST_TO_GO.index(found.state), day, index, found.state, entry))
     return [

@@ -8,9 +8,8 @@ import pytest
 
 from catmem.errors import QueryError
 from catmem.model.document import parse
-from catmem.policy.search import MOST_CHARACTERS, MOST_WORDS, Term, parse_query
-from catmem.policy.search_fold import fold
 from catmem.policy.search_index import Index
+from catmem.policy.search_query import MOST_CHARACTERS, MOST_WORDS, Term, fold, parse_query
 from tests.together import together
 
 
@@ -86,7 +85,7 @@ def test_a_query_is_words_and_phrases(query, terms):
 
 def test_a_phrase_is_required_and_a_word_is_not():
     query = parse_query('tea "due date"')
-    assert [term.words for term in query.phrases] == [("due", "date")]
+    assert [term.words for term in query.terms if term.is_phrase] == [("due", "date")]
 
 
 def test_a_long_run_without_blanks_is_looked_for_in_pieces_too():

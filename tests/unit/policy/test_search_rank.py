@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from catmem.model.document import parse
-from catmem.policy.search import parse_query
 from catmem.policy.search_index import Index
-from catmem.policy.search_rank import Source, matches, ranked
-from catmem.policy.search_snippet import WIDTH, snippet
+from catmem.policy.search_query import parse_query
+from catmem.policy.search_rank import WIDTH, SearchSource, matches, ranked, snippet
 from tests.together import together
 
 DAY = 700_000
@@ -15,7 +14,7 @@ DAY = 700_000
 def ranking(query: str, *texts: str, categories=None, days=None, limit=None) -> list[str]:
     """The bodies that a query finds in some documents, the best first; ``days`` says how old an entry is by its body."""
     sources = [
-        Source.of(index, categories or {stretch.category for stretch in index.stretches})
+        SearchSource.of(index, categories or {stretch.category for stretch in index.stretches})
         for index in (Index(parse(text)) for text in texts)
     ]
 

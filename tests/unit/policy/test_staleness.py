@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from catmem.policy.config import Category, Config, Taxonomy
 from catmem.policy.profile import Profile
@@ -13,8 +14,15 @@ from tests.together import together
 DAY = date(2026, 11, 21)
 
 
-def state(tags, *, as_of=DAY, stale_after=90):
-    return freshness(tags, as_of=as_of, stale_after=stale_after)
+class Tagged(NamedTuple):
+    """An entry, as far as its age goes."""
+
+    tags: dict[str, Any]
+    category: str = "plain"
+
+
+def state(tags, *, as_of=DAY, stale_after=90, clock=None):
+    return freshness(Tagged(tags), Profile("reader", stale_after=stale_after), None, as_of=as_of, clock=clock)
 
 
 @together(("age", "expected"), [(0, "fresh"), (89, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")])
@@ -51,8 +59,8 @@ def test_a_date_in_the_future_is_none(key):
 
 
 def test_it_may_be_tomorrow_already_further_east():
-    assert freshness({"created": "2026-05-02"}, as_of=date(2026, 5, 1), stale_after=90).state == "fresh"
-    assert freshness({"created": "2026-05-03"}, as_of=date(2026, 5, 1), stale_after=90).state == "unverified"
+    assert state({"created": "2026-05-02"}, as_of=date(2026, 5, 1)).state == "fresh"
+    assert state({"created": "2026-05-03"}, as_of=date(2026, 5, 1)).state == "unverified"
 
 
 @together("tags", [{}, {"source": "somebody"}, {"domain": ["a", "b"]}])
@@ -162,10 +170,10 @@ def test_the_default_is_ninety_days():
 )
 def test_a_clock_dates_what_has_no_date_and_verifies_nothing(tags, age, basis, overdue):
     clock = Clock("first_seen", DAY - timedelta(age))
-    found = freshness(tags, as_of=DAY, stale_after=30, clock=clock)
+    found = state(tags, stale_after=30, clock=clock)
     assert (found.basis, found.overdue) == (basis, overdue)
     assert (found.state == "unverified") == (basis == "first_seen")
 
 
 def test_a_fact_without_any_clock_is_of_no_age():
-    assert freshness({}, as_of=DAY, stale_after=30) == Freshness("unverified", None, None, overdue=False)
+    assert state({}) == Freshness("unverified", None, None, overdue=False)

@@ -6,7 +6,7 @@ import os
 from datetime import UTC, date, datetime, time
 from functools import partial
 
-from catmem.service.ages.known import freshness_of
+from catmem.service.ages import freshness_of
 from catmem.service.stores import locate, merge_files
 from catmem.service.workspace import Workspace
 from catmem.store.files.store import FileStore

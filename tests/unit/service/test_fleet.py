@@ -7,8 +7,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import UnknownNameError, UnreadableError
-from catmem.service.fleet import explain, read_access
-from catmem.service.sizes import read_stats
+from catmem.service.fleet import explain, read_access, read_stats
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import make_root

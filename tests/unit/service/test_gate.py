@@ -18,7 +18,7 @@ from catmem.service.linting import Linter
 from catmem.service.migrating import apply_migration, plan_file
 from catmem.service.purging import purge
 from catmem.service.repairing import apply_repair, plan_repair
-from catmem.service.tool.tool import memory_tool
+from catmem.service.tool import memory_tool
 from catmem.service.workspace import Workspace
 from catmem.service.writing.operation import Operation
 from catmem.store.contract import Change

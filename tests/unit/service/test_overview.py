@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from catmem.service.overview import Overviews
-from catmem.service.reviewing.review import Review
+from catmem.service.review import Review
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 
@@ -51,7 +51,6 @@ def test_a_line_tells_what_a_profile_holds_and_what_is_due(overviews, workspace)
     measure = line(overviews.read(DAY), "neo").measure
     assert (measure.entries, measure.seen) == (3, 2)
     assert measure.due == {"expired": 1}
-    assert measure.prompt == len(workspace.prompt("neo", as_of=DAY).text)
     assert [(use.name, use.of) for use in measure.uses] == [("prompt, total", 200), ("file, user", 400)]
     assert measure.fullest.name == "prompt, total"
 

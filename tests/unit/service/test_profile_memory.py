@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from catmem.policy.profile import one_reading
-from catmem.service.profile_memory import read_memory
+from catmem.service.profile_memory import TEXTS, read_memory
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 
@@ -58,3 +58,18 @@ def test_text_and_warnings_are_of_one_state_of_the_files(root):
     put(root / "homes" / "neo" / "USER.md", "## Talk\nchanged\n")
     assert "short answers" in memory.prompt().text
     assert ["expires" in warning.message for warning in memory.warnings()] == [True]
+
+
+def test_the_last_texts_are_kept_by_their_bytes_and_no_others(root):
+    workspace = Workspace.open(root)
+    texts = [f"## Talk\n{number}\n".encode() for number in range(TEXTS + 1)]
+    documents = [workspace.parse(text) for text in texts]
+    assert all(workspace.parse(text) is document for text, document in zip(texts[1:], documents[1:], strict=True))
+    assert workspace.parse(texts[0]) is not documents[0]
+    assert workspace.parse(texts[0]) == documents[0]
+
+
+def test_two_workspaces_share_nothing(root):
+    one, other = Workspace.open(root), Workspace.open(root)
+    assert one == other
+    assert one.parse(b"## Talk\nfirst\n") is not other.parse(b"## Talk\nfirst\n")

@@ -9,7 +9,7 @@ from catmem.policy.lint.diagnostic import Finding
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.spans import first_line, value_span
 from catmem.policy.profile import Profile
-from catmem.policy.staleness import freshness, stale_after_days
+from catmem.policy.staleness import freshness
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -122,8 +122,7 @@ def stale(file: LintedFile, context: Context) -> Iterator[Finding]:
     for entry in file.tagged:
         if not entry.dates:
             continue
-        limit = stale_after_days(entry.category, entry.tags, profile, context.config)
-        state = freshness(entry.tags, as_of=context.as_of, stale_after=limit)
+        state = freshness(entry, profile, context.config, as_of=context.as_of)
         if state.state == "stale" and state.basis is not None:
             word = "verified" if state.basis == "verified_date" else "created"
             hint = "Look whether it still holds, then catmem verify."

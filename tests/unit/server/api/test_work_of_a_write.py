@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from catmem.model import document
 from catmem.policy import profile
-from catmem.service import workspace as workspaces
 from catmem.service.envelopes import builder, reading, submitting
 from catmem.store.sql.database import Database
 from catmem.store.sql.link import Link
@@ -38,7 +38,7 @@ def counted(monkeypatch):
 
         monkeypatch.setattr(where, name, counting)
 
-    count(workspaces, "parse", "documents parsed")
+    count(document, "parse", "documents parsed")
     count(profile, "_profile_files", "profiles listed")
     count(reading, "_refuse_deep", "envelopes read")
     count(submitting, "envelope_of", "envelopes checked")

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from catmem.service.tool.tool import ToolSession, memory_tool
+from catmem.service.tool import ToolSession, memory_tool
 from tests.golden.case import put
 from tests.roots import put_bytes, text_of
 from tests.unit.service.seeds import LOCK_NAME, NEO, TEXT, bodies, everything, seed_root

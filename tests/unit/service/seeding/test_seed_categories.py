@@ -10,7 +10,7 @@ from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.mcp.tools import call_tool
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.planning import ephemeral
-from catmem.service.tool.tool import ToolSession, memory_tool
+from catmem.service.tool import ToolSession, memory_tool
 from catmem.store.contract import Change
 from tests.http_root import served
 from tests.roots import make_root, put_bytes, text_of

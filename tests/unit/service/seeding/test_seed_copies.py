@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import ConfigError
-from catmem.service.reviewing.review import Review
+from catmem.service.review import Review
 from catmem.service.seeding.lockfile import copies_in, seeded_copies
 from tests.roots import put_bytes, text_of
 from tests.unit.service.seeds import DAY, LOCK_NAME, NEO, TEXT, seed, seed_root

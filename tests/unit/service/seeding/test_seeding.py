@@ -20,7 +20,7 @@ from catmem.errors import (
     UnreadableError,
 )
 from catmem.policy.seed import FilePlan
-from catmem.service.ages.history import CLOCKS, body_key
+from catmem.service.first_seen import CLOCKS, body_key
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.order import seed_order
 from catmem.service.seeding.planning import ephemeral, refuse_too_long

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from catmem.errors import BusyError
-from catmem.service.ages.history import CLOCKS, body_key
+from catmem.service.first_seen import CLOCKS, body_key
 from catmem.service.purging import purge
 from catmem.service.seeding import lockfile as seedfile
 from catmem.service.upkeep import fsck

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import ConfigError, NoMatchError, OperationCollisionError, StaleError, UnknownRevisionError
-from catmem.service.tool.tool import ToolSession, memory_tool
+from catmem.service.tool import ToolSession, memory_tool
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of

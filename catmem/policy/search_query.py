@@ -1,0 +1,215 @@
+"""What somebody looks for: words and "quoted phrases", as patterns over folded text; and how texts are folded.
+
+Any word is enough, and a phrase is required. Nothing else in a query means anything, so none is wrong but an empty one
+and one that is too long. Patterns are linear: a run is possessive, and what may follow a word is not part of it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+from catmem.errors import QueryError
+
+MOST_CHARACTERS = 1_000
+"""Characters of a query."""
+MOST_WORDS = 40
+"""Different words of a query, with those of its phrases; of a run of a script without blanks each two letters count."""
+
+WHOLE, PREFIX, IN_CATEGORY = 1.0, 0.5, 0.3
+"""What it counts that a word stands in an entry, that one there begins with it, and that its category has it."""
+_PIECE = 0.3
+"""What two letters of a longer run count that was looked for whole."""
+_SHORTEST_PREFIX = 3
+_LONG_WORD = 30
+
+ACCENTS = "\u0300-\u036f"
+"""The accents of Latin, Greek and Cyrillic, as a range in a pattern. Marks of other scripts make another letter."""
+
+_FIRST_ACCENT, _LAST_ACCENT = ACCENTS[0], ACCENTS[-1]
+_ASCII = bytes(range(128))
+_FEW = 24
+"""Letters up to which a search and replace of each is quicker than a look at every character."""
+
+# Scripts that write no blanks between words, and Korean, whose words carry endings: their runs match anywhere.
+_UNSPACED = (
+    "\u0e00-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u312f\u3130-\u318f"
+    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+# Marks that belong to the letter before, which \w leaves out.
+_MARKS = f"{ACCENTS}\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+_LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
+_RUN = rf"[{_UNSPACED}]"
+_GAP = r"[\W_]"
+_ANY_ACCENTS = f"[{ACCENTS}]*+"
+
+_TOKENS = re.compile(f"{_LETTER}++|{_RUN}++")
+_IS_RUN = re.compile(_RUN)
+_QUOTED = re.compile(r'"([^"]*+)"')
+_OTHER_QUOTES = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb"), '"')
+
+
+class Term(NamedTuple):
+    """One thing to look for: one folded word, or several for a phrase. ``weight`` is what a whole match counts."""
+
+    words: tuple[str, ...]
+    is_phrase: bool = False
+    weight: float = WHOLE
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is a single run of a script without blanks, which matches anywhere."""
+        return not self.is_phrase and is_run(self.words[0])
+
+    def pattern(self, *, accents: bool) -> re.Pattern[str]:
+        """What finds it in a folded text; ``accents`` says that the text has some that stand alone.
+
+        A match that is longer than the word begins a longer word with it.
+        """
+        return _pattern(self.words, self.is_phrase, accents)
+
+    def worth(self, match: re.Match[str]) -> float:
+        """What a match counts."""
+        return PREFIX if match.lastgroup else self.weight
+
+
+class Query(NamedTuple):
+    """A query that was read: at least one term, each once."""
+
+    terms: tuple[Term, ...]
+
+
+def parse_query(text: str) -> Query:
+    """Read a query. Raises ``QueryError`` (``empty_query``, ``long_query``)."""
+    if len(text) > MOST_CHARACTERS:
+        raise QueryError(
+            f"this query has {len(text):,} characters, and {MOST_CHARACTERS:,} is the most",
+            code="long_query",
+            hint="Look for a few words of what you want to find.",
+        )
+    text = text.translate(_OTHER_QUOTES)
+    found: dict[Term, None] = {}
+    for quoted in _QUOTED.findall(text):
+        words = words_of(quoted)
+        if words:
+            found[Term(words, is_phrase=True, weight=WHOLE * len(words))] = None
+    for word in words_of(_QUOTED.sub(" ", text)):
+        found |= dict.fromkeys(_terms_of(word))
+    if not found:
+        raise QueryError(
+            "this query has no word in it",
+            code="empty_query",
+            hint='Give words, or a "quoted phrase"; letters and numbers are looked for, and signs are not.',
+        )
+    count = sum(len(term.words) for term in found)
+    if count > MOST_WORDS:
+        raise QueryError(
+            f"this query has {count:,} different words, and {MOST_WORDS} is the most",
+            code="long_query",
+            hint="Look for a few words of what you want to find.",
+        )
+    return Query(tuple(found))
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The folded words of a text: letters and numbers, where runs of a script without blanks are words of their own."""
+    return tuple(_TOKENS.findall(fold_query(text)))
+
+
+def is_run(word: str) -> bool:
+    """Whether a word is of a script without blanks."""
+    return _IS_RUN.match(word) is not None
+
+
+def in_name(term: Term, words: frozenset[str]) -> bool:
+    """Whether the words of a category's name have the word of a term, or one that begins with it; a phrase never."""
+    if term.is_phrase:
+        return False
+    (word,) = term.words
+    if term.is_run:
+        return any(word in each for each in words)
+    return word in words or (len(word) >= _SHORTEST_PREFIX and any(each.startswith(word) for each in words))
+
+
+def _terms_of(word: str) -> list[Term]:
+    """A word; of a run of more than two letters also each two, which count less, since nobody knows its words."""
+    pieces = [word[start : start + 2] for start in range(len(word) - 1)] if is_run(word) and len(word) > 2 else []  # noqa: PLR2004 - more than a piece
+    return [Term((word,)), *(Term((piece,), weight=_PIECE) for piece in pieces)]
+
+
+@lru_cache(maxsize=256)
+def _pattern(words: tuple[str, ...], is_phrase: bool, accents: bool) -> re.Pattern[str]:  # noqa: FBT001 - private
+    literals = [_ANY_ACCENTS.join([*map(re.escape, word), ""]) if accents else re.escape(word) for word in words]
+    parts = [_not_behind_a_letter(literals[0], words[0], accents)]
+    for before, word, literal in zip(words, words[1:], literals[1:], strict=False):
+        spaced = not is_run(before) and not is_run(word)
+        ends = "" if is_run(before) else f"(?!{_LETTER})"
+        parts.append(f"{ends}{_GAP}{'++' if spaced else '*+'}{literal}")
+    last = words[-1]
+    if not is_run(last):
+        prefix = len(last) >= _SHORTEST_PREFIX and not is_phrase
+        parts.append(f"(?>(?P<more>{_LETTER})?)" if prefix else f"(?!{_LETTER})")
+    return re.compile("".join(parts))
+
+
+def _not_behind_a_letter(literal: str, word: str, accents: bool) -> str:  # noqa: FBT001 - private
+    """The pattern of a first word, in front of which no letter stands."""
+    if is_run(word):
+        return literal
+    # Looking back from behind the word lets the search start from the word itself, at the speed of C. Of a long word
+    # that would be many steps at each place, and what has accents in it has no fixed length.
+    return f"(?<!{_LETTER}){literal}" if accents or len(word) > _LONG_WORD else f"{literal}(?<!{_LETTER}{literal})"
+
+
+# --- folded texts --------------------------------------------------------------------------------------------------
+# Without case and accents, character for character, so that an offset means the same in both.
+
+
+def fold(text: str) -> str:
+    """The text in small letters without accents, of the same length; what cannot be folded one to one stays.
+
+    So ``É`` is ``e``, but ``ß`` and an accent that is a character of its own stay as they are. Takes lone surrogates.
+    """
+    if text.isascii():
+        return text.lower()
+    data = text.encode("utf-8", "surrogatepass")
+    # Only bytes below 128 change here, so every character stays one character.
+    folded = data.lower().decode("utf-8", "surrogatepass")
+    others = set(data.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+    changed = {each: letter for each in others if (letter := _folded(each)) != each}
+    if len(changed) > _FEW:
+        return folded.translate({ord(each): letter for each, letter in changed.items()})
+    for each, letter in changed.items():
+        folded = folded.replace(each, letter)
+    return folded
+
+
+def fold_query(text: str) -> str:
+    """What somebody looks for, folded as texts are, with accents that stand alone joined to their letters first."""
+    folded = fold(unicodedata.normalize("NFC", text))
+    return "".join(each for each in folded if not is_accent(each))
+
+
+def is_accent(character: str) -> bool:
+    """Whether a character is an accent that stands alone, behind its letter."""
+    return _FIRST_ACCENT <= character <= _LAST_ACCENT
+
+
+def has_accents(text: str) -> bool:
+    """Whether a text has accents that stand alone."""
+    return not text.isascii() and any(is_accent(each) for each in set(_beyond_ascii(text)))
+
+
+def _beyond_ascii(text: str) -> str:
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+
+
+@lru_cache(maxsize=4096)
+def _folded(character: str) -> str:
+    letters = [each for each in unicodedata.normalize("NFKD", character) if not is_accent(each)]
+    bare = letters[0] if len(letters) == 1 else character
+    small = next((each for each in (bare.casefold(), bare.lower()) if len(each) == 1), bare)
+    return small if small == character or small.isascii() else _folded(small)

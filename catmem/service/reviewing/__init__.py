@@ -1,1 +1,0 @@
-"""Going through what is stale or expired, and saying what still holds."""

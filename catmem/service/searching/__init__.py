@@ -1,1 +1,0 @@
-"""Search, and what is counted as used."""

@@ -1,1 +1,0 @@
-"""The memory tool, for every door through which an agent comes in."""

@@ -1,1 +1,0 @@
-"""A root that is watched: what is new in it, told within a second."""

@@ -10,6 +10,7 @@ import contextlib
 import json
 import re
 import shlex
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +114,7 @@ def commands(folder: Path) -> dict[str, Any]:
 
 def http() -> dict[str, Any]:
     """The OpenAPI document, with a member for each operation and form."""
-    said = document()
+    said = deepcopy(document())
     operations = {
         f"{method} {path}": how for path, methods in said.pop("paths").items() for method, how in methods.items()
     }

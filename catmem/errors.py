@@ -25,6 +25,7 @@
     │   └── ChangedMeanwhileError  what was read is not what is there now
     ├── WouldOverwriteError    files with other content stand where new ones should go
     ├── GitError               git is missing, or refuses
+    ├── RequestError           a request of HTTP that is refused for what it is
     ├── UnknownRevisionError   a revision that is not, or no longer, in the journal
     └── StoreError             the store cannot work: rights, space, disk
         └── DamagedError       what it keeps is damaged
@@ -364,6 +365,29 @@ class GitError(CatmemError):
     """git is not there or refuses. Codes: ``no_git``, ``no_repository``, ``git`` (git said something else)."""
 
     code = "git"
+
+
+class RequestError(CatmemError):
+    """A request that is refused for what it is, and not for what it asks of the memory.
+
+    ``status`` is that of the answer, ``headers`` are added to it.
+    """
+
+    code = "request"
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str,
+        hint: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """``status`` from 400 on."""
+        super().__init__(message, code=code, hint=hint)
+        self.status = status
+        self.headers = dict(headers or {})
 
 
 class UnknownRevisionError(CatmemError):

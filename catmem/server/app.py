@@ -17,11 +17,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, RequestError
 from catmem.names import TARGETS
 from catmem.server.api.endpoint import AnswerCache, refuse_query
 from catmem.server.caller import KEY, PERSON, Caller
-from catmem.server.errors import ServerError, answer_of, unforeseen
+from catmem.server.errors import answer_of, unforeseen
 from catmem.server.guard import Guard, Workers, in_thread, refuse_missing, stopping
 from catmem.server.tokens import Tokens
 from catmem.service.overview import Overviews
@@ -260,11 +260,11 @@ def error_response(request: Request, error: Exception) -> JSONResponse:
     caller = request.scope.get(KEY)
     bounded = not (isinstance(caller, Caller) and caller.is_person)
     status, said = answer_of(error, bounded=bounded)
-    headers = dict(error.headers) if isinstance(error, ServerError) else {}
+    headers = dict(error.headers) if isinstance(error, RequestError) else {}
     if status == _UNAUTHORIZED:
         asks_person = _wants_page(request) or _is_from_page(request)
         headers["WWW-Authenticate"] = _ASKS_PERSON if asks_person else _ASKS_PROGRAM
-    if status >= _OF_THE_SERVER and not isinstance(error, ServerError):
+    if status >= _OF_THE_SERVER and not isinstance(error, RequestError):
         LOG.warning("%s %s: %s", request.method, _path(request.scope), ascii(str(error)))
     return JSONResponse(said, status, headers)
 
@@ -276,19 +276,21 @@ _ASKS_PERSON = 'Basic realm="catmem: the token goes into the field for the passw
 _UNAUTHORIZED, _NO_SUCH_PATH, _NO_SUCH_METHOD, _OF_THE_SERVER = 401, 404, 405, 500
 
 
-def _of_route(error: HTTPException) -> ServerError:
+def _of_route(error: HTTPException) -> RequestError:
     """What Starlette raises where no route fits."""
     if error.status_code == _NO_SUCH_PATH:
-        return ServerError(404, "there is nothing here", code="no_such_path", hint="GET /openapi.json lists the paths.")
+        return RequestError(
+            404, "there is nothing here", code="no_such_path", hint="GET /openapi.json lists the paths."
+        )
     if error.status_code == _NO_SUCH_METHOD:
-        return ServerError(
+        return RequestError(
             405,
             "this path takes other methods",
             code="no_such_method",
             hint="The header Allow names them.",
             headers=error.headers,
         )
-    return ServerError(error.status_code, error.detail, code="request", headers=error.headers)
+    return RequestError(error.status_code, error.detail, code="request", headers=error.headers)
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from catmem.server.errors import ServerError
+from catmem.errors import RequestError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -43,7 +43,7 @@ class Caller:
 
 
 def caller_of(request: Request) -> Caller:
-    """Who sent the request. Raises ``ServerError``: 401 without a good token, 403 for a path it is not good for.
+    """Who sent the request. Raises ``RequestError``: 401 without a good token, 403 for a path it is not good for.
 
     The guard has refused both before, but for the few open paths.
     """
@@ -53,9 +53,9 @@ def caller_of(request: Request) -> Caller:
     raise no_token()
 
 
-def no_token() -> ServerError:
+def no_token() -> RequestError:
     """The refusal of a request without a token that is known here: in the same words, whatever is wrong with it."""
-    return ServerError(
+    return RequestError(
         401,
         "this server wants a token, and this request has none that is good here",
         code="no_token",

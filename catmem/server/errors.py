@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.errors import (
     BusyError,
@@ -13,6 +13,7 @@ from catmem.errors import (
     ForbiddenError,
     QueryError,
     RefusedError,
+    RequestError,
     StoreError,
     TooLargeError,
     UnknownNameError,
@@ -20,37 +21,11 @@ from catmem.errors import (
     UnreadableError,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 _OF_PLACES = ("path", "line", "column", "drift_backup")
 """What an error says of files here, which is nothing to an agent elsewhere."""
 
 _UNKNOWN = frozenset({"bad_name", "unknown_target"})
 """Codes for names that cannot be anything's: they are as little there as those that could be."""
-
-
-class ServerError(CatmemError):
-    """A request that is refused for what it is, and not for what it asks of the memory.
-
-    ``status`` is that of the answer, ``headers`` are added to it.
-    """
-
-    code = "request"
-
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        code: str,
-        hint: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        """``status`` from 400 on."""
-        super().__init__(message, code=code, hint=hint)
-        self.status = status
-        self.headers = dict(headers or {})
 
 
 def status_of(error: CatmemError) -> int:
@@ -63,7 +38,7 @@ def status_of(error: CatmemError) -> int:
         403  not yours to do                 422  understood, and wrong: an envelope, an edit, a query
         404  not there, for this caller      503  not now: busy, disk, configuration
     """
-    if isinstance(error, ServerError):
+    if isinstance(error, RequestError):
         return error.status
     if isinstance(error, EnvelopeError):
         return 403 if error.code == "bad_signature" else 422
@@ -103,7 +78,7 @@ def answer_of(error: CatmemError, *, bounded: bool = True, status: int | None = 
         told["head"] = error.found
     if not bounded:
         return status, told
-    if status >= _FROM_INTERNAL and not isinstance(error, ServerError | BusyError):
+    if status >= _FROM_INTERNAL and not isinstance(error, RequestError | BusyError):
         return status, {"code": error.code, **_OF_THE_SERVER}
     return status, {name: value for name, value in told.items() if name not in _OF_PLACES}
 
@@ -114,9 +89,9 @@ _OF_THE_SERVER = {
 }
 
 
-def unforeseen() -> ServerError:
+def unforeseen() -> RequestError:
     """What is told of an error that nobody foresaw; what it was stands in the log."""
-    return ServerError(
+    return RequestError(
         500,
         "something went wrong in the server",
         code="internal",

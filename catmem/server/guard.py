@@ -14,10 +14,9 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
-from catmem.errors import UnreadableError
+from catmem.errors import RequestError, UnreadableError
 from catmem.policy.profile import one_reading
 from catmem.server.caller import KEY, no_token
-from catmem.server.errors import ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +60,7 @@ class Guard:
         self._is_own = lru_cache(maxsize=256)(self._looked_up)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. Raises ``ServerError``, ``UnreadableError`` (``missing``), and as ``identify`` does."""
+        """Answer a request. Raises ``RequestError``, ``UnreadableError`` (``missing``), and as ``identify`` does."""
         if scope["type"] == "http":
             self._refuse_other_site(scope)
             receive = await limited(scope, receive, self._settings)
@@ -74,13 +73,13 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _refuse_other_site(self, scope: Scope) -> None:
-        """Raise ``ServerError`` for a name that somebody's DNS points here (400), and for another site's form (403).
+        """Raise ``RequestError`` for a name that somebody's DNS points here (400), and for another site's form (403).
 
         A browser that follows such a name gives it as the host; a page of another site gives its own as the origin.
         """
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._is_own(hosts[0].decode("latin-1")):
-            raise ServerError(
+            raise RequestError(
                 400,
                 "this server is not called by that name",
                 code="unknown_host",
@@ -115,7 +114,7 @@ def _refuse_out_of_scope(caller: Caller | None, method: str, path: str) -> None:
         said = "this token is good for reading only"
     else:
         return
-    raise ServerError(403, said, code="scope", hint="Nothing was done. 'catmem token new --scope' makes another.")
+    raise RequestError(403, said, code="scope", hint="Nothing was done. 'catmem token new --scope' makes another.")
 
 
 # --- whose it is ---------------------------------------------------------------------------------------------------
@@ -152,12 +151,12 @@ def _name_of(host: str) -> str | None:
 
 
 def refuse_cross_site(scope: Scope) -> None:
-    """Raise ``ServerError`` 403 (``cross_site``) for what a page of another site sent."""
+    """Raise ``RequestError`` 403 (``cross_site``) for what a page of another site sent."""
     host, site = header(scope, b"host") or b"", header(scope, b"sec-fetch-site")
     origin = header(scope, b"origin")
     is_other = origin is not None and origin.partition(b"://")[2].lower() != host.lower()
     if is_other or (site is not None and site not in _OWN_SITE):
-        raise ServerError(
+        raise RequestError(
             403,
             "this request was sent by a page of another site",
             code="cross_site",
@@ -179,12 +178,12 @@ _CLOSE = {"Connection": "close"}
 async def limited(scope: Scope, receive: Receive, settings: Settings) -> Receive:
     """What a client sends, of ``max_body`` bytes at most, within ``timeout`` seconds from its header to its answer.
 
-    Raises ``ServerError``, now or when the body is read: 413 ``too_large``, 408 ``slow_body``, 400 ``two_lengths``.
+    Raises ``RequestError``, now or when the body is read: 413 ``too_large``, 408 ``slow_body``, 400 ``two_lengths``.
     """
     length = header(scope, b"content-length")
     if length is not None and header(scope, b"transfer-encoding") is not None:
         # A proxy may have taken the other one for the end of the body: what comes next is nobody's request for sure.
-        raise ServerError(
+        raise RequestError(
             400,
             "the body has a length and comes in parts as well",
             code="two_lengths",
@@ -207,7 +206,7 @@ async def limited(scope: Scope, receive: Receive, settings: Settings) -> Receive
                 message = await receive()
         except TimeoutError:
             hint = "Nothing was done. Send it again."
-            raise ServerError(
+            raise RequestError(
                 408, "the body did not come in time", code="slow_body", hint=hint, headers=_CLOSE
             ) from None
         if message["type"] == "http.request":
@@ -224,7 +223,7 @@ async def _refuse_too_large(scope: Scope, receive: Receive, most: int, *, whole:
     """Raise 413, once the client has said what it had to say, or had time to."""
     if not whole and header(scope, b"expect") is None:
         await _drain(receive)
-    raise ServerError(
+    raise RequestError(
         413,
         f"the body is over the limit of {most:,} bytes",
         code="too_large",
@@ -261,7 +260,7 @@ class Workers:
     async def call(self, function: Callable[[], T], *, deadline: float, writes: bool) -> T:
         """What ``function`` gives, until the loop's clock says ``deadline``.
 
-        Raises ``ServerError`` 503: ``timeout``, ``still_writing``, ``stopping``.
+        Raises ``RequestError`` 503: ``timeout``, ``still_writing``, ``stopping``.
         """
         try:
             job = self.pool.submit(function)
@@ -274,14 +273,14 @@ class Workers:
             if job.done() and not job.cancelled():
                 return job.result()
         if job.cancel() or not writes:
-            raise ServerError(
+            raise RequestError(
                 503,
                 "this took longer than a request may take here",
                 code="timeout",
                 hint="Nothing was written. Try again in a moment.",
                 headers={"Retry-After": "1"},
             )
-        raise ServerError(
+        raise RequestError(
             503,
             "this write took longer than a request may take here, and goes on",
             code="still_writing",
@@ -310,9 +309,9 @@ def _one_operation(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
         return function(*args, **kwargs)
 
 
-def stopping() -> ServerError:
+def stopping() -> RequestError:
     """The refusal of a request that comes, or is not answered, when the server ends."""
-    return ServerError(
+    return RequestError(
         503,
         "the server is being stopped",
         code="stopping",

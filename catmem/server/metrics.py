@@ -23,10 +23,9 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 from starlette.routing import Route
 
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, RequestError
 from catmem.server.api.endpoint import refuse_query
 from catmem.server.caller import caller_of
-from catmem.server.errors import ServerError
 from catmem.server.guard import in_thread
 from catmem.service.auditing.reading import LogCounts
 from catmem.service.counts import BOUNDS, CONFLICTS, OTHER
@@ -54,7 +53,7 @@ def routes() -> list[BaseRoute]:
 async def _metrics(request: Request) -> Response:
     caller = caller_of(request)
     if not (caller.is_person or caller.scope == "metrics"):
-        raise ServerError(
+        raise RequestError(
             403,
             "the numbers are about all agents, and your token is for one",
             code="scope",

@@ -18,11 +18,10 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.routing import Route
 
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, RequestError
 from catmem.server.api.endpoint import bad_parameter, read_values
 from catmem.server.api.openapi import EVENTS, EVENTS_PATH
 from catmem.server.caller import caller_of
-from catmem.server.errors import ServerError
 from catmem.server.guard import in_thread, refuse_cross_site, stopping
 from catmem.server.serving import CONNECTIONS
 from catmem.service.news import EVERY, MISSED, Watch, concerns, heard, heard_name, standing
@@ -66,12 +65,12 @@ def routes() -> list[BaseRoute]:
 
 
 async def _events(request: Request) -> Response:
-    """Raises ``ServerError``: 400 ``bad_parameter``, 403, 406, and 404 for a name that the caller may not know."""
+    """Raises ``RequestError``: 400 ``bad_parameter``, 403, 406, and 404 for a name that the caller may not know."""
     caller = caller_of(request)
     refuse_cross_site(request.scope)
     given = read_values(EVENTS, request.query_params.multi_items())
     if TYPE not in request.headers.get("accept", ""):
-        raise ServerError(
+        raise RequestError(
             406,
             "this is a stream of events, which does not end",
             code="not_acceptable",
@@ -90,7 +89,7 @@ async def _events(request: Request) -> Response:
 def _seen(workspace: Workspace, text: str | None, actor: str | None) -> dict[str, str | None] | None:
     """The entities that are asked for, each with what the caller has seen of it; ``None`` for all.
 
-    Raises ``ServerError`` 400 (``bad_parameter``) and as ``heard_name``.
+    Raises ``RequestError`` 400 (``bad_parameter``) and as ``heard_name``.
     """
     if text is None:
         return None
@@ -220,12 +219,12 @@ class Live:
     async def joined(self, reader: Reader, request: Request) -> AsyncIterator[None]:
         """A stream's place among the others, as long as it lasts; what happens from now on it is told.
 
-        Raises ``ServerError``: 429 ``too_many_streams``, 503.
+        Raises ``RequestError``: 429 ``too_many_streams``, 503.
         """
         caller = caller_of(request)
         name = caller.label or caller.agent
         if self._counts[name] >= EACH or self._counts.total() >= MOST:
-            raise ServerError(
+            raise RequestError(
                 429,
                 "too many streams are open",
                 code="too_many_streams",

@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from catmem import resources
+from catmem.policy.schema import _validator
 from catmem.server.app import Settings, create_app
 from catmem.server.tokens import new_token
 from catmem.service.backends import BACKENDS, Backend
@@ -30,6 +31,9 @@ def dicts(monkeypatch):
     """The new kind of store: its entry in the table, and its form in the schema of catmem.yaml."""
     monkeypatch.setitem(BACKENDS, "dict", Backend("dict:.+", opened))
     monkeypatch.setitem(resources.schema("config")["properties"]["store"], "pattern", f"^({FORMS}|dict:.+)$")
+    _validator.cache_clear()  # it has the schema as it was
+    yield
+    _validator.cache_clear()
 
 
 @pytest.fixture

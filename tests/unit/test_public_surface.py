@@ -40,6 +40,7 @@ OF_ONE_FEATURE = {
     "ChangedMeanwhileError": "RefusedError",
     "WouldOverwriteError": "CatmemError",
     "GitError": "CatmemError",
+    "RequestError": "CatmemError",
 }
 """Errors of one command each; they stand in `catmem.errors` alone."""
 CALLS = {

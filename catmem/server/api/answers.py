@@ -5,13 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import EnvelopeError, ForbiddenError, MergeConflictError, RefusedError, UnknownRevisionError
+from catmem.errors import (
+    EnvelopeError,
+    ForbiddenError,
+    MergeConflictError,
+    RefusedError,
+    RequestError,
+    UnknownRevisionError,
+)
 from catmem.policy.access import Rights
 from catmem.policy.schema import faults_by
 from catmem.policy.yamlfile import key_text
 from catmem.server.api.endpoint import Answer, ApiRequest, Deferred, unrecorded
 from catmem.server.api.forms import body_schema
-from catmem.server.errors import ServerError
 from catmem.service import answering
 from catmem.service.envelopes.builder import FIELDS, WriteBase, is_plain, plain_envelope
 from catmem.service.envelopes.reading import fields_in, json_of
@@ -120,11 +126,11 @@ def write(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
 
 
 def _base(fields: Mapping[str, Any], asked: ApiRequest) -> WriteBase | None:
-    """What a plain write is made on. Raises ``ServerError``: 428 where nothing says it, 400 where two things do."""
+    """What a plain write is made on. Raises ``RequestError``: 428 where nothing says it, 400 where two things do."""
     match = asked.match
     if match is None:
         if fields.get("prev_rev") is None and all(name in fields for name in FIELDS[:2]):
-            raise ServerError(
+            raise RequestError(
                 428,
                 "nothing says what this write is made on",
                 code="no_base",
@@ -136,8 +142,8 @@ def _base(fields: Mapping[str, Any], asked: ApiRequest) -> WriteBase | None:
     return WriteBase(match.revision, match.fits)
 
 
-def _contrary(header: str, field: str) -> ServerError:
-    return ServerError(
+def _contrary(header: str, field: str) -> RequestError:
+    return RequestError(
         400,
         f"{header} is not what {field} says",
         code="bad_precondition",
@@ -218,9 +224,9 @@ def _split(text: str | None) -> list[str] | None:
 
 
 def _categories(named: list[str] | None, one: str | None) -> list[str] | None:
-    """The categories that a seed keeps to. Raises ``ServerError`` 422 for both forms at once."""
+    """The categories that a seed keeps to. Raises ``RequestError`` 422 for both forms at once."""
     if named is not None and one is not None:
-        raise ServerError(
+        raise RequestError(
             422, "category stands beside categories", code="bad_category", hint="Put every category into categories."
         )
     return named if one is None else [one]
@@ -257,7 +263,7 @@ def seed(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
 
 
 def _json(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """The JSON value that a body is. Raises ``ServerError`` 400 (``bad_json``)."""
+    """The JSON value that a body is. Raises ``RequestError`` 400 (``bad_json``)."""
     try:
         return json_of(body.decode())
     except UnicodeDecodeError as error:
@@ -268,7 +274,7 @@ def _json(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _fit(value: Any, body: bytes) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
-    """The object that a body is. Raises ``ServerError`` 400 for what is nested without end, or half a character."""
+    """The object that a body is. Raises ``RequestError`` 400 for what is nested without end, or half a character."""
     try:
         return fields_in(value, len(body))
     except EnvelopeError as error:
@@ -277,17 +283,17 @@ def _fit(value: Any, body: bytes) -> dict[str, Any]:  # noqa: ANN401 - any JSON 
         raise _bad_json(error.message.replace("the envelope", "the body")) from None
 
 
-def _bad_json(message: str) -> ServerError:
-    return ServerError(400, message, code="bad_json", hint="Nothing was done. Send one JSON value in UTF-8.")
+def _bad_json(message: str) -> RequestError:
+    return RequestError(400, message, code="bad_json", hint="Nothing was done. Send one JSON value in UTF-8.")
 
 
 def _fields(asked: ApiRequest, form: str) -> dict[str, Any]:
-    """The body as its form has it. Raises ``ServerError`` 400, and 422 (``bad_body``)."""
+    """The body as its form has it. Raises ``RequestError`` 400, and 422 (``bad_body``)."""
     value = _json(asked.body)
     for key, message, hint in faults_by(body_schema(form), value):
         where = key_text(key) or ""
         where = where if where.isprintable() else ""  # the message shows it, with escapes
-        raise ServerError(
+        raise RequestError(
             422,
             f"{where}: {message}" if where else message,
             code="bad_body",

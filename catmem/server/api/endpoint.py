@@ -23,10 +23,10 @@ from urllib.parse import parse_qsl
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from catmem.errors import CatmemError, OperationCollisionError
+from catmem.errors import CatmemError, OperationCollisionError, RequestError
 from catmem.policy.schema import is_date, nearest, shown
 from catmem.server.caller import caller_of
-from catmem.server.errors import ServerError, answer_of
+from catmem.server.errors import answer_of
 from catmem.server.guard import in_thread
 from catmem.service.profiles import discreet
 from catmem.service.writing.matching import is_digest
@@ -126,7 +126,7 @@ class Endpoint:
 
 
 def read_values(parameters: Sequence[Parameter], given: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The values of parameters as a request gives them. Raises ``ServerError`` 400 (``bad_parameter``).
+    """The values of parameters as a request gives them. Raises ``RequestError`` 400 (``bad_parameter``).
 
     What nobody knows, and what is given twice, is refused: what is quietly left out may be what the caller meant most.
     """
@@ -149,13 +149,13 @@ def read_values(parameters: Sequence[Parameter], given: Sequence[tuple[str, str]
 
 
 def refuse_query(request: Request) -> None:
-    """Raise ``ServerError`` 400 (``bad_parameter``) for parameters where a path takes none."""
+    """Raise ``RequestError`` 400 (``bad_parameter``) for parameters where a path takes none."""
     read_values((), request.query_params.multi_items())
 
 
-def bad_parameter(message: str, hint: str) -> ServerError:
+def bad_parameter(message: str, hint: str) -> RequestError:
     """The refusal of a parameter that cannot be meant."""
-    return ServerError(400, message, code="bad_parameter", hint=hint)
+    return RequestError(400, message, code="bad_parameter", hint=hint)
 
 
 def _value(parameter: Parameter, text: str) -> Any:  # noqa: ANN401 - as its schema says
@@ -226,14 +226,14 @@ def tag_of(body: bytes, base: str | None = None) -> str:
 def read_match(headers: Sequence[str]) -> IfMatch | None:
     """What ``If-Match`` says, which may stand in several headers.
 
-    Raises ``ServerError`` 400 (``bad_precondition``) for more than one tag, and for ``*``.
+    Raises ``RequestError`` 400 (``bad_precondition``) for more than one tag, and for ``*``.
     """
     if not headers:
         return None
     header = ", ".join(headers)
     found = _TAG.fullmatch(header.strip())
     if found is None:
-        raise ServerError(
+        raise RequestError(
             400,
             f"If-Match is {shown(header)}",
             code="bad_precondition",
@@ -303,20 +303,20 @@ async def _respond(request: Request, endpoint: Endpoint) -> Response:
 
 
 async def _asked(request: Request, endpoint: Endpoint) -> ApiRequest:
-    """What a request asks for. Raises ``ServerError``: 400 ``bad_parameter``, ``bad_precondition``, 415."""
+    """What a request asks for. Raises ``RequestError``: 400 ``bad_parameter``, ``bad_precondition``, 415."""
     headers = request.headers
     given = [*_query(request), *((name, str(value)) for name, value in request.path_params.items())]
     values = read_values(endpoint.parameters, given)
     if not endpoint.writes:
         if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
-            raise ServerError(
+            raise RequestError(
                 400, f"{endpoint.method} {endpoint.path} takes no body", code="bad_body",
                 hint="Nothing was done. Give what is asked for as parameters of the address.",
             )  # fmt: skip
         return ApiRequest(values)
     refuse_other_type(request, JSON_TYPE, "JSON", "Send the header 'Content-Type: application/json'.")
     if endpoint.body != WRITE and (conditions := CONDITIONS.intersection(headers)):
-        raise ServerError(
+        raise RequestError(
             400,
             f"this path takes no {min(conditions)}",
             code="bad_precondition",
@@ -327,11 +327,11 @@ async def _asked(request: Request, endpoint: Endpoint) -> ApiRequest:
 
 
 def refuse_other_type(request: Request, kind: str, called: str, hint: str) -> None:
-    """Raise ``ServerError`` 415 (``unsupported_media``) for a body of another type."""
+    """Raise ``RequestError`` 415 (``unsupported_media``) for a body of another type."""
     found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if found != kind:
         message = f"the body is {shown(found) if found else 'of no type'}, and has to be {called}"
-        raise ServerError(415, message, code="unsupported_media", hint=f"Nothing was done. {hint}")
+        raise RequestError(415, message, code="unsupported_media", hint=f"Nothing was done. {hint}")
 
 
 def _query(request: Request) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from catmem.server.errors import ServerError
+from catmem.errors import RequestError
 from catmem.server.page import (
     branches,
     entries,
@@ -106,4 +106,6 @@ def routes() -> list[BaseRoute]:
 
 def _nowhere(asked: reading.PageRequest) -> NoReturn:
     del asked
-    raise ServerError(404, "this page does not exist", code="no_such_page", hint="The overview leads to all there are.")
+    raise RequestError(
+        404, "this page does not exist", code="no_such_page", hint="The overview leads to all there are."
+    )

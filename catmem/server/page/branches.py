@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus
 
 from catmem.digest import bytes_digest
-from catmem.errors import DriftError, EditError, MergeConflictError
-from catmem.server.errors import ServerError
+from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
 from catmem.server.page.entries import in_field
 from catmem.server.page.formats import diff_of, paged
 from catmem.server.page.reading import Page, of_entity
@@ -270,7 +269,7 @@ def merge(sent: Sent) -> Did | Page:
         return _merged(sent, precedence=_asking(sent.fields))
     except MergeConflictError as error:
         count = len(error.conflicts)
-        raise ServerError(
+        raise RequestError(
             422,
             f"{counted(count, 'conflict')} {plural(count, 'is', 'are')} not decided yet",
             code="undecided",

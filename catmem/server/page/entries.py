@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from catmem import clock
+from catmem.errors import RequestError
 from catmem.policy.access import visible_categories
 from catmem.policy.staleness import read_date
-from catmem.server.errors import ServerError
 from catmem.server.page.formats import own_address, reference, title_of, with_query
 from catmem.server.page.reading import Page, of_entity
 from catmem.server.page.recent_changes import before, can_be_undone, entry_in, record_of
@@ -73,7 +73,7 @@ def edit_form(asked: PageRequest) -> Page:
     file = seen_file(asked.workspace, *entity.split("/"))
     entry = entry_in(file.document, asked.query.get("entry", ""), asked.query.get("where"))
     if entry is None:
-        raise ServerError(
+        raise RequestError(
             404,
             f"{entity} has no such entry any more",
             code="no_entry",
@@ -295,7 +295,7 @@ def undo(sent: Sent) -> Did:
 def _meant(sent: Sent) -> Entry:
     """The entry that a form is on, as it was shown.
 
-    Raises ``StaleError`` where nobody knows any more what that was, and ``ServerError`` for a form that names none.
+    Raises ``StaleError`` where nobody knows any more what that was, and ``RequestError`` for a form that names none.
     """
     entity, expected = sent.named, sent.seen
     data = seen_text(sent.workspace, entity, expected)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from starlette.responses import Response
 
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, RequestError
 from catmem.policy.schema import shown
 from catmem.server.api.endpoint import OF_THE_BODY, Parameter, bad_parameter, is_known, read_values
 from catmem.server.caller import caller_of
-from catmem.server.errors import ServerError
 from catmem.server.guard import in_thread
 from catmem.server.page.csrf import Visit, naming, remember, token_of, visit_of
 from catmem.server.page.formats import DID, own_address
@@ -56,7 +55,7 @@ class PageRequest:
         return entity_of(self.workspace, f"{self.path['name']}/{self.path['target']}")
 
     def choice(self, name: str, known: Iterable[K]) -> K | None:
-        """What the query says of ``name``, one of ``known``. Raises ``ServerError`` 400 for anything else."""
+        """What the query says of ``name``, one of ``known``. Raises ``RequestError`` 400 for anything else."""
         known = list(known)
         found = self.if_there(name, known)
         if found is None and self.query.get(name):
@@ -70,7 +69,7 @@ class PageRequest:
 
     @property
     def page(self) -> int:
-        """The page of a long list that the query asks for, from 1. Raises ``ServerError`` 400 for what is no number."""
+        """The page of a long list that the query asks for, from 1. Raises ``RequestError`` 400 for no number."""
         said = self.query.get("page") or "1"
         if not (said.isascii() and said.isdecimal() and len(said) <= len("1000000") and int(said) >= 1):
             raise bad_parameter(f"page is {shown(said)}", "It is a number from 1 on.")
@@ -123,11 +122,11 @@ def reading(view: View, *takes: str) -> Callable[[Request], Awaitable[Response]]
 
 
 def asked_of(request: Request) -> PageRequest:
-    """The request of a person. Raises ``ServerError``: 401, and 403 for everybody else."""
+    """The request of a person. Raises ``RequestError``: 401, and 403 for everybody else."""
     caller = caller_of(request)
     if not caller.is_person:
         message, hint = _for_people(caller)
-        raise ServerError(403, message, code="people_only", hint=hint)
+        raise RequestError(403, message, code="people_only", hint=hint)
     state = request.app.state
     return PageRequest(
         state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews

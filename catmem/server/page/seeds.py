@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from catmem.digest import bytes_digest
-from catmem.errors import UnknownNameError
+from catmem.errors import RequestError, UnknownNameError
 from catmem.names import FILE_NAMES
-from catmem.server.errors import ServerError
 from catmem.server.page.formats import DIFF_LINES, diff_of
 from catmem.server.page.reading import Page
 from catmem.server.page.writing import Did, bad_form
@@ -157,7 +156,7 @@ def apply(sent: Sent) -> Did | Page:
     workspace, source, name, resolve = _asked(sent)
     chosen = {name.removeprefix(FIELD): digest for name, digest in sent.fields.items() if name.startswith(FIELD)}
     if not chosen:
-        raise ServerError(
+        raise RequestError(
             422, "no file is chosen", code="nothing_chosen", hint="Nothing was written. Tick the files to be seeded."
         )
     known = {f"{each}/{target}": each for each in _targets(workspace, source, name) for target in FILE_NAMES}

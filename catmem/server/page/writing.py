@@ -17,10 +17,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
-from catmem.errors import CatmemError, StaleError
+from catmem.errors import CatmemError, RequestError, StaleError
 from catmem.policy.schema import shown
 from catmem.server.api.endpoint import read_values, refuse_other_type
-from catmem.server.errors import ServerError
 from catmem.server.guard import DEADLINE, in_thread
 from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token_of, visit_of
 from catmem.server.page.formats import own_address, with_query
@@ -63,14 +62,14 @@ class Sent(PageRequest):
 
     @property
     def named(self) -> str:
-        """The entity. Raises ``ServerError`` 400 for a form that names none, and ``UnknownNameError``."""
+        """The entity. Raises ``RequestError`` 400 for a form that names none, and ``UnknownNameError``."""
         if self.entity is None:
             raise bad_form("the form does not say which file it changes")
         return entity_of(self.workspace, self.entity)
 
     @property
     def seen(self) -> str:
-        """What the person saw. Raises ``ServerError`` 400 for a form that does not say it, and ``EditError``."""
+        """What the person saw. Raises ``RequestError`` 400 for a form that does not say it, and ``EditError``."""
         expected = checked_expected(self.expected)
         if expected is None:
             raise bad_form("the form does not say which revision it was made on")
@@ -160,16 +159,16 @@ def done(sent: Sent, written: Written, address: str | None = None) -> Did:
     return Did(sent.back if address is None else address, [(written.entity, revision)])
 
 
-def bad_form(message: str) -> ServerError:
+def bad_form(message: str) -> RequestError:
     """The refusal of what no form of the page says."""
-    return ServerError(400, message, code="bad_form", hint="Nothing was done. Reload the page, and send it again.")
+    return RequestError(400, message, code="bad_form", hint="Nothing was done. Reload the page, and send it again.")
 
 
 # --- what was sent -------------------------------------------------------------------------------------------------
 
 
 async def _fields(request: Request, takes: Sequence[str]) -> dict[str, str]:
-    """The fields of a form. Raises ``ServerError``: 415, and 400 for what no browser sends, or no form of the page."""
+    """The fields of a form. Raises ``RequestError``: 415, and 400 for what no browser sends, or no form of the page."""
     read_values((), request.query_params.multi_items())
     refuse_other_type(request, _FORM_TYPE, "a form", "Programs write to /mem/write.")
     try:
@@ -201,7 +200,7 @@ def _sent(asked: PageRequest, fields: Mapping[str, str]) -> Sent:
 
 def _refuse_foreign(sent: Sent, visit: Visit) -> None:
     if not is_own(sent.get("csrf"), visit, sent.caller):
-        raise ServerError(
+        raise RequestError(
             403,
             "this form was not shown in this browser since the server was started",
             code="foreign_form",
@@ -225,7 +224,7 @@ async def _refused(request: Request, visit: Visit, sent: Sent, error: Exception,
     try:
         page = await in_thread(request, _shown_again, sent, error, plain.status_code, again)
         answer = await _shown(request, visit, sent, replace(page, status=plain.status_code))
-    except ServerError:
+    except RequestError:
         return plain  # too busy for more than the reason
     answer.headers.update({name: plain.headers[name] for name in ("retry-after",) if name in plain.headers})
     return answer

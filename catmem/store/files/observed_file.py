@@ -238,9 +238,10 @@ def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None
         raise link_in_place(path)
     if not stat.S_ISREG(status.st_mode):
         raise not_a_file(path)
-    forbidden = not folder.system.may_write(name, folder=folder.descriptor)
-    # It may also just have been removed or replaced.
-    if not status.st_mode & _ANY_WRITE or (forbidden and stands_for(folder.system, name, folder.descriptor, status)):
+    if not status.st_mode & _ANY_WRITE or (
+        not folder.system.may_write(name, folder=folder.descriptor)
+        and stands_for(folder.system, name, folder.descriptor, status)  # it may just have been removed or replaced
+    ):
         raise StoreError(
             "may not be written, so it was not",
             code="not_writable",

@@ -8,8 +8,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from catmem.errors import RequestError
 from catmem.server.app import Settings, create_app
-from catmem.server.errors import ServerError
 from catmem.server.guard import limited
 from tests.roots import make_root
 
@@ -82,7 +82,7 @@ def test_a_body_that_does_not_come_is_not_waited_for():
         await (await limited(scope, receive, Settings(timeout=0.01)))()
 
     scope = {"type": "http", "headers": [(b"content-length", b"5")]}
-    with pytest.raises(ServerError) as caught:
+    with pytest.raises(RequestError) as caught:
         anyio.run(read, scope)
     assert (caught.value.status, caught.value.code) == (408, "slow_body")
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from catmem.server.errors import ServerError
+from catmem.errors import RequestError
 from catmem.server.guard import Workers
 
 SOON = 0.05
@@ -32,7 +32,7 @@ def called(workers, functions, *, seconds=30.0, writes=True):
 
 
 def codes(answers):
-    return [answer.code if isinstance(answer, ServerError) else answer for answer in answers]
+    return [answer.code if isinstance(answer, RequestError) else answer for answer in answers]
 
 
 def test_calls_are_made_at_once(workers):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catmem.errors import RequestError
 from catmem.server.api.endpoint import is_known, read_match, tag_of, unrecorded
-from catmem.server.errors import ServerError
 from catmem.store.contract import Snapshot
 
 TEXT = Snapshot.of(b"a text", None)
@@ -45,7 +45,7 @@ def test_a_tag_names_its_revision(header, revision):
     ],
 )
 def test_what_names_no_one_revision_is_refused(headers):
-    with pytest.raises(ServerError) as caught:
+    with pytest.raises(RequestError) as caught:
         read_match(headers)
     assert (caught.value.status, caught.value.code) == (400, "bad_precondition")
 

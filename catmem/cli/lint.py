@@ -113,7 +113,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         _say_fighting(fixed)
         status = int(bool(fixed.fighting))
         if diff:
-            from catmem.policy.lint.masking import mask_both
+            from catmem.policy.lint.renderers import mask_both
 
             for name, text in fixed.texts.items():
                 shown = _shown(linter, name)

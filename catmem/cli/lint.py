@@ -126,7 +126,7 @@ def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
         say(f"error: {name}: fixes of {', '.join(codes)} undo each other or never end, so none was made")
     status = int(bool(fixed.fighting))
     if diff:
-        from catmem.policy.lint.masking import mask_both
+        from catmem.policy.lint.renderers import mask_both
 
         for name, text in fixed.texts.items():
             shown = _shown(linter, name)

@@ -27,7 +27,7 @@ from catmem.text import unmerged_warnings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from catmem.model.document import Document, Entry
+    from catmem.model.document import Document, Entry, Section
     from catmem.policy.config import Config, Taxonomy
     from catmem.policy.profile import Profile
 
@@ -140,13 +140,18 @@ def _bad_tags(entries: tuple[Entry, ...], config: Config) -> Iterator[Problem]:
 def _unknown_categories(document: Document, config: Config) -> Iterator[Problem]:
     if not config.taxonomy.closed:
         return
-    declared = config.taxonomy.declared()
+    for section, near in undeclared_sections(document, config.taxonomy):
+        hint = f"; did you mean {near}?" if near else ""
+        message = f"the category {section.category} is not declared in catmem.yaml, so no pattern selects it{hint}"
+        yield Problem("unknown-category", section.start, section.header_end, message)
+
+
+def undeclared_sections(document: Document, taxonomy: Taxonomy) -> Iterator[tuple[Section, str | None]]:
+    """The sections whose category is not declared, each with the declared name that is like it, if there is one."""
+    declared = taxonomy.declared()
     for section in document.sections:
         if section.category not in declared:
-            near = nearest(section.category, declared)
-            hint = f"; did you mean {near}?" if near else ""
-            message = f"the category {section.category} is not declared in catmem.yaml, so no pattern selects it{hint}"
-            yield Problem("unknown-category", section.start, section.header_end, message)
+            yield section, nearest(section.category, declared)
 
 
 @dataclass(frozen=True, slots=True)

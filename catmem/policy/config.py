@@ -221,14 +221,14 @@ def seconds(text: str) -> int:
     return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
 
 
-def refuse_bad_name(name: str) -> None:
+def refuse_bad_name(name: str, path: Path | None = None) -> None:
     """Raise ``ConfigError`` (code ``bad_name``) unless ``name`` can be a profile's; so no path is made of ``../x``."""
     if name in RESERVED:
         hint = "In the history that name stands for whoever has no profile, or for other programs. Rename the file."
-        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", hint=hint)
+        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", path=path, hint=hint)
     if not is_name(name):
         hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
-        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", hint=hint)
+        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", path=path, hint=hint)
 
 
 def expand_user(text: str) -> str:

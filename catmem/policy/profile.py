@@ -343,10 +343,7 @@ def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
 
 
 def _read(file: Path) -> _Layer:
-    try:
-        refuse_bad_name(file.stem)
-    except ConfigError as error:
-        raise ConfigError(error.message, code=error.code, path=file, hint=error.hint) from None
+    refuse_bad_name(file.stem, file)
     _refuse_two_files(file)
     return _layer(file, read_bounded(file, YAML_LIMIT))
 

@@ -19,7 +19,7 @@ from catmem.errors import CatmemError, UnknownNameError
 from catmem.files import read_bounded
 from catmem.names import FILE_NAMES
 from catmem.policy.config import Config, find_root, read_config
-from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store, lint_yaml
+from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store
 from catmem.policy.lint.fixing import Fixed, fix_all
 from catmem.policy.lint.linted import Context, LintedFile, StoreFault
 from catmem.policy.lint.settings import Settings, read_settings
@@ -144,7 +144,7 @@ class Linter:
         files: dict[str, LintedFile] = {}
         for name, source in self._sources.items():
             if source.kind != "memory":
-                results[name] = lint_yaml(self.root.yaml[name], context, self.settings)
+                results[name] = lint_file(self.root.yaml[name], context, self.settings)
                 continue
             file = self.linted(source, overlay)
             known = self._looked.get(name)

@@ -64,16 +64,22 @@ class FileResult:
     marks: tuple[Mark, ...] = ()
 
 
-def lint_file(file: LintedFile, context: Context, settings: Settings) -> FileResult:
-    """Run the rules of scope ``file`` on a memory file. Marks are read here and counted by ``finished``."""
-    found = _run(file, "file", context, settings)
-    return FileResult(tuple(found), marks(file.document))
+def lint_file(file: LintedFile | LintedYaml, context: Context, settings: Settings) -> FileResult:
+    """Run the rules of one file: a memory file (scope ``file``), a profile, the configuration or a schema (``config``).
 
-
-def lint_yaml(file: LintedYaml, context: Context, settings: Settings) -> FileResult:
-    """Run the rules of a configuration file, a schema (scope ``config``) or a profile (scope ``profile``)."""
-    scope = "profile" if file.kind == "profile" else "config"
-    return FileResult(tuple(_run(file, scope, context, settings)))
+    Marks are read here and counted by ``finished``.
+    """
+    if isinstance(file, LintedFile):
+        scope, found_marks = "file", marks(file.document)
+    else:
+        scope, found_marks = "profile" if file.kind == "profile" else "config", ()
+    found = (
+        _diagnostic(file, rule, finding, settings)
+        for rule in settings.rules(file.path)
+        if rule.scope == scope
+        for finding in rule.check(file, context)
+    )
+    return FileResult(tuple(found), found_marks)
 
 
 def lint_root(
@@ -109,18 +115,15 @@ def finished(results: Mapping[str, FileResult], others: Iterable[Diagnostic], se
     done: list[Diagnostic] = []
     used: set[tuple[str, int, str]] = set()
     for diagnostic in (*(each for result in results.values() for each in result.diagnostics), *others):
-        result = results.get(diagnostic.path)
-        mark = None
-        if result is not None and result.marks and known[diagnostic.code].suppressible:
-            mark = covering(result.marks, diagnostic.code, diagnostic.start)
+        found = results.get(diagnostic.path, FileResult()).marks if known[diagnostic.code].suppressible else ()
+        mark = covering(found, diagnostic.code, diagnostic.start)
         if mark is None:
             done.append(diagnostic)
         else:
             used.add((diagnostic.path, mark.start, diagnostic.code))
             done.append(replace(diagnostic, suppressed="inline"))
     for path, result in results.items():
-        if result.marks:
-            done += _needless(path, result.marks, used, settings)
+        done += _needless(path, result.marks, used, settings) if result.marks else ()
     return sorted(done, key=lambda diagnostic: diagnostic.sort_key)
 
 
@@ -147,15 +150,6 @@ def _needless(
                     hint="Remove the code from the mark, or the mark.",
                     fingerprint=content_digest([code]),
                 )
-
-
-def _run(file: LintedFile | LintedYaml, scope: str, context: Context, settings: Settings) -> list[Diagnostic]:
-    return [
-        _diagnostic(file, rule, finding, settings)
-        for rule in settings.rules(file.path)
-        if rule.scope == scope
-        for finding in rule.check(file, context)
-    ]
 
 
 def _diagnostic(

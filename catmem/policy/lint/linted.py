@@ -42,15 +42,19 @@ class LintedEntry:
     """An entry with body, tags and dates read once, however many rules ask for them.
 
     ``start`` and ``end`` are its span in the file, ``raw`` the text that stands there. ``body`` is the text without
-    tags, escapes undone, lines ending in LF; ``pairs`` each key and value of the tags, repeated keys too; ``tags`` of a
-    repeated key the first; ``dates`` the days that tags of ``DATES`` hold, without what is no date.
+    tags, escapes undone, lines ending in LF, ``words`` the same without marks of lint and with one blank between its
+    words; ``pairs`` each key and value of the tags, repeated keys too; ``tags`` of a repeated key the first; ``dates``
+    the days that tags of ``DATES`` hold, without what is no date.
     """
+
+    __slots__ = ("_tokens", "body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags", "words")
 
     def __init__(self, entry: Entry) -> None:
         """Read the tags of ``entry``, if it has some."""
         self.entry = entry
         self.category, self.start, self.end, raw, limit = entry
         self.raw = raw
+        self._tokens: tuple[str, ...] | None = None
         self.pairs: tag_blocks.Pairs = ()
         self.tags: Mapping[str, TagValue] = _NO_TAGS
         self.dates: Mapping[str, date] = _NO_DATES
@@ -63,23 +67,21 @@ class LintedEntry:
             self.body = entry.text
         else:
             self.body = raw  # nearly every entry: the text as it stands
+        self.words = " ".join(without_marks(self.body).split())
 
-    @cached_property
-    def words(self) -> str:
-        """The body without marks of lint, with one blank between its words."""
-        return " ".join(without_marks(self.body).split())
-
-    @cached_property
+    @property
     def tokens(self) -> tuple[str, ...]:
         """The distinct words in their order, in small letters and without punctuation."""
-        return distinct_words(self.words)
+        if self._tokens is None:
+            self._tokens = distinct_words(self.words)
+        return self._tokens
 
     @property
     def day(self) -> date | None:
         """The day of the fact: when it was last verified, else created."""
         return self.dates.get("verified_date") or self.dates.get("created")
 
-    @cached_property
+    @property
     def id(self) -> str:
         """The digest of body and tags, as ``Entry.id``."""
         return content_digest([self.body, self.tags])

@@ -7,10 +7,10 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from catmem.model.edit import TextEdit, apply_edits
+from catmem.policy.access import undeclared_sections
 from catmem.policy.lint.diagnostic import Finding, Fix, Related
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.spans import ClosedSpans
-from catmem.policy.schema import nearest
 from catmem.syntax.scan import scan
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.text import BOM
@@ -158,14 +158,11 @@ def unknown_category(file: LintedFile, context: Context) -> Iterator[Finding]:
     document, taxonomy = file.document, context.taxonomy
     if not taxonomy.closed:
         return
-    declared = taxonomy.declared()
-    for section in document.sections:
-        if section.category not in declared:
-            near = nearest(section.category, declared)
-            hint = f"Did you mean {near}?" if near else "Declare it under taxonomy.categories in catmem.yaml."
-            message = f"the category {section.category} is not declared in catmem.yaml, so no pattern selects it"
-            fix = _retitled(section, declared[near], context) if near else None
-            yield Finding(section.start, section.header_end, message, hint, fix)
+    for section, near in undeclared_sections(document, taxonomy):
+        hint = f"Did you mean {near}?" if near else "Declare it under taxonomy.categories in catmem.yaml."
+        message = f"the category {section.category} is not declared in catmem.yaml, so no pattern selects it"
+        fix = _retitled(section, taxonomy.of_slug(near), context) if near else None
+        yield Finding(section.start, section.header_end, message, hint, fix)
 
 
 def _retitled(section: Section, category: str, context: Context) -> Fix:
@@ -358,13 +355,11 @@ def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Findin
         return
     from difflib import SequenceMatcher
 
-    declared = taxonomy.declared()
     likeness = context.options("CM112")["likeness"]
-    for section in document.sections:
-        near = None if section.category in declared else nearest(section.category, declared)
+    for section, near in undeclared_sections(document, taxonomy):
         if near and SequenceMatcher(None, section.category, near).ratio() >= likeness:
             message = f"the category {section.category} is not declared, and {near} is"
-            fix = _retitled(section, declared[near], context)
+            fix = _retitled(section, taxonomy.of_slug(near), context)
             yield Finding(section.start, section.header_end, message, f"Did you mean {near}?", fix)
 
 

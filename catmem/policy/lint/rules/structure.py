@@ -1,4 +1,7 @@
-"""Rules on the lines of a memory file (encoding, line ends, fences, delimiters), and on one that cannot be read."""
+"""Rules on the lines of a memory file: encoding, line ends, fences, delimiters, labels and marks.
+
+A file that cannot be read is here too.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,13 @@ from typing import TYPE_CHECKING
 from catmem.errors import NotUtf8Error
 from catmem.model.document import unclosed
 from catmem.model.edit import TextEdit
+from catmem.policy.labels import NOT_LABELS
 from catmem.policy.lint.diagnostic import Finding, Fix
-from catmem.policy.lint.rule import rule
+from catmem.policy.lint.rule import all_rules, rule
+from catmem.policy.lint.settings import unknown_rule
 from catmem.policy.lint.spans import ClosedSpans, entry_at
+from catmem.policy.lint.suppress import marks
+from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import BOM, conflict_at
 
 if TYPE_CHECKING:
@@ -260,3 +267,151 @@ def unreadable(file: LintedFile, _: Context) -> Iterator[Finding]:
     error = file.error
     if error is not None and not isinstance(error, NotUtf8Error):
         yield Finding(0, 0, f"cannot be read: {error.message}", error.hint or "")
+
+
+# A label in brackets: capitals, or a name and a value; not a link, a reference, a footnote or a box to tick.
+_BRACKETS = re.compile(r"(?:[-*+] )?\[([^\[\]\n]{2,64}+)\](?![(\[:])")
+_LABEL = re.compile(r"[A-Z][A-Z0-9]+(?:[ _&/-][A-Z0-9]+){0,4}|[a-z][a-z0-9_-]*:[^\s:][^\n]*")
+_WORDS_AND_COLON = re.compile(r"(?:[-*+] )?(?:\*\*)?([^\W\d_][^\n:*\[\]]{1,63}+)(?:\*\*)?:(?:\*\*)?[ \t\n]")
+
+
+@rule("CM108", "in-band-label")
+def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find labels in the text of an entry that belong into a section header or a tag.
+
+    ## Why
+    `[COMM] Prefers short answers.` says its category in a way that no profile can select: every reader of
+    `__uncategorized__` gets the entry, and no reader of the category does.
+
+    Reported are labels in brackets, of capitals (`[COMM]`) or with a value (`[project:x]`), on entries without a
+    category, and any label, also `Label: …`, that names a declared category or one of its aliases but stands elsewhere.
+
+    ## Example
+    Bad:
+
+    ```
+    [COMM] Prefers short answers.
+    ```
+
+    Good:
+
+    ```
+    ## Communication Style
+    Prefers short answers.
+    ```
+
+    ## Fix
+    `catmem migrate FILE` makes sections and tags of the labels of a whole file. If an entry repeats the name of its own
+    section, remove the label.
+    """
+    taxonomy = context.taxonomy
+    for entry in file.entries:
+        body = entry.body
+        if "[" not in body[:3]:
+            label = _WORDS_AND_COLON.match(body) if taxonomy.categories else None
+            category = taxonomy.named(label[1]) if label else None
+            found = label is not None and category is not None and category != entry.category
+        else:
+            label = _BRACKETS.match(body)
+            category = taxonomy.named(label[1]) if label else None
+            said = label is not None and _LABEL.fullmatch(label[1]) is not None and label[1] not in NOT_LABELS
+            found = category is not None or (said and entry.category == UNCATEGORIZED)
+        if label is None or not found:
+            continue
+        start = file.text.find(label[0].rstrip(), entry.start, entry.end)
+        start, end = (start, start + len(label[0].rstrip())) if start >= 0 else (entry.start, entry.end)
+        shown = label[0].strip().removeprefix("- ")
+        if category is None or category == UNCATEGORIZED:
+            message = f"the label {shown} does what a section or a tag is for"
+            hint = "Put the entry into a section; catmem migrate does that for a whole file."
+        elif category == entry.category:
+            message = f"the label {shown} repeats the section that the entry stands in"
+            hint = "Remove the label."
+        else:
+            message = f"the label {shown} names the category {category}, and the entry stands in {entry.category}"
+            hint = f"Move it (catmem move -c {category}); catmem migrate does that for a whole file."
+        yield Finding(start, end, message, hint)
+
+
+_TAGS_BELOW = re.compile(r"\r?\n(?:[-*+] )?\[[a-z][a-z0-9_-]*:[ \t]|\r?\n---[ \t]*\r?\n")
+
+
+@rule("CM190", "needless-suppression")
+def needless_suppression(_: LintedFile, __: Context) -> Iterator[Finding]:
+    """Find marks that suppress nothing.
+
+    ## Why
+    A mark that is no longer needed hides the next finding of its rule, which nobody has looked at yet.
+
+    A code whose rule is switched off for the file is not reported: the mark may be needed when it is on again.
+
+    ## Example
+    Bad, since the entry says something:
+
+    ```
+    The office is in Lisbon.
+    <!-- catmem: ignore CM203 -->
+    ```
+
+    Good:
+
+    ```
+    The office is in Lisbon.
+    ```
+
+    ## Fix
+    Remove the code from the mark, or the whole mark.
+    """
+    # Only known when all other rules have run, those across files too: the engine reports it.
+    yield from ()
+
+
+@rule("CM191", "bad-suppression")
+def bad_suppression(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find marks that cannot work: of the wrong form, with a code that no rule has, or above a tag block.
+
+    ## Why
+    Whoever wrote the mark believes that it works. Findings of safety (CM6) and of the store (CM9) cannot be suppressed
+    by a mark, since whoever writes a hostile entry could write the mark as well; `ignore` and `per_file` of
+    `catmem.yaml` can. A mark above a tag block makes the tags text: they have to be the first thing in an entry.
+
+    ## Example
+    Bad:
+
+    ```
+    <!-- catmem: ignore CM999 -->
+    TODO
+    ```
+
+    Good, below the text and its tags:
+
+    ```
+    [verified_date: 2026-05-01] TODO
+    <!-- catmem: ignore CM203 -->
+    ```
+
+    ## Fix
+    Write `<!-- catmem: ignore CM203 -->`, with one or more codes, on a line of its own. For a mark above a tag block,
+    the unsafe fix moves it to the end of the entry.
+    """
+    known = all_rules()
+    text = file.text
+    for mark in marks(file.document):
+        if not mark.codes:
+            hint = "Write <!-- catmem: ignore CM203 --> with the codes of the rules, on a line of its own."
+            yield Finding(mark.start, mark.end, "this mark does not have the right form, so it does nothing", hint)
+        for code in mark.codes:
+            if code not in known:
+                hint = unknown_rule(code).hint or ""
+                yield Finding(mark.start, mark.end, f"there is no rule {code} to suppress", hint)
+            elif not known[code].suppressible:
+                hint = "Switch it off with ignore or per_file under lint in catmem.yaml, if it is wrong here."
+                yield Finding(mark.start, mark.end, f"{code} cannot be suppressed by a mark", hint)
+        start, end = mark.covers
+        if start == mark.start and _TAGS_BELOW.match(text, mark.end):
+            below = text.index("\n", mark.end) + 1
+            moved = file.document.newline + text[mark.start : mark.end]
+            edits = (TextEdit(mark.start, below, ""), TextEdit(end, end, moved))
+            fix = Fix(edits, safe=False, message="Move the mark to the end of the entry")
+            message = "the tags below this mark are text, since a tag block has to come first in an entry"
+            yield Finding(mark.start, mark.end, message, "Put the mark at the end of the entry.", fix)

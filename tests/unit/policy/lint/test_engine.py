@@ -6,7 +6,7 @@ import pytest
 
 from catmem.errors import UnreadableError
 from catmem.policy.lint.diagnostic import Finding, Related
-from catmem.policy.lint.engine import finished, lint_file, lint_root, lint_store, lint_yaml
+from catmem.policy.lint.engine import finished, lint_file, lint_root, lint_store
 from catmem.policy.lint.linted import LintedFile, LintedYaml, StoreFault
 from catmem.policy.lint.rule import rule
 from catmem.policy.lint.settings import Settings
@@ -120,6 +120,6 @@ def test_a_yaml_file_meets_the_rules_of_its_scope(kind, scope):
 
     yaml = LintedYaml("x.yaml", b"a: 1\nb: {d: 2}\n", kind=kind, positions={("a",): (1, 1), ("b",): (2, 1)})
     with registered(making("CM498", "config", first), making("CM499", "profile", first)):
-        (found,) = lint_yaml(yaml, CONTEXT, only("CM498", "CM499")).diagnostics
+        (found,) = lint_file(yaml, CONTEXT, only("CM498", "CM499")).diagnostics
     assert found.code == {"config": "CM498", "profile": "CM499"}[scope]
     assert found.region == (2, 1, 2, 10)

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.policy.lint.masking import mask, mask_both
+from catmem.policy.lint.renderers import mask, mask_both
 from tests.golden.case import put
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2

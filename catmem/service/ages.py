@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry
     from catmem.policy.profile import Profile
     from catmem.service.first_seen import EntryHistory
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 
 def freshness_of(  # noqa: PLR0913 - whose entries of what, who asks, and the day
-    workspace: Workspace,
+    workspace: Root,
     profile: Profile,
     entity: str,
     document: Document,
@@ -52,13 +52,13 @@ def freshness_of(  # noqa: PLR0913 - whose entries of what, who asks, and the da
     return [found[entry.start] for entry in entries]
 
 
-def notes_of(workspace: Workspace) -> tuple[str, ...]:
+def notes_of(workspace: Root) -> tuple[str, ...]:
     """What a person should know of the ages that were asked for: whose history could not be read, and why."""
     return tuple(workspace._cache.histories.notes.values())  # noqa: SLF001 - the workspace keeps them
 
 
 def clocks_of(
-    workspace: Workspace, entity: str, document: Document, entries: Sequence[Entry], readers: Sequence[Profile | None]
+    workspace: Root, entity: str, document: Document, entries: Sequence[Entry], readers: Sequence[Profile | None]
 ) -> list[dict[str, list[str]]]:
     """The clocks of entries of an entity, to go into the note (``CLOCKS``) of the write that copies them elsewhere.
 
@@ -75,7 +75,7 @@ def clocks_of(
     return clocks
 
 
-def known_since(workspace: Workspace, owner: str, actor: Profile | None, body: str) -> date | None:
+def known_since(workspace: Root, owner: str, actor: Profile | None, body: str) -> date | None:
     """The day that dated some words when a file of ``owner`` last had them, by their tags then, else by the journal.
 
     ``None`` for words that neither file ever had, and where the history cannot be read. For somebody who may not
@@ -92,14 +92,14 @@ def known_since(workspace: Workspace, owner: str, actor: Profile | None, body: s
     return min((day for day in days if day is not None), default=None)
 
 
-def _histories(workspace: Workspace, entity: str, readers: Sequence[Profile | None]) -> list[EntryHistory]:
+def _histories(workspace: Root, entity: str, readers: Sequence[Profile | None]) -> list[EntryHistory]:
     taxonomy, target = workspace.config.taxonomy, entity.rpartition("/")[2]
     rights = [Rights(each, target, taxonomy) for each in readers]
     return workspace._cache.histories.of(workspace, entity, rights)  # noqa: SLF001 - the workspace keeps them
 
 
 def _clocks(  # noqa: PLR0913, PLR0917 - whose entries of what, who asks, and the day
-    workspace: Workspace,
+    workspace: Root,
     entity: str,
     document: Document,
     entries: Sequence[Entry],
@@ -123,7 +123,7 @@ def _clock(moment: Moment, as_of: date) -> Clock | None:
     return None if day is None or day > as_of else Clock(moment.basis, day)
 
 
-def _file_moment(workspace: Workspace, entity: str) -> Moment | None:
+def _file_moment(workspace: Root, entity: str) -> Moment | None:
     """The moment of the file's last change, UTC, as notes tell it; ``None`` where there is no file."""
     try:
         status = os.stat(locate(workspace.config, workspace.profile, entity).path, follow_symlinks=False)  # noqa: PTH116

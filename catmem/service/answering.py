@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Entry
     from catmem.policy.profile import Profile
     from catmem.policy.styles import Style
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Revision
 
 
@@ -47,7 +47,7 @@ class Told(NamedTuple):
     digest: str | None = None
 
 
-def head_answer(workspace: Workspace, name: str, actor: str | None) -> Told:
+def head_answer(workspace: Root, name: str, actor: str | None) -> Told:
     """Which revision an entity is at: ``mem_rev`` is what an envelope gives as ``prev_rev`` (0: none yet).
 
     ``recorded`` is false where the text was changed by other means since. Raises ``UnknownNameError``.
@@ -69,7 +69,7 @@ def head_answer(workspace: Workspace, name: str, actor: str | None) -> Told:
 
 
 def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
-    workspace: Workspace,
+    workspace: Root,
     name: str,
     actor: str | None,
     *,
@@ -107,7 +107,7 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
     return Told(make, (measure, day, now.revision, now.data), now.revision, now.digest)
 
 
-def log_answer(workspace: Workspace, name: str, actor: str | None, limit: int) -> dict[str, Any]:
+def log_answer(workspace: Root, name: str, actor: str | None, limit: int) -> dict[str, Any]:
     """The newest revisions of an entity, at most ``limit``.
 
     A bounded profile is told of those that it wrote itself, and no profile of what they did: their notes may name
@@ -122,17 +122,17 @@ def log_answer(workspace: Workspace, name: str, actor: str | None, limit: int) -
     return {"entity_id": entity, "revisions": [_discreet(each) for each in islice(found, limit)]}
 
 
-def branches_answer(workspace: Workspace, name: str | None, actor: str | None) -> dict[str, Any]:
+def branches_answer(workspace: Root, name: str | None, actor: str | None) -> dict[str, Any]:
     """The branches of an entity, or of all, that are not merged yet: for a person and a profile of tier 1.
 
     ``unreadable`` is there where profiles or histories could not be looked at; an agent gets the codes alone.
     """
-    from catmem.service.merging.branches import branches_of_all
+    from catmem.service.merging.branches import branches, branches_of_all
 
     if actor is not None:
         refuse_bounded(workspace, actor, "look at branches")
     if name is not None:
-        return {"branches": [each.to_dict() for each in workspace.branches(name)]}
+        return {"branches": [each.to_dict() for each in branches(workspace, name)]}
     found = branches_of_all(workspace)
     said: dict[str, Any] = {"branches": [each.to_dict() for each in found.branches]}
     if found.unreadable:
@@ -143,7 +143,7 @@ def branches_answer(workspace: Workspace, name: str | None, actor: str | None) -
 
 
 def prompt_answer(
-    workspace: Workspace, name: str, actor: str | None, *, style: Style | None = None, as_of: date | None = None
+    workspace: Root, name: str, actor: str | None, *, style: Style | None = None, as_of: date | None = None
 ) -> Told:
     """A profile's prompt, and the role that its envelopes name; for a person also what the prompt is made of.
 
@@ -171,7 +171,7 @@ def prompt_answer(
     return Told(make, (profile, day, *files.values()))
 
 
-def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
+def lint_answer(workspace: Root, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
     """What lint finds in the whole root, without secrets. It quotes files of everybody, so it is for a person."""
     from catmem.policy.lint.renderers import Report, render
     from catmem.service.linting import Linter
@@ -194,11 +194,11 @@ def lint_answer(workspace: Workspace, actor: str | None, *, as_of: date | None =
 # --- who sees what -------------------------------------------------------------------------------------------------
 
 
-def _asking(workspace: Workspace, actor: str | None) -> Profile | None:
+def _asking(workspace: Root, actor: str | None) -> Profile | None:
     return None if actor is None else workspace.profile(actor)
 
 
-def _entity(workspace: Workspace, name: str, asking: Profile | None) -> tuple[Profile, str]:
+def _entity(workspace: Root, name: str, asking: Profile | None) -> tuple[Profile, str]:
     """The entity of a name and the profile whose it is, if the one who asks may know of it."""
     _rights(workspace, asking).refuse_other_owner(name.partition("/")[0])
     entity = entity_of(workspace, name)
@@ -206,12 +206,12 @@ def _entity(workspace: Workspace, name: str, asking: Profile | None) -> tuple[Pr
     return asking if asking is not None and asking.name == owner else workspace.profile(owner), entity
 
 
-def _rights(workspace: Workspace, asking: Profile | None) -> Rights:
+def _rights(workspace: Root, asking: Profile | None) -> Rights:
     return Rights(asking, "user", workspace.config.taxonomy)
 
 
 def _entries(
-    workspace: Workspace, entries: Sequence[Entry], measure: Profile, as_of: date, *, to_agent: bool
+    workspace: Root, entries: Sequence[Entry], measure: Profile, as_of: date, *, to_agent: bool
 ) -> Iterator[dict[str, Any]]:
     """Entries as JSON-ready data, each with its state by the measure of a profile, and the date of that.
 

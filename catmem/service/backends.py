@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Store
 
 
@@ -163,7 +163,7 @@ def _scheme(where: str) -> str:
 # --- by name -------------------------------------------------------------------------------------------------------
 
 
-def store_at(workspace: Workspace, where: str) -> Store:
+def store_at(workspace: Root, where: str) -> Store:
     """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says.
 
     Raises ``ConfigError`` (``bad_store``) for what names no store.

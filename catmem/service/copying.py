@@ -27,7 +27,7 @@ from catmem.store.contract import EXTERNAL, Change, Revision
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Store
 
 Outcome: TypeAlias = Literal["copied", "already there", "would be copied"]
@@ -60,7 +60,7 @@ class CopiedEntity:
         return record_dict(self)
 
 
-def copy_root(workspace: Workspace, source: str, target: str, *, dry_run: bool = False) -> list[CopiedEntity]:
+def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = False) -> list[CopiedEntity]:
     """Copy all entities of a root from the store ``source`` to the store ``target``; both are said as in catmem.yaml.
 
     Files of the root's profiles that no store has recorded yet are copied too. Raises ``ConfigError`` (``bad_store``,
@@ -275,7 +275,7 @@ class UncopiedRows(NamedTuple):
         return self._asdict()
 
 
-def left_out(workspace: Workspace, source: str) -> list[UncopiedRows]:
+def left_out(workspace: Root, source: str) -> list[UncopiedRows]:
     """The rows of the store ``source`` that ``copy_root`` does not copy; none of a store without rows."""
     with closing(store_at(workspace, source)) as store:
         copied = {*store.entities(), *all_entities(workspace)}

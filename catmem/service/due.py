@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document, Entry, TagValue
     from catmem.policy.profile import Profile
+    from catmem.service.root import Root
     from catmem.service.usage import EntryUse
-    from catmem.service.workspace import Workspace
 
 DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
 
@@ -74,7 +74,7 @@ class Due(SeenEntry):
 
 
 def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
-    workspace: Workspace, profile: Profile, entity: str, document: Document, entries: Sequence[Entry], as_of: date
+    workspace: Root, profile: Profile, entity: str, document: Document, entries: Sequence[Entry], as_of: date
 ) -> list[Due]:
     """Those of some ``entries`` of ``document``, the text of ``entity``, that are due on a day, in file order.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.model.document import Document, Entry
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 Form = Literal["json", "hermes", "markdown"]
 
@@ -43,7 +43,7 @@ class Exported:
     lost: tuple[str, ...] = ()
 
 
-def export(workspace: Workspace, profiles: Sequence[str], form: Form, target: str | None = None) -> list[Exported]:
+def export(workspace: Root, profiles: Sequence[str], form: Form, target: str | None = None) -> list[Exported]:
     """The files that the profiles have, whole, hidden categories included: an export is for people.
 
     Raises ``UnknownNameError`` and ``UnreadableError``, and ``EditError`` (``not_possible``) for a text that no flat
@@ -59,7 +59,7 @@ def export(workspace: Workspace, profiles: Sequence[str], form: Form, target: st
     return made
 
 
-def _exported(workspace: Workspace, profile: str, target: str, document: Document, form: Form) -> Exported:
+def _exported(workspace: Root, profile: str, target: str, document: Document, form: Form) -> Exported:
     said = document.form(document.title, document.by_category, workspace.problems(document))
     name = f"{profile}/{FILE_NAMES[target]}"
     if form == "json":
@@ -99,7 +99,7 @@ def _bullet(entry: Entry) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def write_export(workspace: Workspace, made: Sequence[Exported], folder: Path, *, overwrite: bool = False) -> list[str]:
+def write_export(workspace: Root, made: Sequence[Exported], folder: Path, *, overwrite: bool = False) -> list[str]:
     """Write the files of an export below ``folder``, and give the names of those that were written.
 
     A file with the same content stays. Raises ``WouldOverwriteError`` for others, unless ``overwrite``, and always for
@@ -126,7 +126,7 @@ def write_export(workspace: Workspace, made: Sequence[Exported], folder: Path, *
     return [each.name for each in changed]
 
 
-def _memory_files(workspace: Workspace) -> Iterator[str]:
+def _memory_files(workspace: Root) -> Iterator[str]:
     for entity in entities_of_each(workspace).names:
         yield os.path.realpath(workspace.path(*entity.split("/")))
     # Where the files are of a profile that is not right is not known; they are where they are by default, most likely.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Entry
     from catmem.policy.access import Rights
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Revision, Store
 
 CLOCKS = "clocks"
@@ -162,7 +162,7 @@ class EntryHistories:
         self._kept: dict[Hashable, EntryHistory] = {}
         self._lock = threading.Lock()
 
-    def of(self, workspace: Workspace, entity: str, readers: Sequence[Rights]) -> list[EntryHistory]:
+    def of(self, workspace: Root, entity: str, readers: Sequence[Rights]) -> list[EntryHistory]:
         """The history of an entity up to now, for each of its readers; empty ones where it cannot be read."""
         keys = [_key(entity, rights) for rights in readers]
         with self._lock:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document
     from catmem.policy.profile import Profile
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Why(NamedTuple):
         }
 
 
-def read_access(workspace: Workspace) -> Access:
+def read_access(workspace: Root) -> Access:
     """Who reads and may write what, over all profiles and files of a root.
 
     Raises ``UnreadableError`` if the folder of profiles cannot be listed.
@@ -94,7 +94,7 @@ def read_access(workspace: Workspace) -> Access:
     return Access(fleet_of(profiles, workspace.config.taxonomy, counts), tuple(problems))
 
 
-def explain(workspace: Workspace, name: str, category: str) -> Why:
+def explain(workspace: Root, name: str, category: str) -> Why:
     """Why a profile may read, write and verify a category (its slug, title or an alias), or may not.
 
     Raises ``UnknownNameError`` for a profile that there is not, and for a category that a closed taxonomy does not
@@ -129,7 +129,7 @@ def explain(workspace: Workspace, name: str, category: str) -> Why:
     )
 
 
-def chosen_profiles(workspace: Workspace, access: Access, names: Sequence[str]) -> tuple[Profile, ...]:
+def chosen_profiles(workspace: Root, access: Access, names: Sequence[str]) -> tuple[Profile, ...]:
     """The profiles of these names, in the order of the fleet; without any, all.
 
     Raises ``UnknownNameError`` for one that there is not, and what is wrong with one that is not right.
@@ -141,9 +141,7 @@ def chosen_profiles(workspace: Workspace, access: Access, names: Sequence[str]) 
     return tuple(profile for profile in access.fleet.profiles if not names or profile.name in names)
 
 
-def chosen_categories(
-    workspace: Workspace, fleet: Fleet, wanted: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def chosen_categories(workspace: Root, fleet: Fleet, wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The categories that slugs, titles, aliases and patterns name, in the order of the fleet, and notes on slips.
 
     Without any, all. Raises ``UnknownNameError`` for one that a closed taxonomy does not declare and no file has.
@@ -176,7 +174,7 @@ def unknown_category(category: str, fleet: Fleet) -> str:
     )
 
 
-def documents_of(workspace: Workspace, profile: Profile) -> tuple[dict[str, Document], list[CatmemError]]:
+def documents_of(workspace: Root, profile: Profile) -> tuple[dict[str, Document], list[CatmemError]]:
     """The files of a profile that can be read, by target (a missing file is an empty one), and why others cannot."""
     documents: dict[str, Document] = {}
     problems: list[CatmemError] = []
@@ -281,7 +279,7 @@ class Stats:
 
 
 def read_stats(
-    workspace: Workspace, names: tuple[str, ...] = (), *, source: str | None = None, as_of: date | None = None
+    workspace: Root, names: tuple[str, ...] = (), *, source: str | None = None, as_of: date | None = None
 ) -> Stats:
     """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``.
 
@@ -311,7 +309,7 @@ def read_stats(
     return Stats(day, source, tuple(measured), tuple(problems))
 
 
-def _measured(workspace: Workspace, profile: Profile, owner: Profile, whole: Whole, day: date) -> Measured:
+def _measured(workspace: Root, profile: Profile, owner: Profile, whole: Whole, day: date) -> Measured:
     return Measured(
         profile=profile.name,
         tier=profile.tier,

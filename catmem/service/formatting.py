@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document
     from catmem.model.layout import Layout
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 _SUFFIXES = (".md", ".markdown")
 
@@ -60,7 +60,7 @@ class MemoryFiles(NamedTuple):
     unreadable: tuple[CatmemError, ...] = ()
 
 
-def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> MemoryFiles:
+def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
     """The files that ``paths`` name, in order; a folder stands for every USER.md and MEMORY.md below it.
 
     Without any path, the files of the root's profiles that exist. A path that does not exist is kept, so that reading
@@ -89,7 +89,7 @@ def memory_files(workspace: Workspace, paths: Iterable[str | Path]) -> MemoryFil
     return MemoryFiles(found)
 
 
-def _of_profiles(workspace: Workspace) -> MemoryFiles:
+def _of_profiles(workspace: Root) -> MemoryFiles:
     profiles, unreadable = load_each(workspace)
     existing: dict[Path, bool] = {}
     for profile in profiles:
@@ -155,7 +155,7 @@ def format_document(document: Document, layout: Layout | None = None) -> tuple[L
 
 
 def plan_format(
-    workspace: Workspace, path: Path, layout: Layout | None = None, *, may_be_link: bool = True
+    workspace: Root, path: Path, layout: Layout | None = None, *, may_be_link: bool = True
 ) -> PlannedFormat:
     """Read a file and work out its text in ``layout``. Raises ``UnreadableError`` and ``EditError``, with the path."""
     try:
@@ -176,7 +176,7 @@ def plan_format(
     return PlannedFormat(path, chosen, document.text, new, tuple(repeated))
 
 
-def apply_format(workspace: Workspace, planned: PlannedFormat) -> None:
+def apply_format(workspace: Root, planned: PlannedFormat) -> None:
     """Write a planned text: through the store where the file is in one, else in place of the file.
 
     Raises ``RefusedError`` (for a file without a store ``ChangedMeanwhileError``), ``StoreError`` and
@@ -192,9 +192,7 @@ def apply_format(workspace: Workspace, planned: PlannedFormat) -> None:
         rewrite_file(planned.path, old, new)
 
 
-def commit_file(
-    workspace: Workspace, path: Path, entity: str | None, texts: tuple[bytes, bytes], change: Change
-) -> None:
+def commit_file(workspace: Root, path: Path, entity: str | None, texts: tuple[bytes, bytes], change: Change) -> None:
     """Commit the second of two texts to the store of a file that holds the first one.
 
     Where the file is an ``entity`` of the root this goes through the gate.
@@ -212,7 +210,7 @@ def has_journal(path: Path) -> bool:
     return os.path.lexists(path.resolve().parent / SIDECAR / "journal")
 
 
-def entity_at(workspace: Workspace, path: Path) -> str | None:
+def entity_at(workspace: Root, path: Path) -> str | None:
     """The entity that a file is, ``None`` for one of no profile of the root.
 
     Raises what is wrong with a profile whose file it may be: a write past that profile would go past its rights too.
@@ -235,7 +233,7 @@ def entity_at(workspace: Workspace, path: Path) -> str | None:
     return None
 
 
-def _refuse_hidden(workspace: Workspace, path: Path, right: Container[str], error: CatmemError) -> None:
+def _refuse_hidden(workspace: Root, path: Path, right: Container[str], error: CatmemError) -> None:
     """Raise what is wrong with a profile that is not ``right``, if a file may be its own."""
     config, real = workspace.config, path.resolve()
     for name in profile_names(config.profiles_dir):

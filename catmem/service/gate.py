@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from catmem.policy.config import Rollout
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Change, Current, Snapshot, Store, Update
 
 
@@ -43,7 +43,7 @@ class Attempt:
     file, for whoever was given its path.
     """
 
-    workspace: Workspace
+    workspace: Root
     entity: str
     op: str
     agent: str
@@ -167,7 +167,7 @@ class Attempt:
 
 @contextmanager
 def attempt(  # noqa: PLR0913 - what is tried, by keyword
-    workspace: Workspace,
+    workspace: Root,
     entity: str,
     *,
     op: str,
@@ -194,7 +194,7 @@ def attempt(  # noqa: PLR0913 - what is tried, by keyword
 
 
 @contextmanager
-def checks(workspace: Workspace, entity: str, *, op: str, agent: str, recorded: bool = True) -> Iterator[None]:
+def checks(workspace: Root, entity: str, *, op: str, agent: str, recorded: bool = True) -> Iterator[None]:
     """Checks that come before any attempt: what is raised inside is put down as a refused one."""
     try:
         yield
@@ -204,13 +204,13 @@ def checks(workspace: Workspace, entity: str, *, op: str, agent: str, recorded: 
         raise
 
 
-def note_refusal(workspace: Workspace, entity: str, *, op: str, agent: str, error: CatmemError) -> None:
+def note_refusal(workspace: Root, entity: str, *, op: str, agent: str, error: CatmemError) -> None:
     """Put down an attempt that was refused before it came to the gate: what a plan had found out already."""
     record(workspace, Attempt(workspace, entity, op, agent).line(0.0, error))
 
 
 def commit(  # noqa: PLR0913, PLR0917 - as Store.commit, and where
-    workspace: Workspace,
+    workspace: Root,
     entity: str,
     expected: str | None,
     update: Update,
@@ -222,12 +222,12 @@ def commit(  # noqa: PLR0913, PLR0917 - as Store.commit, and where
         return trying.commit(expected, update, change)
 
 
-def audit_log(workspace: Workspace) -> AuditLog:
+def audit_log(workspace: Root) -> AuditLog:
     """The audit log of a root, whether it was begun or not."""
     return AuditLog(workspace.root / SIDECAR)
 
 
-def record(workspace: Workspace, line: Line) -> None:
+def record(workspace: Root, line: Line) -> None:
     """Count an operation, and add its line to the log.
 
     A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
@@ -244,7 +244,7 @@ def record(workspace: Workspace, line: Line) -> None:
     workspace.counts.add(line, logged=logged)
 
 
-def _warn(workspace: Workspace, line: Line, error: OSError) -> None:
+def _warn(workspace: Root, line: Line, error: OSError) -> None:
     import logging
 
     logging.getLogger("catmem.audit").warning(

@@ -19,11 +19,11 @@ from catmem.store.contract import Change, sees, stale
 from catmem.text import size_of, unmerged_warnings
 
 if TYPE_CHECKING:
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Current, Revision
 
 
-def entity_of(workspace: Workspace, name: str) -> str:
+def entity_of(workspace: Root, name: str) -> str:
     """The entity that a person means: ``trinity/user``, or ``trinity`` for the same.
 
     Raises ``UnknownNameError``, with the nearest name, and ``ConfigError`` where no root is.
@@ -40,18 +40,18 @@ def entity_of(workspace: Workspace, name: str) -> str:
     return f"{workspace.profile(owner).name}/{target}"
 
 
-def log(workspace: Workspace, entity: str, limit: int | None = None) -> list[Revision]:
+def log(workspace: Root, entity: str, limit: int | None = None) -> list[Revision]:
     """The revisions of an entity, the newest first, at most ``limit``."""
     return list(islice(workspace.store.log(entity_of(workspace, entity)), limit))
 
 
-def text_at(workspace: Workspace, entity: str, revision: str | None = None) -> bytes:
+def text_at(workspace: Root, entity: str, revision: str | None = None) -> bytes:
     """The bytes of an entity at a revision, or as they are now. Raises ``UnknownRevisionError``."""
     return workspace.store.read(entity_of(workspace, entity), revision).data
 
 
 def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
-    workspace: Workspace,
+    workspace: Root,
     entity: str,
     revision: str,
     *,
@@ -113,7 +113,7 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     return replace(done, crowded=crowded_out(workspace, done, actor))
 
 
-def adopt(workspace: Workspace, entity: str, *, expected: str | int | None = None) -> str:
+def adopt(workspace: Root, entity: str, *, expected: str | int | None = None) -> str:
     """Take what somebody else wrote to an entity into its history; the revision of what is there afterwards.
 
     No byte of the file changes, and what has a revision already keeps it. Raises ``RefusedError`` and its kinds, and
@@ -125,13 +125,13 @@ def adopt(workspace: Workspace, entity: str, *, expected: str | int | None = Non
         return written.revision or "0"
 
 
-def refuse_bounded(workspace: Workspace, actor: str, what: str) -> None:
+def refuse_bounded(workspace: Root, actor: str, what: str) -> None:
     """Raise ``ForbiddenError`` unless the profile ``actor`` may do anything: what it asks for spans all categories."""
     if not Rights(workspace.profile(actor), "user", workspace.config.taxonomy).unbounded:
         raise ForbiddenError(f"{actor} may not {what}", hint="A person may, and a tier-1 profile.")
 
 
-def all_entities(workspace: Workspace) -> list[str]:
+def all_entities(workspace: Root) -> list[str]:
     """The entities of all profiles of the root, whether they were ever written or not.
 
     Raises ``ConfigError`` where no root is: there nobody should be told that all entities are well.

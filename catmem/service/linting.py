@@ -239,17 +239,17 @@ class Linter:
         ``UnreadableError``; the file is then as it was.
         """
         from catmem.service.formatting import commit_file, has_journal
-        from catmem.service.workspace import Workspace
+        from catmem.service.root import Root
 
         source = self._sources[name]
         before, after = old.encode(), new.encode()
         if source.entity is not None:
-            workspace = Workspace(self.root.config, self._database())
+            workspace = Root(self.root.config, self._database())
             expected, change = bytes_digest(before), Change(op="lint")
             gate.commit(workspace, source.entity, expected, lambda _: after, change)
         elif source.kind == "memory" and (source.owner is not None or has_journal(source.path)):
             entity = None if source.owner is None else f"{source.owner}/{source.target}"
-            workspace = Workspace(self.root.config)
+            workspace = Root(self.root.config)
             commit_file(workspace, source.path, entity, (before, after), Change(op="lint"))
         else:
             rewrite_file(source.path, before, after)

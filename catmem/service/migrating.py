@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.policy.migration import Migration
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Migrated:
     backup: Path | None = None
 
 
-def files_to_migrate(workspace: Workspace, paths: Iterable[str | Path]) -> dict[Path, bool]:
+def files_to_migrate(workspace: Root, paths: Iterable[str | Path]) -> dict[Path, bool]:
     """The files that ``paths`` name; a folder stands for the memory files below it. As ``formatting.memory_files``."""
     try:
         return memory_files(workspace, paths).links
@@ -67,7 +67,7 @@ def files_to_migrate(workspace: Workspace, paths: Iterable[str | Path]) -> dict[
         raise
 
 
-def plan_file(workspace: Workspace, path: Path, *, may_be_link: bool = True) -> PlannedMigration:
+def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> PlannedMigration:
     """Read a file and plan its migration. Raises ``UnreadableError`` and ``EditError``, with the path."""
     data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
     try:
@@ -80,7 +80,7 @@ def plan_file(workspace: Workspace, path: Path, *, may_be_link: bool = True) -> 
     return PlannedMigration(path, entity, migration, (*unmerged_warnings(path.name, migration.new), *warnings))
 
 
-def apply_migration(workspace: Workspace, planned: PlannedMigration) -> Migrated:
+def apply_migration(workspace: Root, planned: PlannedMigration) -> Migrated:
     """Write a planned text, if it is another one.
 
     Raises ``RefusedError`` or ``ChangedMeanwhileError`` if the file is no longer what was read, ``StoreError`` and
@@ -115,7 +115,7 @@ def _still_holds(path: Path, data: bytes) -> bool:
         return False  # in doubt the copy stays
 
 
-def _warnings(workspace: Workspace, entity: str, migration: Migration) -> Iterator[str]:
+def _warnings(workspace: Root, entity: str, migration: Migration) -> Iterator[str]:
     """What the owner's prompt no longer has, and a limit that the headers go over."""
     name, _, target = entity.partition("/")
     owner, config = workspace.profile(name), workspace.config

@@ -23,7 +23,7 @@ from catmem.store.contract import revision_number, sees
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Revision, Snapshot, Store
 
 EVERY = 0.75
@@ -80,7 +80,7 @@ class Watch:
     ``workspace`` may be replaced by another one of the same root.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Root) -> None:
         """Nothing is looked at yet."""
         self.workspace = workspace
         self._marks: dict[str, object] = {}
@@ -195,7 +195,7 @@ def _trouble(entity: str, error: CatmemError | OSError) -> tuple[str, News]:
 # --- who hears it --------------------------------------------------------------------------------------------------
 
 
-def heard(workspace: Workspace, news: Iterable[News], actor: str | None) -> list[tuple[News, dict[str, Any]]]:
+def heard(workspace: Root, news: Iterable[News], actor: str | None) -> list[tuple[News, dict[str, Any]]]:
     """The news that the profile ``actor`` (``None``: a person) hears of, each with what it is told as JSON-ready data.
 
     It has the rights of now; one that is gone or not right hears nothing, since nobody knows what it may hear.
@@ -232,7 +232,7 @@ def concerns(news: News, entities: Collection[str] | None) -> bool:
     return any(entity.partition("/")[0] == news.owner for entity in entities)
 
 
-def standing(workspace: Workspace, entity: str, seen: str, actor: str | None) -> News | None:
+def standing(workspace: Root, entity: str, seen: str, actor: str | None) -> News | None:
     """How an entity stands now, for a caller who has seen a revision or a digest of it; ``None`` if it stands so still.
 
     It is one of which the actor may hear (``heard_name``). Raises ``ForbiddenError`` for an agent that names a digest,
@@ -250,7 +250,7 @@ def standing(workspace: Workspace, entity: str, seen: str, actor: str | None) ->
     return News("revision", entity, number, now.digest, head)
 
 
-def heard_name(workspace: Workspace, name: str, actor: str | None) -> str:
+def heard_name(workspace: Root, name: str, actor: str | None) -> str:
     """The entity of a name, if the actor may hear of it. Raises ``UnknownNameError``."""
     profile = None if actor is None else workspace.profile(actor)
     Rights(profile, "user", workspace.config.taxonomy).refuse_other_owner(name.partition("/")[0])

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from catmem.policy.profile import Profile
     from catmem.policy.seed import State
     from catmem.policy.seedlock import SeedLock
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 T = TypeVar("T")
 
@@ -177,7 +177,7 @@ class _Now(NamedTuple):
 class Overviews:
     """Overviews of one root, one after the other. Safe to use from several threads."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Root) -> None:
         """Nothing is looked at yet."""
         self.workspace = workspace
         self._known: dict[tuple[str, str], tuple[object, object]] = {}
@@ -334,7 +334,7 @@ class Overviews:
         return found
 
 
-def _measured(workspace: Workspace, now: _Now, day: date) -> Measure:
+def _measured(workspace: Root, now: _Now, day: date) -> Measure:
     profile, config = now.profile, workspace.config
     documents = {target: parsed_at(workspace, data, now.paths[target]) for target, data in now.texts.items()}
     entities = {f"{profile.name}/{target}": document for target, document in documents.items()}

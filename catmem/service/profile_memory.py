@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from catmem.policy.styles import Style
     from catmem.policy.threats import Scanner
     from catmem.service.first_seen import EntryHistories
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Store
 
 _WORTH_A_WARNING = frozenset({"bad-tag", "malformed-tags"})
@@ -128,7 +128,7 @@ class Session:
     So a provider's prefix cache holds over a whole conversation.
     """
 
-    workspace: Workspace
+    workspace: Root
     profile: str
     as_of: date | None = None
     style: Style | None = None
@@ -145,7 +145,7 @@ class Session:
         return self._prompt
 
 
-def read_memory(workspace: Workspace, name: str, *, source: str | None = None) -> ProfileMemory:
+def read_memory(workspace: Root, name: str, *, source: str | None = None) -> ProfileMemory:
     """What the profile ``name`` may be shown of its own files, or of those of ``source``, as they are now.
 
     Raises ``ConfigError`` and ``UnreadableError``.
@@ -158,7 +158,7 @@ def read_memory(workspace: Workspace, name: str, *, source: str | None = None) -
         return ProfileMemory(profile, owner, documents, paths, workspace.config)
 
 
-def seen_file(workspace: Workspace, name: str, target: str) -> Reading:
+def seen_file(workspace: Root, name: str, target: str) -> Reading:
     """A profile's file, with its revision. A history that cannot be read hides nothing of the file itself."""
     try:
         return workspace.read(name, target)
@@ -168,13 +168,13 @@ def seen_file(workspace: Workspace, name: str, target: str) -> Reading:
         return Reading(f"{name}/{target}", None, document.digest, document, warning)
 
 
-def read_document(workspace: Workspace, profile: Profile, target: str, path: Path | None = None) -> Document:
+def read_document(workspace: Root, profile: Profile, target: str, path: Path | None = None) -> Document:
     """The document of a profile's file at ``path``; an empty one for a missing file. Raises ``UnreadableError``."""
     path = path or workspace.path_of(profile, target)
     return parsed_at(workspace, workspace.bytes_of(profile, target, path), path)
 
 
-def parsed_at(workspace: Workspace, data: bytes, path: Path) -> Document:
+def parsed_at(workspace: Root, data: bytes, path: Path) -> Document:
     """The document in some bytes; what is wrong with them says the ``path``."""
     try:
         return workspace.parse(data)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 
-def load_each(workspace: Workspace) -> tuple[list[Profile], list[CatmemError]]:
+def load_each(workspace: Root) -> tuple[list[Profile], list[CatmemError]]:
     """The profiles of a root that are right, by name, and what is wrong with the others.
 
     Raises ``UnreadableError`` if the folder of profiles cannot be listed.
@@ -33,7 +33,7 @@ def load_each(workspace: Workspace) -> tuple[list[Profile], list[CatmemError]]:
     return list(profiles.values()), [each for each in loaded.values() if isinstance(each, CatmemError)]
 
 
-def broken_profiles(workspace: Workspace) -> dict[str, CatmemError]:
+def broken_profiles(workspace: Root) -> dict[str, CatmemError]:
     """What is wrong with the profiles that are not right, by name, and with those whose files are where none may be.
 
     Raises as ``load_each``.
@@ -74,7 +74,7 @@ class Entities(NamedTuple):
     unreadable: tuple[CatmemError, ...]
 
 
-def entities_of_each(workspace: Workspace) -> Entities:
+def entities_of_each(workspace: Root) -> Entities:
     """The entities of all profiles that are right and keep their files where they may, written or not.
 
     Raises ``ConfigError`` where no root is, and as ``load_each``.
@@ -93,7 +93,7 @@ def entities_of_each(workspace: Workspace) -> Entities:
 
 
 @contextmanager
-def discreet(workspace: Workspace, actor: str | None) -> Iterator[None]:
+def discreet(workspace: Root, actor: str | None) -> Iterator[None]:
     """What is told of names that are not there, where there may be no names at all, or not that of the one who asks.
 
     A name that is not found is no word of the folder of profiles, if that is away: raises ``UnreadableError``. And a

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Entry
     from catmem.policy.seedlock import Record, Seeded, SeedLock
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Kept, LastingStore
     from catmem.store.files.folder import Place
 
@@ -88,7 +88,7 @@ class PurgeReport:
         }
 
 
-def purge(workspace: Workspace, entity: str, old_text: str, *, dry_run: bool = False) -> PurgeReport:
+def purge(workspace: Root, entity: str, old_text: str, *, dry_run: bool = False) -> PurgeReport:
     """Forget an entry for good: from the file, its history, retired files and backups, and wherever else it stands.
 
     Every entry of the entity that holds ``old_text``, now or at any revision, is forgotten; for an id, those with the
@@ -117,7 +117,7 @@ def purge(workspace: Workspace, entity: str, old_text: str, *, dry_run: bool = F
 # --- which entries ------------------------------------------------------------------------------------------------
 
 
-def _entries_to_forget(workspace: Workspace, store: LastingStore, entity: str, old_text: str) -> list[Entry]:
+def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_text: str) -> list[Entry]:
     """One entry of each body and category, the newest."""
     refuse_empty(old_text)
     found = read(workspace.config.taxonomy.parse, store.peek(entity))
@@ -141,7 +141,7 @@ def _entries_to_forget(workspace: Workspace, store: LastingStore, entity: str, o
 
 
 def _old_entries(  # noqa: PLR0913, PLR0917 - what is looked for, and where
-    workspace: Workspace, store: LastingStore, entity: str, old_text: str, now: list[Entry], needle: bytes
+    workspace: Root, store: LastingStore, entity: str, old_text: str, now: list[Entry], needle: bytes
 ) -> list[Entry]:
     """Entries that may have held the text at any time, the newest first."""
     known, unsure, moved = _past_entries(workspace, store, entity, needle)
@@ -163,7 +163,7 @@ def _newest(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _past_entries(
-    workspace: Workspace, store: LastingStore, entity: str, needle: bytes
+    workspace: Root, store: LastingStore, entity: str, needle: bytes
 ) -> tuple[list[Entry], list[Entry], list[bytes]]:
     """The entries with the needle that are kept of an entity, the newest first, one of each form in each category.
 
@@ -186,7 +186,7 @@ def _past_entries(
 class _Entries:
     """Collects the entries with a needle of texts that are given from the oldest to the newest."""
 
-    def __init__(self, workspace: Workspace, needle: bytes) -> None:
+    def __init__(self, workspace: Root, needle: bytes) -> None:
         self._parse = workspace.config.taxonomy.parse
         self._needle = needle
         self._found: dict[tuple[str, str], Entry] = {}
@@ -209,7 +209,7 @@ class _Entries:
         return list(reversed(self._found.values()))
 
 
-def _redaction(workspace: Workspace, entries: Iterable[Entry], old_text: str) -> Redaction:
+def _redaction(workspace: Root, entries: Iterable[Entry], old_text: str) -> Redaction:
     bodies = {says(entry) for entry in entries}
     texts = (old_text, unify_newlines(old_text), unify_newlines(old_text).strip())
     text = next((text for text in texts if all(text in body for body in bodies)), None)
@@ -230,9 +230,7 @@ class _Reached:
 
 
 class _Purging:
-    def __init__(
-        self, workspace: Workspace, store: LastingStore, name: str, redaction: Redaction, *, dry_run: bool
-    ) -> None:
+    def __init__(self, workspace: Root, store: LastingStore, name: str, redaction: Redaction, *, dry_run: bool) -> None:
         self.workspace = workspace
         self.store = store
         self.name = name

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.model.document import Document, Entry
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Current
 
 Remedy: TypeAlias = Literal["split", "move", "keep"]
@@ -69,7 +69,7 @@ class RepairPlan:
         }
 
 
-def plan_repair(workspace: Workspace, entity: str, how: Remedy | None = None) -> RepairPlan:
+def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> RepairPlan:
     """What would mend the file of an entity. Raises ``EditError`` (``bad_remedy``) if ``how`` does not fit the harm."""
     name = entity_of(workspace, entity)
     data = workspace.store.peek(name)
@@ -109,13 +109,13 @@ def plan_repair(workspace: Workspace, entity: str, how: Remedy | None = None) ->
     )
 
 
-def _beside(workspace: Workspace, owner: str, target: str) -> Path:
+def _beside(workspace: Root, owner: str, target: str) -> Path:
     """The file to which a repair moves what does not fit: beside the memory file, or in the root."""
     path = memory_files(workspace.config, workspace.profile(owner)).get(target)
     return workspace.root / f"{owner}-{target}{_MOVED}" if path is None else path.with_name(path.stem + _MOVED)
 
 
-def apply_repair(workspace: Workspace, plan: RepairPlan) -> Written:
+def apply_repair(workspace: Root, plan: RepairPlan) -> Written:
     """Make a planned repair. Raises ``DriftError`` if the file is no longer what the plan was made on."""
     owner, _, target = plan.entity.partition("/")
 

@@ -40,6 +40,7 @@ from catmem.service.history import restore
 from catmem.service.profile_memory import parsed_at
 from catmem.service.profiles import load_each
 from catmem.service.seeding.lockfile import seeded_copies
+from catmem.service.writing.write import write_operations
 from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.policy.profile import Profile
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.service.writing.written import Written
 
 __all__ = ["Answer", "Answered", "Due", "DueState", "Review"]
@@ -76,7 +77,7 @@ class Review:
     ``unreadable`` is what is wrong with the profiles and files that could not be looked at.
     """
 
-    workspace: Workspace
+    workspace: Root
     as_of: date
     profiles: tuple[Profile, ...]
     category: str | None
@@ -91,7 +92,7 @@ class Review:
     @classmethod
     def open(  # noqa: PLR0913 - what is asked about, by keyword
         cls,
-        workspace: Workspace,
+        workspace: Root,
         *,
         profiles: Iterable[str] = (),
         category: str | None = None,
@@ -302,7 +303,7 @@ class Review:
             return self._pass(answer, due, answering.notes)
         name, _, target = due.entity.partition("/")
         try:
-            written = self.workspace.write(name, [answering.operation], target=target)
+            written = write_operations(self.workspace, name, [answering.operation], target=target)
         except (NoMatchError, DriftError) as error:
             if isinstance(error, DriftError) and error.code != "drift":
                 raise

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Entry, TagValue
     from catmem.policy.search_query import Query
     from catmem.policy.staleness import Freshness
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 LIMIT = 20
 """Entries that a search shows where nobody says how many."""
@@ -101,7 +101,7 @@ class Narrowing(TypedDict, total=False):
 
 
 def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
-    workspace: Workspace,
+    workspace: Root,
     profile: str,
     query: str,
     *,
@@ -147,7 +147,7 @@ def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     return Searched(looked.shown(shown), len(found))
 
 
-def search_everywhere(workspace: Workspace, query: str, **narrowing: Unpack[Narrowing]) -> Everywhere:
+def search_everywhere(workspace: Root, query: str, **narrowing: Unpack[Narrowing]) -> Everywhere:
     """What the profiles of a root find in their own files; ``Narrowing`` holds for each, ``limit`` for all together.
 
     What cannot be read is told beside what was found, and hides none. Raises ``QueryError``, and ``UnreadableError`` if
@@ -166,7 +166,7 @@ def search_everywhere(workspace: Workspace, query: str, **narrowing: Unpack[Narr
 
 
 def _parts(
-    workspace: Workspace, name: str, query: str, narrowing: Narrowing, unreadable: list[CatmemError]
+    workspace: Root, name: str, query: str, narrowing: Narrowing, unreadable: list[CatmemError]
 ) -> Iterator[Searched]:
     """What a profile finds in all of its files, or, where one of them cannot be read, in the others."""
     try:
@@ -210,7 +210,7 @@ def _checked_states(given: Collection[State] | None) -> frozenset[str] | None:
 
 
 class _Search:
-    def __init__(self, workspace: Workspace, reader: str, query: Query, narrowing: Narrowing) -> None:
+    def __init__(self, workspace: Root, reader: str, query: Query, narrowing: Narrowing) -> None:
         target, source = narrowing.get("target"), narrowing.get("source")
         self.workspace = workspace
         self.query = query

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from catmem.policy.profile import Profile
     from catmem.policy.threats import Finding
     from catmem.service.profile_memory import Reading
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 PREVIEW = 80
 """Characters of an entry that a message quotes."""
@@ -65,7 +65,7 @@ class SeenEntry:
 
 
 def list_with_files(
-    workspace: Workspace,
+    workspace: Root,
     name: str,
     *,
     target: str | None = None,
@@ -80,7 +80,7 @@ def list_with_files(
 
 
 def list_documents(
-    workspace: Workspace,
+    workspace: Root,
     profile: Profile,
     documents: Mapping[str, Document],
     *,

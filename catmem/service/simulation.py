@@ -25,8 +25,8 @@ from catmem.errors import BusyError, StaleError, StoreError
 from catmem.model.document import parse
 from catmem.policy.config import load_config
 from catmem.service.backends import database_file, refuse_no_store, shown_store, store_at
+from catmem.service.root import Root
 from catmem.service.stores import merge_files
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def race(trial: Trial, guard: Guard, where: str) -> RaceOutcome:
 
 
 def _opened(root: str, where: str) -> Store:
-    return store_at(Workspace.open(root, search=False), where)
+    return store_at(Root.open(root, search=False), where)
 
 
 def _merge(store: Store, branch: Revision, config: Config) -> int:

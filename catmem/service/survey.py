@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from catmem.policy.profile import Profile
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 
 class Standing(NamedTuple):
@@ -65,7 +65,7 @@ class Survey:
         }
 
 
-def survey(workspace: Workspace, *, as_of: date | None = None) -> Survey:
+def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
     """Look over all entities of a root, with configuration and profiles as they are now.
 
     Raises ``ConfigError`` for a bad ``catmem.yaml``, ``UnreadableError`` if the folder of profiles cannot be listed.
@@ -86,7 +86,7 @@ def survey(workspace: Workspace, *, as_of: date | None = None) -> Survey:
     return Survey(tuple(standings), tuple(unreadable), begun, time.perf_counter() - started)
 
 
-def damages(workspace: Workspace) -> int:
+def damages(workspace: Root) -> int:
     """How many damages the stores of a root find in themselves; ``catmem fsck`` tells which.
 
     A store that cannot look at itself is one. Reads every byte of the histories, which takes its time. Raises as
@@ -99,7 +99,7 @@ def damages(workspace: Workspace) -> int:
             return 1
 
 
-def _standing(workspace: Workspace, profile: Profile | None, target: str, as_of: date) -> Standing | None:
+def _standing(workspace: Root, profile: Profile | None, target: str, as_of: date) -> Standing | None:
     if profile is None:
         return None
     entity = f"{profile.name}/{target}"

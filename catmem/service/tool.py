@@ -25,6 +25,7 @@ from catmem.service.seen_entry import entry_dict
 from catmem.service.tool_arguments import Call, read_arguments
 from catmem.service.writing.matching import is_digest
 from catmem.service.writing.operation import Action, asked_by
+from catmem.service.writing.write import write_operations
 from catmem.service.writing.written import FileUsage
 from catmem.syntax.slug import slugify
 from catmem.text import size_of
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from catmem.model.document import Entry
     from catmem.policy.access import View
     from catmem.policy.staleness import Freshness
+    from catmem.service.root import Root
     from catmem.service.seen_entry import SeenEntry
-    from catmem.service.workspace import Workspace
     from catmem.service.writing.written import Crowded, Written
 
 TOOL_SCHEMA: dict[str, Any] = {
@@ -88,7 +89,7 @@ class ToolSession:
 
 
 def memory_tool(
-    workspace: Workspace, profile: str, arguments: object, *, session: ToolSession | None = None
+    workspace: Root, profile: str, arguments: object, *, session: ToolSession | None = None
 ) -> dict[str, Any]:
     """Do what a model asks of its memory, and answer as JSON-ready data with ``success``.
 
@@ -113,7 +114,7 @@ def memory_tool(
 
 @dataclass(frozen=True, slots=True)
 class _Door:
-    workspace: Workspace
+    workspace: Root
     profile: str
     session: ToolSession
 
@@ -175,7 +176,8 @@ class _Door:
             with gate.checks(self.workspace, entity, op=op, agent=self.profile):
                 self._refuse_digest()
         expected = call.expected or self.session.seen.get(call.target)
-        done = self.workspace.write(
+        done = write_operations(
+            self.workspace,
             self.profile,
             call.operations,
             target=call.target,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Store
 
 
@@ -41,7 +41,7 @@ class UnreadFile(NamedTuple):
 # --- for whoever reads or writes ----------------------------------------------------------------------------------
 
 
-def unread_note(workspace: Workspace) -> str | None:
+def unread_note(workspace: Root) -> str | None:
     """What to say before any work on a root whose store lacks what its files hold; ``None`` for nothing.
 
     Looks where files are by default, and reads no profile: every command asks this.
@@ -84,7 +84,7 @@ def _remedy(config: Config, unread: UnreadFile, store: Store) -> str:
     )
 
 
-def row_notes(workspace: Workspace, name: str, target: str | None = None) -> list[str]:
+def row_notes(workspace: Root, name: str, target: str | None = None) -> list[str]:
     """What to say of rows of a profile's files, or of one, that are no entries, and so are not shown.
 
     Raises ``StoreError`` and ``UnknownNameError``.

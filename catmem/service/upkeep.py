@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.policy.profile import Profile
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Anchor, FolderReport
 
 
-def lasting_store(workspace: Workspace) -> LastingStore:
+def lasting_store(workspace: Root) -> LastingStore:
     """The store of a root that can be looked after.
 
     Raises ``StoreError`` (``not_here``) for one that lives as long as its process, and ``ConfigError`` (``no_root``)
@@ -63,7 +63,7 @@ class FsckReport:
         return {"damaged": self.damaged, **record_dict(self)}
 
 
-def fsck(workspace: Workspace, *, repair: bool = False) -> FsckReport:
+def fsck(workspace: Root, *, repair: bool = False) -> FsckReport:
     """Look over every store of the root; with ``repair`` mend what is safe to mend first."""
     store = lasting_store(workspace)
     done = store.mend() if repair else []
@@ -72,7 +72,7 @@ def fsck(workspace: Workspace, *, repair: bool = False) -> FsckReport:
     return FsckReport((*found, *_not_text(workspace, entities.names)), tuple(done), entities.unreadable)
 
 
-def _not_text(workspace: Workspace, entities: Iterable[str]) -> Iterator[Fault]:
+def _not_text(workspace: Root, entities: Iterable[str]) -> Iterator[Fault]:
     """Files that no write will touch, since they are not UTF-8."""
     for entity in entities:
         try:
@@ -117,7 +117,7 @@ class Anchors(NamedTuple):
     unreadable: tuple[CatmemError, ...]
 
 
-def anchors(workspace: Workspace) -> Anchors:
+def anchors(workspace: Root) -> Anchors:
     """The ends of all journals of the root. Folders are told from the root."""
     store = lasting_store(workspace)
     ends = [
@@ -140,7 +140,7 @@ class CheckedAnchors(NamedTuple):
     unreadable: tuple[CatmemError, ...]
 
 
-def check_anchors(workspace: Workspace, text: str) -> CheckedAnchors:
+def check_anchors(workspace: Root, text: str) -> CheckedAnchors:
     """What the journals no longer hold of the anchors in ``text``, one JSON object a line."""
     store = lasting_store(workspace)
     if not text.strip():
@@ -213,7 +213,7 @@ class DoctorReport:
         return record_dict(self)
 
 
-def doctor(workspace: Workspace) -> DoctorReport:
+def doctor(workspace: Root) -> DoctorReport:
     """Try what the store makes use of in every folder of the root's profiles; nothing is left behind."""
     from importlib.metadata import PackageNotFoundError, version
 
@@ -232,6 +232,6 @@ def doctor(workspace: Workspace) -> DoctorReport:
     return DoctorReport(*said, tuple(folders), entities.unreadable)
 
 
-def _unread(workspace: Workspace, profiles: Sequence[Profile], store: LastingStore) -> str | None:
+def _unread(workspace: Root, profiles: Sequence[Profile], store: LastingStore) -> str | None:
     unread = nobody_reads(workspace.config, profiles, store)
     return "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread) or None

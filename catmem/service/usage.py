@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.model.document import Document, Entry
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 USAGE_NAME = "usage.json"
 
@@ -56,7 +56,7 @@ def usage_key(entry: Entry) -> str:
     return content_digest(entry.body)
 
 
-def read_usage(workspace: Workspace, entity: str) -> EntryUsage:
+def read_usage(workspace: Root, entity: str) -> EntryUsage:
     """How the entries of an entity were used; those that never were are left out. Never fails."""
     try:
         found = _read(_folder(workspace))
@@ -65,7 +65,7 @@ def read_usage(workspace: Workspace, entity: str) -> EntryUsage:
     return EntryUsage({key: use for (of, key), use in found.items() if of == entity})
 
 
-def count_used(workspace: Workspace, entity: str, shown: Iterable[Entry], day: date) -> str | None:
+def count_used(workspace: Root, entity: str, shown: Iterable[Entry], day: date) -> str | None:
     """Count one more use, on ``day``, of the entries that were ``shown``; a note where that could not be kept.
 
     Nothing is kept in a root to which nothing was ever written, and a file that cannot be read is left as it is.
@@ -85,7 +85,7 @@ def count_used(workspace: Workspace, entity: str, shown: Iterable[Entry], day: d
     return None
 
 
-def drop_gone(workspace: Workspace, entity: str, document: Document) -> None:
+def drop_gone(workspace: Root, entity: str, document: Document) -> None:
     """Forget the uses of entries of an entity that are not in its document any more.
 
     Raises ``OSError`` and ``UnreadableError``.
@@ -109,7 +109,7 @@ def _note(what: str, error: Exception) -> str:
     return f"how often entries were used cannot be {what}: {why}"
 
 
-def _folder(workspace: Workspace) -> Path:
+def _folder(workspace: Root) -> Path:
     return workspace.root / SIDECAR
 
 

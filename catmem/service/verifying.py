@@ -12,13 +12,14 @@ from catmem.service import gate
 from catmem.service.writing.matching import refuse_empty
 from catmem.service.writing.operation import Operation
 from catmem.service.writing.terms import undeclared
+from catmem.service.writing.write import write_operations
 
 if TYPE_CHECKING:
     from datetime import date
 
     from catmem.model.document import Entry
     from catmem.policy.profile import Profile
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.service.writing.written import How, Written
 
 MOST = 1_000
@@ -26,7 +27,7 @@ MOST = 1_000
 
 
 def verify_all(  # noqa: PLR0913 - which entries, and how, by keyword
-    workspace: Workspace,
+    workspace: Root,
     name: str,
     *,
     category: str | None = None,
@@ -67,12 +68,12 @@ def verify_all(  # noqa: PLR0913 - which entries, and how, by keyword
                 Operation("verify", old_text=entry.id, category=entry.category, as_of=as_of)
                 for entry in found[start : start + MOST]
             ]
-            written.append(workspace.write(name, operations, target=each, **how))
+            written.append(write_operations(workspace, name, operations, target=each, **how))
     return written
 
 
 def _entries(  # noqa: PLR0913, PLR0917 - which entries of which file, and for whom
-    workspace: Workspace, name: str, target: str, category: str | None, query: str | None, acting: Profile | None
+    workspace: Root, name: str, target: str, category: str | None, query: str | None, acting: Profile | None
 ) -> list[Entry]:
     """The entries that are meant, among those that the actor may act on, in file order."""
     taxonomy = workspace.config.taxonomy
@@ -92,7 +93,7 @@ def _entries(  # noqa: PLR0913, PLR0917 - which entries of which file, and for w
     return [entry for entry in entries if (entry.category, entry.raw) in found]
 
 
-def _nothing(workspace: Workspace, name: str, category: str | None, query: str | None) -> NoMatchError:
+def _nothing(workspace: Root, name: str, category: str | None, query: str | None) -> NoMatchError:
     if query is not None:
         refuse_empty(query)
         where = "" if category is None else f" in the category {shown(category)}"

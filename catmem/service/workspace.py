@@ -6,51 +6,36 @@ for callers who need the opposite, a prompt that stays the same until they ask f
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from catmem import clock
-from catmem.errors import CatmemError, UnknownNameError, UnreadableError
-from catmem.files import read_bounded
 from catmem.names import TARGETS, known_target
-from catmem.policy.access import View, all_problems, visible
-from catmem.policy.config import Config, find_root, load_config
-from catmem.policy.profile import check_profile, find_profile, load_profiles, one_reading, profile_names
-from catmem.service.backends import backend_of, places
-from catmem.service.counts import Counts
-from catmem.service.profile_memory import Cache, Reading, parsed_at, read_document, read_memory
-from catmem.service.writing.operation import Operation, asked_by
-from catmem.text import DEFAULT_LIMITS
+from catmem.policy.profile import one_reading
+from catmem.service.profile_memory import read_document
+from catmem.service.root import Root
+from catmem.service.writing.operation import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
-    from pathlib import Path
 
-    from catmem.model.document import Document, Problem
-    from catmem.policy.profile import Profile
-    from catmem.policy.prompt import Prompt
     from catmem.policy.seed import Resolve
-    from catmem.policy.styles import Style
-    from catmem.policy.threats import Scanner
     from catmem.service.envelopes.submitting import Sender
     from catmem.service.merging.branches import Branch
     from catmem.service.merging.decisions import How as HowMerged
     from catmem.service.merging.merging import Joined
-    from catmem.service.profile_memory import Notice, Session
     from catmem.service.search import Narrowing, SearchHit
     from catmem.service.seeding.plan import SeedPlan, SeedResult
     from catmem.service.seen_entry import SeenEntry
     from catmem.service.survey import Survey
     from catmem.service.writing.written import How, Written
-    from catmem.store.contract import OnDrift, OnStale, Store
+    from catmem.store.contract import OnDrift, OnStale
     from catmem.store.envelope import Envelope
 
 
 @dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(Root):
     """A root that has been opened. ``Workspace.open`` makes one.
 
     The writing verbs (``add``, ``replace``, ``remove``, ``move``, ``verify``, and ``write`` for several at once) take
@@ -58,101 +43,6 @@ class Workspace:
     ``on_stale``, ``op_id``. Each writes one revision or nothing, and raises ``EditError`` and its kinds,
     ``ForbiddenError``, ``UnknownNameError``, ``RefusedError`` and its kinds, ``StoreError``.
     """
-
-    config: Config
-    _given: Store | None = field(default=None, repr=False, compare=False)
-    _cache: Cache = field(init=False, repr=False, compare=False)
-    counts: Counts = field(default_factory=Counts, init=False, repr=False, compare=False)
-    """What became of the writes that were made through this workspace."""
-
-    def __post_init__(self) -> None:
-        """Nothing is opened yet."""
-        object.__setattr__(self, "_cache", Cache(self.config))
-
-    @classmethod
-    def open(cls, folder: str | Path = ".", *, search: bool = True, store: Store | None = None) -> Workspace:
-        """Open the root that ``folder`` lies in: the nearest folder with a ``catmem.yaml``, else ``folder`` itself.
-
-        With ``search=False`` the folder itself is the root. ``store`` takes the place of the one that the root names.
-        Raises ``ConfigError`` and ``UnreadableError``.
-        """
-        root = find_root(folder) if search else None
-        return cls(load_config(root or folder), store)
-
-    @contextmanager
-    def anew(self) -> Iterator[Workspace]:
-        """The same root with ``catmem.yaml`` and the profiles as they are now, in a store of its own.
-
-        For who runs for long and looks at all of a root: writers do not wait for it. The store is closed in the end;
-        one that was given stays. Raises ``ConfigError`` and ``UnreadableError``.
-        """
-        now = Workspace(load_config(self.root), self._given)
-        try:
-            yield now
-        finally:
-            if now._cache.store is not None:
-                now._cache.store.close()
-
-    @property
-    def root(self) -> Path:
-        """The folder of the root."""
-        return self.config.root
-
-    @property
-    def store(self) -> Store:
-        """The store that was given, or else that of the root, opened when it is first asked for."""
-        if self._given is not None:
-            return self._given
-        if self._cache.store is None:
-            from catmem.service.stores import open_store
-
-            names = profile_names(self.config.profiles_dir)
-            self._cache.store = open_store(self.config, self.profile, names, self.parse)
-        return self._cache.store
-
-    def profiles(self) -> Mapping[str, Profile]:
-        """All profiles of the root by name, in alphabetical order. Raises ``ConfigError`` for the first bad one."""
-        return load_profiles(self.config.profiles_dir, self.config)
-
-    def profile(self, name: str) -> Profile:
-        """One profile, checked against the taxonomy. Raises ``UnknownNameError`` and ``ConfigError``."""
-        try:
-            profile = find_profile(self.config, name)
-        except UnknownNameError as error:
-            if self.config.path is None:
-                error.hint = (
-                    f"No catmem.yaml was found in {self.root} or above. Go to the root or name it with --root; "
-                    "catmem init makes one."
-                )
-            raise
-        check_profile(profile, self.config)
-        return profile
-
-    def path(self, name: str, target: str) -> Path:
-        """Where a profile's ``user`` or ``memory`` file is, whether it exists or not.
-
-        For an entity in a database it is a name for messages, such as ``sqlite:trinity/user``.
-        """
-        return self.path_of(self.profile(name), target)
-
-    def path_of(self, profile: Profile, target: str) -> Path:
-        """The same, for a profile that is at hand."""
-        return places(self.config, profile)[known_target(target)]
-
-    # --- reading ---------------------------------------------------------------------------------------------------
-
-    def read(self, name: str, target: str = "user") -> Reading:
-        """A profile's whole document, for a person; an agent gets what ``view`` and ``list`` give."""
-        profile = self.profile(name)
-        path, entity = self.path_of(profile, target), f"{profile.name}/{target}"
-        now = self.store.read(entity)
-        return Reading(entity, now.revision, now.digest, parsed_at(self, now.data, path))
-
-    def view(self, name: str, target: str, *, source: str | None = None) -> View:
-        """What a profile sees of its own file, or of the file of ``source``. A missing file reads as an empty one."""
-        profile = self.profile(name)
-        owner = self.profile(source) if source is not None else profile
-        return visible(read_document(self, owner, target), target, profile, self.config.taxonomy)
 
     def list(
         self, name: str, *, target: str | None = None, category: str | None = None, as_of: date | None = None
@@ -181,35 +71,6 @@ class Workspace:
 
         return search(self, name, query, **narrowing).found
 
-    def prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
-        self,
-        name: str,
-        *,
-        source: str | None = None,
-        as_of: date | None = None,
-        style: Style | None = None,
-        scanner: Scanner | None = None,
-        counter: Callable[[str], int] = len,
-    ) -> Prompt:
-        """The prompt of a profile, from its own files or from those of the profile ``source``, as they are now.
-
-        ``as_of`` is today by default. Raises ``ConfigError`` and ``UnreadableError``; a file that cannot be read is
-        never taken for an empty one.
-        """
-        memory = read_memory(self, name, source=source)
-        return memory.prompt(as_of=as_of, style=style, scanner=scanner, counter=counter)
-
-    def problems(self, document: Document) -> tuple[Problem, ...]:
-        """Everything that looks wrong in a document of this root, tags and undeclared categories included."""
-        return all_problems(document, self.config)
-
-    def warnings(self, name: str, *, source: str | None = None) -> tuple[Notice, ...]:
-        """What a person should know who builds the prompt of a profile: tags that do not count, selectors that slip.
-
-        Speaks of visible entries and declared categories only, each with its place.
-        """
-        return read_memory(self, name, source=source).warnings()
-
     def survey(self, *, as_of: date | None = None) -> Survey:
         """How the root stands, in numbers: heads, stale and expired entries, drift, open branches.
 
@@ -219,46 +80,6 @@ class Workspace:
         from catmem.service.survey import survey
 
         return survey(self, as_of=as_of)
-
-    def session(self, name: str, *, as_of: date | None = None, style: Style | None = None) -> Session:
-        """A session whose prompt stays as it is first asked for."""
-        from catmem.service.profile_memory import Session
-
-        return Session(self, name, as_of, style)
-
-    def missing_files(self, name: str) -> tuple[Path, ...]:
-        """The files that a profile could have and has not; in a database, the entities that hold nothing."""
-        profile = self.profile(name)
-        named = places(self.config, profile)
-        if self.keeps_files:
-            return tuple(path for path in named.values() if not os.path.lexists(path))
-        return tuple(path for target, path in named.items() if not self.store.peek(f"{profile.name}/{target}"))
-
-    def parse(self, data: str | bytes) -> Document:
-        """Parse a memory file as this root reads it: aliases stand for their categories, cards are no sections."""
-        return self._cache.text(data).document
-
-    @property
-    def keeps_files(self) -> bool:
-        """Whether the root's entities are files, which others may read and write too."""
-        return backend_of(self.config).has_files
-
-    def bytes_of(self, profile: Profile, target: str, path: Path | None = None) -> bytes:
-        """The bytes of a profile's file as they are now: the one place where they are read to be shown.
-
-        ``path`` is what ``path`` gives, for callers who have it.
-        """
-        path = path or self.path_of(profile, target)
-        if self._given is not None or not backend_of(self.config).has_files:
-            return self.store.peek(f"{profile.name}/{target}")
-        # The same that the file store's `peek` does, without loading the store.
-        try:
-            return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=profile.allow_outside)
-        except UnreadableError as error:
-            # A link that leads nowhere is no missing file: something should be there.
-            if error.code == "missing" and not os.path.lexists(path):
-                return b""
-            raise
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -369,31 +190,20 @@ class Workspace:
         Each works on what the one before it made. Errors of one say by their ``key`` which it was. ``How`` tells what
         ``expected`` and the rest are.
         """
-        from catmem.service import gate
-        from catmem.service.writing.terms import terms_of
-        from catmem.service.writing.write import Pipeline, Write
-        from catmem.store.contract import PERSON
+        from catmem.service.writing.write import write_operations
 
-        agent = PERSON if actor is None else actor
-        trying = gate.attempt(
-            self, f"{name}/{target}", op=asked_by(operations), agent=agent, prev=expected, recorded=not dry_run
+        return write_operations(
+            self,
+            name,
+            operations,
+            target=target,
+            expected=expected,
+            actor=actor,
+            dry_run=dry_run,
+            on_drift=on_drift,
+            on_stale=on_stale,
+            op_id=op_id,
         )
-        with one_reading():
-            with trying as attempt:
-                acting = None if actor is None else self.profile(actor)
-                terms = terms_of(self, name, known_target(target), acting)
-                config = self.config
-                write = Write(
-                    terms,
-                    tuple(operations),
-                    None if expected is None else str(expected),
-                    on_drift or config.on_drift,
-                    on_stale or config.on_stale,
-                    op_id,
-                )
-                pipeline = Pipeline(self, write, attempt)
-                written = pipeline.run(dry_run=dry_run)
-            return pipeline.with_crowded(written)
 
     # --- envelopes -------------------------------------------------------------------------------------------------
 
@@ -509,35 +319,19 @@ class Workspace:
         also of entries in files that cannot change. Raises ``ConfigError`` and its kinds, ``ForbiddenError``,
         ``DriftError``, ``UnreadableError``.
         """
-        from catmem.service.profiles import load_each
-        from catmem.service.seeding.order import seed_order
         from catmem.service.seeding.planning import plan_seed
 
-        targets = [targets] if isinstance(targets, str) else targets
-        unreadable: tuple[CatmemError, ...] = ()
-        profiles: dict[str, Profile] | None = None
-        if targets is None:
-            loaded, wrong = load_each(self)
-            profiles = {profile.name: profile for profile in loaded}
-            order = seed_order(self, profiles)
-            targets, unreadable = order.targets(self.profile(source).name), (*wrong, *order.unreadable)
-            if unreadable and not targets:
-                raise unreadable[0]
-        only = None if target is None else known_target(target)
-        day = as_of or clock.today()
-        plan = plan_seed(
+        return plan_seed(
             self,
             source,
             targets,
-            target=only,
-            as_of=day,
+            target=target,
+            as_of=as_of,
             resolve=resolve,
             actor=actor,
             every_entry=every_entry,
-            categories=[categories] if isinstance(categories, str) else categories,
-            profiles=profiles,
+            categories=categories,
         )
-        return replace(plan, unreadable=unreadable) if unreadable else plan
 
     def ephemeral_seed(
         self,
@@ -566,8 +360,7 @@ class Workspace:
         """
         from catmem.service.seeding.applying import apply_seed
 
-        with one_reading():
-            return apply_seed(self, plan, on_drift=on_drift)
+        return apply_seed(self, plan, on_drift=on_drift)
 
 
 def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:

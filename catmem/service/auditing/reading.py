@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.audit import AuditLog, Line
 
 
@@ -84,7 +84,7 @@ class Audit:
         }
 
 
-def read_audit(workspace: Workspace, wanted: Filter = EVERYTHING, limit: int | None = None) -> Audit:
+def read_audit(workspace: Root, wanted: Filter = EVERYTHING, limit: int | None = None) -> Audit:
     """The wanted lines, of which the newest ``limit``. Raises ``StoreError``, and ``ConfigError`` where no root is."""
     lines: deque[Line] = deque(maxlen=limit)
     damaged: list[Damage] = []
@@ -97,9 +97,7 @@ def read_audit(workspace: Workspace, wanted: Filter = EVERYTHING, limit: int | N
     return Audit(tuple(lines), tuple(damaged))
 
 
-def follow_audit(
-    workspace: Workspace, wanted: Filter, limit: int, wait: Callable[[], object]
-) -> Iterator[Line | Damage]:
+def follow_audit(workspace: Root, wanted: Filter, limit: int, wait: Callable[[], object]) -> Iterator[Line | Damage]:
     """The newest ``limit`` lines, and then each that is added, for ever; ``wait`` is called when there is none.
 
     Raises ``StoreError``, and ``ConfigError`` where no root is.
@@ -111,7 +109,7 @@ def follow_audit(
             yield from new()
 
 
-def unknown_names(workspace: Workspace, wanted: Filter) -> list[str]:
+def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
     """What to say of names in a filter that the root does not have now, each with the nearest that it has.
 
     They may be names of the past, so this is no error: it is for whoever wonders why nothing was found.
@@ -134,7 +132,7 @@ def unknown_names(workspace: Workspace, wanted: Filter) -> list[str]:
 
 
 @contextmanager
-def _following(workspace: Workspace, wanted: Filter) -> Iterator[Callable[[], Iterator[Line | Damage]]]:
+def _following(workspace: Root, wanted: Filter) -> Iterator[Callable[[], Iterator[Line | Damage]]]:
     """A function that gives the wanted lines which it did not give yet."""
     refuse_no_root(workspace.config)
     log = audit_log(workspace)
@@ -172,7 +170,7 @@ class Names:
     agents: frozenset[str]
 
     @classmethod
-    def of(cls, workspace: Workspace) -> Names:
+    def of(cls, workspace: Root) -> Names:
         """Those of a root as it is now: its profiles and their entities, the agents that it names, and a person.
 
         Raises ``UnreadableError`` if the folder of profiles cannot be listed.
@@ -199,7 +197,7 @@ class LogCounts:
     be read. ``names`` are those of the last look, by ``workspace``.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Root) -> None:
         """Nothing is read yet."""
         self.workspace = workspace
         self._log = audit_log(workspace)

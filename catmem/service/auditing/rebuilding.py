@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Fault, Revision
 
 
@@ -104,7 +104,7 @@ class Replay:
         return {"replayed": told.pop("revisions"), **told}
 
 
-def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_only: bool = False) -> Replay:
+def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: bool = False) -> Replay:
     """Rebuild every revision from the log of revisions, and write it as ``TO/<profile>/<FILE>/<revision>.md``.
 
     The heads are written as ``TO/<profile>/<FILE>.md`` too, with ``heads_only`` nothing else. Each is compared with
@@ -141,7 +141,7 @@ def replay(workspace: Workspace, to: Path, entity: str | None = None, *, heads_o
 
 
 class _Rebuilding:
-    def __init__(self, workspace: Workspace, to: Path, entity: str) -> None:
+    def __init__(self, workspace: Root, to: Path, entity: str) -> None:
         owner, _, target = entity.partition("/")
         self.store = workspace.store
         self.entity = entity

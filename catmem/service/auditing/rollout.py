@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.service.auditing.reading import Filter
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.audit import Damage
 
 
@@ -55,7 +55,7 @@ class Bypass:
         return {"reason": self.reason, "since": clock.timestamp(self.since), "until": clock.timestamp(self.until)}
 
 
-def current_bypass(workspace: Workspace) -> Bypass | None:
+def current_bypass(workspace: Root) -> Bypass | None:
     """The bypass that is on, if there is one. One that has run out is taken away, and the log told of its end."""
     found = _read(_path(workspace))
     if found is None:
@@ -67,7 +67,7 @@ def current_bypass(workspace: Workspace) -> Bypass | None:
     return None
 
 
-def begin_bypass(workspace: Workspace, reason: str, lasts: timedelta, *, actor: str | None = None) -> Bypass:
+def begin_bypass(workspace: Root, reason: str, lasts: timedelta, *, actor: str | None = None) -> Bypass:
     """Let soft refusals pass from now on; another bypass that is on gives way to this one.
 
     Raises ``ForbiddenError`` unless a person does it, ``EditError`` for no reason or a time that is none,
@@ -103,7 +103,7 @@ def begin_bypass(workspace: Workspace, reason: str, lasts: timedelta, *, actor: 
     return begun
 
 
-def end_bypass(workspace: Workspace, *, actor: str | None = None) -> Bypass | None:
+def end_bypass(workspace: Root, *, actor: str | None = None) -> Bypass | None:
     """End the bypass that is on, and give it; ``None`` if none was.
 
     Raises ``ForbiddenError``, ``StoreError``, and ``ConfigError`` where no root is.
@@ -121,7 +121,7 @@ def _refuse_agents(actor: str | None) -> None:
         raise ForbiddenError("only a person may begin or end a bypass", hint="Ask a person for it.")
 
 
-def _take_away(workspace: Workspace, what: str, found: Bypass) -> None:
+def _take_away(workspace: Root, what: str, found: Bypass) -> None:
     """Remove the file; whoever did remove it tells the log."""
     path = _path(workspace)
     try:
@@ -140,12 +140,12 @@ def _take_away(workspace: Workspace, what: str, found: Bypass) -> None:
     _tell(workspace, what, found.reason)
 
 
-def _tell(workspace: Workspace, what: str, note: str) -> None:
+def _tell(workspace: Root, what: str, note: str) -> None:
     now = clock.timestamp(clock.now())
     record(workspace, Line(now, _ALL_ENTITIES, "bypass", "person", None, None, "ok", what, None, None, note))
 
 
-def _path(workspace: Workspace) -> Path:
+def _path(workspace: Root) -> Path:
     return workspace.root / SIDECAR / NAME
 
 
@@ -243,7 +243,7 @@ class RolloutReport:
         return {"mode": self.state.mode, "canary": self.state.canary, **told}
 
 
-def rollout_state(workspace: Workspace) -> RolloutState:
+def rollout_state(workspace: Root) -> RolloutState:
     """How the rollout of a root stands. Raises ``ConfigError``."""
     refuse_no_root(workspace.config)
     rollout = workspace.config.rollout
@@ -253,7 +253,7 @@ def rollout_state(workspace: Workspace) -> RolloutState:
     return RolloutState(rollout.mode, rollout.canary, current_bypass(workspace), entities)
 
 
-def rollout_report(workspace: Workspace, wanted: Filter = EVERYTHING) -> RolloutReport:
+def rollout_report(workspace: Root, wanted: Filter = EVERYTHING) -> RolloutReport:
     """What the rollout let pass, and what it refused. Raises ``StoreError`` and ``ConfigError``."""
     audit = read_audit(workspace, wanted)
     writes = [line for line in audit.lines if line.op != "bypass"]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.envelope import Envelope
 
 
@@ -62,7 +62,7 @@ def profile_of(config: Config, agent: str) -> str | None:
     return agents_of(config).get(agent)  # a folder that cannot be read is told, and not taken for an empty one
 
 
-def bound_profile(workspace: Workspace, agent: str) -> Profile | None:
+def bound_profile(workspace: Root, agent: str) -> Profile | None:
     """The profile that an agent acts as, ``None`` for a person. Raises ``RefusedError`` (``role_drift``) for nobody."""
     if agent == PERSON:
         return None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from catmem.policy.profile import Profile
     from catmem.service.envelopes.submitting import Sender
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Snapshot
 
 FIELDS = ("entity_id", "content", "prev_rev", "op_id", "alert")
@@ -55,7 +55,7 @@ def is_plain(fields: Mapping[str, Any]) -> bool:
 
 
 def plain_envelope(
-    workspace: Workspace, fields: Mapping[str, Any], sender: Sender | None, base: WriteBase | None
+    workspace: Root, fields: Mapping[str, Any], sender: Sender | None, base: WriteBase | None
 ) -> Envelope:
     """The envelope of a plain write by ``sender`` (``None``: a person), unsigned.
 
@@ -129,7 +129,7 @@ def _number(prev: Any) -> int | str:  # noqa: ANN401 - any JSON value that was c
     return revision_number(text) if text.isdecimal() else text
 
 
-def _adopted(workspace: Workspace, entity: str, base: WriteBase, op_id: object) -> str:
+def _adopted(workspace: Root, entity: str, base: WriteBase, op_id: object) -> str:
     """The revision of a text that had none when it was read: it is taken into the history first, if it still is that.
 
     What is there is looked at before and after, so that nobody's later text passes for the one that was read. A retry
@@ -160,7 +160,7 @@ class MadeEnvelope(NamedTuple):
 
 
 def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
-    workspace: Workspace,
+    workspace: Root,
     entity: str,
     content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]],
     *,
@@ -193,7 +193,7 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
 
 
 def _filled(  # noqa: PLR0913, PLR0917 - the fields
-    workspace: Workspace,
+    workspace: Root,
     entity: str,
     content: Any,  # noqa: ANN401 - any JSON value
     name: str,
@@ -217,7 +217,7 @@ def _filled(  # noqa: PLR0913, PLR0917 - the fields
     )
 
 
-def _role_of(workspace: Workspace, agent: str) -> Profile | None:
+def _role_of(workspace: Root, agent: str) -> Profile | None:
     """The profile that an agent acts as; ``None`` for a person. Raises ``UnknownNameError``."""
     if agent == PERSON:
         return None
@@ -228,7 +228,7 @@ def _role_of(workspace: Workspace, agent: str) -> Profile | None:
     return workspace.profile(bound)
 
 
-def newest(workspace: Workspace, entity: str) -> tuple[str, str | None]:
+def newest(workspace: Root, entity: str) -> tuple[str, str | None]:
     """The revision of what is there now, and the same again if it was taken in for that: no history had it yet."""
     now = workspace.store.read(entity)
     adopts = now.revision is None

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document
     from catmem.policy.profile import Profile
     from catmem.service.gate import Attempt
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.service.writing.terms import Terms
     from catmem.service.writing.written import Written
     from catmem.store.contract import OnStale
@@ -70,7 +70,7 @@ _AGAIN = "Nothing was written. Read it again, and repeat the change on what is t
 
 
 def submit(
-    workspace: Workspace,
+    workspace: Root,
     given: Envelope | Mapping[str, Any] | str | bytes,
     *,
     confirm: bool = False,
@@ -83,7 +83,7 @@ def submit(
 
 
 def submit_value(
-    workspace: Workspace,
+    workspace: Root,
     value: Any,  # noqa: ANN401 - any JSON value
     size: int,
     *,
@@ -97,7 +97,7 @@ def submit_value(
 
 
 def submit_read(
-    workspace: Workspace,
+    workspace: Root,
     envelope: Envelope,
     *,
     confirm: bool = False,
@@ -119,7 +119,7 @@ class _Manner(NamedTuple):
 
 
 def _submit(
-    workspace: Workspace, named: tuple[str, str, str | None], read: Callable[[], Envelope], manner: _Manner
+    workspace: Root, named: tuple[str, str, str | None], read: Callable[[], Envelope], manner: _Manner
 ) -> Written:
     """``named`` are entity, agent and base for the record; ``read`` gives the envelope, or raises what is wrong."""
     entity, agent, prev = named
@@ -129,7 +129,7 @@ def _submit(
     return submission.with_crowded(written)
 
 
-def _submission(workspace: Workspace, envelope: Envelope, trying: Attempt, manner: _Manner) -> Submission:
+def _submission(workspace: Root, envelope: Envelope, trying: Attempt, manner: _Manner) -> Submission:
     """The write of an envelope that is right by itself, after the checks of who sends it."""
     operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
     check_sender(envelope, manner.sender)
@@ -340,7 +340,7 @@ def check_sender(envelope: Envelope, sender: Sender | None) -> None:
         )
 
 
-def check_signature(workspace: Workspace, envelope: Envelope, trying: Attempt) -> None:
+def check_signature(workspace: Root, envelope: Envelope, trying: Attempt) -> None:
     """Refuse a signature that is not by a key of the agent, in the same words where there is no such agent or key."""
     config = workspace.config
     if envelope.signature is None:
@@ -355,7 +355,7 @@ def check_signature(workspace: Workspace, envelope: Envelope, trying: Attempt) -
         raise _bad_signature("this envelope is not signed by the agent that it names")
 
 
-def _is_unbounded(workspace: Workspace, envelope: Envelope) -> bool:
+def _is_unbounded(workspace: Root, envelope: Envelope) -> bool:
     try:
         actor = bound_profile(workspace, envelope.agent_id)
     except RefusedError:
@@ -372,7 +372,7 @@ def _bad_signature(message: str) -> EnvelopeError:
     )
 
 
-def check_time(workspace: Workspace, envelope: Envelope, trying: Attempt) -> None:
+def check_time(workspace: Root, envelope: Envelope, trying: Attempt) -> None:
     """Refuse a time that is too far from the time here."""
     apart, most = moment(envelope.timestamp) - clock.now(), timedelta(seconds=workspace.config.signing.clock_skew)
     side = "after" if apart > most else "before"
@@ -387,9 +387,7 @@ def check_time(workspace: Workspace, envelope: Envelope, trying: Attempt) -> Non
         )
 
 
-def checked_role(
-    workspace: Workspace, envelope: Envelope, trying: Attempt, sender: Sender | None = None
-) -> Profile | None:
+def checked_role(workspace: Root, envelope: Envelope, trying: Attempt, sender: Sender | None = None) -> Profile | None:
     """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now.
 
     That of a ``sender`` has to be the one that the door bound it to, whatever a rollout lets pass.
@@ -402,7 +400,7 @@ def checked_role(
     return profile
 
 
-def terms_of_envelope(workspace: Workspace, envelope: Envelope, actor: Profile | None) -> Terms:
+def terms_of_envelope(workspace: Root, envelope: Envelope, actor: Profile | None) -> Terms:
     """The terms of the write. Raises ``ForbiddenError`` for an entity that is none of the writer's business."""
     name, _, target = envelope.entity_id.partition("/")
     try:

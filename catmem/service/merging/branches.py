@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from catmem.model.conflict import Conflict, Reason
     from catmem.model.document import Document
     from catmem.model.pairing import Links
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Revision
 
 
@@ -58,7 +58,7 @@ class Branch:
         return record_dict(self)
 
 
-def branches(workspace: Workspace, entity: str | None = None) -> list[Branch]:
+def branches(workspace: Root, entity: str | None = None) -> list[Branch]:
     """The branches of an entity, or of all, that nothing follows; of each entity the newest first.
 
     They are for a person: what they say is not cut to what a profile sees. Raises ``UnknownNameError``, and
@@ -79,7 +79,7 @@ class Branches(NamedTuple):
     unreadable: tuple[CatmemError, ...]
 
 
-def branches_of_all(workspace: Workspace) -> Branches:
+def branches_of_all(workspace: Root) -> Branches:
     """The same as ``branches``, where what cannot be read is told and hides no other. Raises ``ConfigError``."""
     refuse_no_root(workspace.config)
     profiles, unreadable = load_each(workspace)
@@ -92,7 +92,7 @@ def branches_of_all(workspace: Workspace) -> Branches:
     return Branches(found, tuple(unreadable))
 
 
-def _of_entity(workspace: Workspace, entity: str) -> list[Branch]:
+def _of_entity(workspace: Root, entity: str) -> list[Branch]:
     found = open_branches(workspace, entity)
     if not found:
         return []
@@ -100,7 +100,7 @@ def _of_entity(workspace: Workspace, entity: str) -> list[Branch]:
     return [_told(past, revision) for revision in found]
 
 
-def open_branches(workspace: Workspace, entity: str) -> Sequence[Revision]:
+def open_branches(workspace: Root, entity: str) -> Sequence[Revision]:
     """The branches of an entity that nothing follows, the newest first."""
     return [revision for revision in workspace.store.branches(entity) if revision.is_branch]
 
@@ -214,7 +214,7 @@ class Beside(NamedTuple):
         }
 
 
-def beside(workspace: Workspace, entity: str, branch: str) -> Beside:
+def beside(workspace: Root, entity: str, branch: str) -> Beside:
     """The branch ``branch`` (``8a``) of an entity beside its head; nothing is written.
 
     Raises ``UnknownNameError``, ``UnknownRevisionError`` for what is no branch, and ``DriftError`` where one side holds

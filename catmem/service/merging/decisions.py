@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from catmem.model.conflict import Reason
     from catmem.model.document import Document
     from catmem.service.merging.past import MergeHistory
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Revision
 
 
@@ -68,7 +68,7 @@ How: TypeAlias = Literal["ours", "theirs", "both"] | Sequence[str] | Ask | None
 that is asked of each, or nothing."""
 
 
-def asking(workspace: Workspace, past: MergeHistory, how: How) -> Ask:
+def asking(workspace: Root, past: MergeHistory, how: How) -> Ask:
     """The function that ``how`` stands for. Raises ``ConfigError`` (``unknown_agent``)."""
     if callable(how):
         return how
@@ -94,7 +94,7 @@ def by_rank(found: Disagreement, rank: dict[str, int]) -> Side | None:
     return "ours" if here < there else "theirs"
 
 
-def _refuse_unknown(workspace: Workspace, past: MergeHistory, names: Sequence[str]) -> None:
+def _refuse_unknown(workspace: Root, past: MergeHistory, names: Sequence[str]) -> None:
     known = {*profile_names(workspace.config.profiles_dir), PERSON, EXTERNAL}
     if set(names) <= known:
         return

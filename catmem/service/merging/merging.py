@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from catmem.model.version import Version
     from catmem.service.gate import Attempt
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Current, Revision, Snapshot
 
 
@@ -114,7 +114,7 @@ _ATTEMPTS = 8
 class _Merging:
     """One merge, planned again and again if need be; answers that were given stay given."""
 
-    workspace: Workspace
+    workspace: Root
     entity: str
     named: tuple[str, ...]
     how: How
@@ -266,14 +266,14 @@ class _Merging:
 
 
 def plan_merge(
-    workspace: Workspace, entity: str, branches: Sequence[str] = (), *, precedence: How = None, drop: bool = False
+    workspace: Root, entity: str, branches: Sequence[str] = (), *, precedence: How = None, drop: bool = False
 ) -> MergePlan:
     """What merging ``branches``, by default all, into the head would do; nothing is written. See ``merge``."""
     return _Merging(workspace, entity_of(workspace, entity), tuple(branches), precedence, drop).plan()
 
 
 def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
-    workspace: Workspace,
+    workspace: Root,
     entity: str,
     branches: Sequence[str] = (),
     *,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document
     from catmem.model.merge import Merge
     from catmem.model.pairing import Links
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 _LONGEST_WAY = 256
 """So many revisions are looked through at most for what became of an entry; beyond, the texts alone tell."""
@@ -34,7 +34,7 @@ NOW = "now"
 class MergeHistory:
     """What one merge looks at. Revisions that are not recorded yet can stand before the others."""
 
-    def __init__(self, workspace: Workspace, entity: str) -> None:
+    def __init__(self, workspace: Root, entity: str) -> None:
         """The past as the store has it now. ``head`` names what is there, ``data`` are its bytes."""
         self.entity = entity
         self._store, self._parse = workspace.store, workspace.parse

@@ -14,13 +14,21 @@ from typing import TYPE_CHECKING, Any
 from catmem import clock
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError, StaleError
+from catmem.policy.profile import one_reading
 from catmem.policy.seed import FilePlan, plan_file
 from catmem.policy.seedlock import LOCK_NAME, Record
 from catmem.service import gate
 from catmem.service.first_seen import CLOCKS, body_key
 from catmem.service.seeding.lockfile import SeedFile
 from catmem.service.seeding.plan import SeededFile, SeedRefusal, SeedResult
-from catmem.service.seeding.planning import on_hidden, refuse_bounded, refuse_too_long, refuse_unmerged, replanned
+from catmem.service.seeding.planning import (
+    on_hidden,
+    plan_seed,
+    refuse_bounded,
+    refuse_too_long,
+    refuse_unmerged,
+    replanned,
+)
 from catmem.service.writing.matching import legible
 from catmem.service.writing.written import on_adoption, on_restoration, on_title
 from catmem.store.contract import PERSON, Change
@@ -30,8 +38,8 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document
     from catmem.policy.seedlock import SeedLock
+    from catmem.service.root import Root
     from catmem.service.seeding.plan import SeedPlan
-    from catmem.service.workspace import Workspace
     from catmem.store.contract import Current, OnDrift
 
 
@@ -41,7 +49,7 @@ _AT_ONCE = 8
 """Files that are written at the same time."""
 
 
-def apply_seed(workspace: Workspace, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
+def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
     """Carry out a plan: one guarded write for each file that changes, then the lock.
 
     A target that changed since the plan was made gets the same slice, merged into what is there now. What goes wrong
@@ -51,8 +59,9 @@ def apply_seed(workspace: Workspace, plan: SeedPlan, *, on_drift: OnDrift | None
     file = SeedFile(workspace.root)
     drift = on_drift or workspace.config.on_drift
     if not any(file_is_due(each, plan) for each in plan.files):
-        return _Applying(workspace, plan, file, drift).run()
-    with file.held():
+        with one_reading():
+            return _Applying(workspace, plan, file, drift).run()
+    with one_reading(), file.held():
         now = {entity: bytes_digest(workspace.store.peek(entity)) for entity in plan.read}
         # Something may have been taken out of a source for good.
         if file.data() != plan.lock_data or any(now[entity] != read.digest for entity, read in plan.read.items()):
@@ -60,7 +69,7 @@ def apply_seed(workspace: Workspace, plan: SeedPlan, *, on_drift: OnDrift | None
         return _Applying(workspace, plan, file, drift).run()
 
 
-def apply_shown(workspace: Workspace, plan: SeedPlan, shown: Mapping[str, str]) -> SeedResult:
+def apply_shown(workspace: Root, plan: SeedPlan, shown: Mapping[str, str]) -> SeedResult:
     """Carry out what somebody looked at, and nothing else.
 
     ``plan`` says what was asked for; ``shown`` has the ``shown_digest`` of each file that is to be written, by its
@@ -116,7 +125,7 @@ class _Applying:
     """One plan being carried out. ``exact``: what it says is written, or nothing."""
 
     def __init__(
-        self, workspace: Workspace, plan: SeedPlan, file: SeedFile, on_drift: OnDrift, *, exact: bool = False
+        self, workspace: Root, plan: SeedPlan, file: SeedFile, on_drift: OnDrift, *, exact: bool = False
     ) -> None:
         self.workspace = workspace
         self.plan = plan
@@ -213,7 +222,7 @@ _NOTED = "catmem.seed.lock is not whole: entries were added and none was taken a
 
 
 def seed_answer(
-    workspace: Workspace,
+    workspace: Root,
     name: str,
     targets: Sequence[str] | None,
     only: str | None,
@@ -225,8 +234,8 @@ def seed_answer(
     and ``apply_seed`` raise.
     """
     refuse_bounded(workspace, name)
-    plan = workspace.plan_seed(name, targets, target=only, actor=name, categories=categories)
-    result = workspace.apply_seed(plan)
+    plan = plan_seed(workspace, name, targets, target=only, actor=name, categories=categories)
+    result = apply_seed(workspace, plan)
     rows = [*map(_refused_row, result.refused), *map(_row, sorted(result.files, key=_urgency))]
     left_out = len(rows) - _MOST_ROWS
     answer: dict[str, Any] = {

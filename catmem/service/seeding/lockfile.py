@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 
 LOCK_LIMIT = 256 << 20
@@ -103,7 +103,7 @@ class SeedFile:
         return os_errors("cannot be written", path=self.path, hint=_HINT)
 
 
-def seeded_copies(workspace: Workspace) -> dict[tuple[str, str], frozenset[str]]:
+def seeded_copies(workspace: Root) -> dict[tuple[str, str], frozenset[str]]:
     """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from.
 
     The next seed brings them the source's edits. Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``) for
@@ -127,7 +127,7 @@ def copies_among(lock: SeedLock, ids: Callable[[str], Collection[str] | None]) -
     return copies
 
 
-def copies_in(workspace: Workspace, entity: str, ids: Collection[str]) -> dict[str, frozenset[str]]:
+def copies_in(workspace: Root, entity: str, ids: Collection[str]) -> dict[str, frozenset[str]]:
     """The same for one entity whose entries have these ``ids``: the sources of each copy by its id."""
     _, lock = SeedFile(workspace.root).read()
     own = {key: record for key, record in lock.records.items() if record.target == entity}
@@ -136,7 +136,7 @@ def copies_in(workspace: Workspace, entity: str, ids: Collection[str]) -> dict[s
     return {entry_id: sources for (_, entry_id), sources in found.items()}
 
 
-def _ids_of(workspace: Workspace) -> Callable[[str], Collection[str] | None]:
+def _ids_of(workspace: Root) -> Callable[[str], Collection[str] | None]:
     @cache
     def ids(entity: str) -> Collection[str] | None:
         try:

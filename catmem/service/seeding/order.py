@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from catmem.policy.profile import Profile
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
 
 EPHEMERAL_TIER = 3
 """Profiles of this tier and beyond live for one task: they get a slice as text, and files only when they are named."""
@@ -34,7 +34,7 @@ class SeedOrder(NamedTuple):
         return dict(self.sources).get(source, [])
 
 
-def seed_order(workspace: Workspace, profiles: Mapping[str, Profile] | None = None) -> SeedOrder:
+def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -> SeedOrder:
     """Who seeds whom in a root.
 
     Left out are profiles that live for one task, unless they were seeded by name. ``profiles`` are those that are
@@ -70,7 +70,7 @@ def seed_order(workspace: Workspace, profiles: Mapping[str, Profile] | None = No
     return SeedOrder(order, tuple(unreadable))
 
 
-def known_profiles(workspace: Workspace, profiles: Mapping[str, Profile] | None) -> Callable[[str], Profile]:
+def known_profiles(workspace: Root, profiles: Mapping[str, Profile] | None) -> Callable[[str], Profile]:
     """The profiles of a root by name; ``profiles`` are at hand."""
     at_hand = profiles or {}
     return lambda name: at_hand.get(name) or workspace.profile(name)

@@ -10,8 +10,10 @@ and the others go on.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from catmem import clock
 from catmem.errors import (
     CatmemError,
     ConfigError,
@@ -23,7 +25,7 @@ from catmem.errors import (
 )
 from catmem.model.compose import composed
 from catmem.model.version import Version
-from catmem.names import TARGETS
+from catmem.names import TARGETS, known_target
 from catmem.policy.access import Rights, hidden_by_sections
 from catmem.policy.profile import limit_of, memory_dir, one_reading
 from catmem.policy.schema import nearest, shown
@@ -41,8 +43,9 @@ from catmem.policy.seed import (
 from catmem.policy.seedlock import LOCK_NAME
 from catmem.policy.staleness import DATED_BY
 from catmem.service.ages import clocks_of
+from catmem.service.profiles import load_each
 from catmem.service.seeding.lockfile import SeedFile
-from catmem.service.seeding.order import known_profiles, seed_chain
+from catmem.service.seeding.order import known_profiles, seed_chain, seed_order
 from catmem.service.seeding.plan import SeedPlan, SeedRefusal, SeedRequest
 from catmem.service.writing.matching import legible
 from catmem.service.writing.written import could_go, over_budget
@@ -56,7 +59,7 @@ if TYPE_CHECKING:
     from catmem.policy.profile import Profile
     from catmem.policy.seed import Offer, Offered, Resolve
     from catmem.policy.seedlock import Record, Seeded
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.store.contract import Snapshot
 
 _NAMED = 5
@@ -66,41 +69,49 @@ _LISTED = 20
 
 
 def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
-    workspace: Workspace,
+    workspace: Root,
     source: str,
-    targets: Sequence[str],
+    targets: Sequence[str] | str | None = None,
     *,
     target: str | None = None,
-    as_of: date,
+    as_of: date | None = None,
     resolve: Resolve | None = None,
     actor: str | None = None,
     every_entry: bool = False,
-    categories: Sequence[str] | None = None,
+    categories: Sequence[str] | str | None = None,
     profiles: Mapping[str, Profile] | None = None,
 ) -> SeedPlan:
-    """What seeding the profiles ``targets`` from ``source`` would do. Reads, and writes nothing.
+    """What a seed would do; see ``Workspace.plan_seed``. ``profiles`` are those that the caller has read just now.
 
-    ``target`` keeps to one of the two files, ``categories`` to some categories: entries of others are neither copied
-    nor removed, and stay on record as they are. ``every_entry`` has the rows of files in which nothing can change, too.
-    ``profiles`` are those that the caller has read just now.
     Raises for what concerns all of it: ``UnknownNameError``, ``ConfigError`` (``seed_target``, ``seed_cycle``,
     ``outside_root``, ``lock_version``), ``ForbiddenError``, ``DriftError`` and ``UnreadableError`` for the source, and
     ``UnreadableError`` for the lock.
     """
-    slugs = _slugs(workspace, categories)
-    asked = SeedRequest(source, tuple(dict.fromkeys(targets)), target, as_of, resolve, actor, slugs)
     with one_reading():
-        return _Planning(workspace, asked, profiles).plan(every_entry=every_entry)
+        unreadable: tuple[CatmemError, ...] = ()
+        if targets is None:
+            loaded, wrong = load_each(workspace)
+            profiles = {profile.name: profile for profile in loaded}
+            order = seed_order(workspace, profiles)
+            targets, unreadable = order.targets(workspace.profile(source).name), (*wrong, *order.unreadable)
+            if unreadable and not targets:
+                raise unreadable[0]
+        named = (targets,) if isinstance(targets, str) else tuple(dict.fromkeys(targets))
+        only = None if target is None else known_target(target)
+        slugs = _slugs(workspace, [categories] if isinstance(categories, str) else categories)
+        asked = SeedRequest(source, named, only, as_of or clock.today(), resolve, actor, slugs)
+        plan = _Planning(workspace, asked, profiles).plan(every_entry=every_entry)
+        return replace(plan, unreadable=unreadable) if unreadable else plan
 
 
-def replanned(workspace: Workspace, plan: SeedPlan) -> SeedPlan:
+def replanned(workspace: Root, plan: SeedPlan) -> SeedPlan:
     """The plan of the same request, from what is there now."""
     with one_reading():
         return _Planning(workspace, plan.asked).plan()
 
 
 def ephemeral(  # noqa: PLR0913 - what is asked for, by keyword
-    workspace: Workspace,
+    workspace: Root,
     source: str,
     name: str,
     *,
@@ -123,7 +134,7 @@ def ephemeral(  # noqa: PLR0913 - what is asked for, by keyword
         }
 
 
-def _slugs(workspace: Workspace, categories: Sequence[str] | None) -> tuple[str, ...] | None:
+def _slugs(workspace: Root, categories: Sequence[str] | None) -> tuple[str, ...] | None:
     if categories is None:
         return None
     named = [workspace.config.taxonomy.category(name) for name in categories]
@@ -136,7 +147,7 @@ def _slugs(workspace: Workspace, categories: Sequence[str] | None) -> tuple[str,
     return tuple(dict.fromkeys(named))
 
 
-def joined(workspace: Workspace, texts: Iterable[str]) -> str:
+def joined(workspace: Root, texts: Iterable[str]) -> str:
     """Several slices as one memory file, each category once."""
     documents = [workspace.parse(text) for text in texts if text]
     if len(documents) < 2:  # noqa: PLR2004 - nothing to join
@@ -146,7 +157,7 @@ def joined(workspace: Workspace, texts: Iterable[str]) -> str:
     return composed(versions, titles, documents[0]).text
 
 
-def refuse_bounded(workspace: Workspace, actor: str | None) -> Profile | None:
+def refuse_bounded(workspace: Root, actor: str | None) -> Profile | None:
     """The profile that acts, ``None`` for a person.
 
     Raises ``ForbiddenError`` for one that may not seed, before it is told of any other profile.
@@ -166,7 +177,7 @@ def refuse_bounded(workspace: Workspace, actor: str | None) -> Profile | None:
 class _Planning:
     """One plan in the making."""
 
-    def __init__(self, workspace: Workspace, asked: SeedRequest, profiles: Mapping[str, Profile] | None = None) -> None:
+    def __init__(self, workspace: Root, asked: SeedRequest, profiles: Mapping[str, Profile] | None = None) -> None:
         self.workspace = workspace
         self.asked = asked
         known = known_profiles(workspace, profiles)
@@ -415,7 +426,7 @@ def _few(names: Sequence[str], most: int = _NAMED) -> str:
 # --- one file, for whoever writes it too ---------------------------------------------------------------------------
 
 
-def on_hidden(workspace: Workspace, plan: FilePlan) -> str | None:
+def on_hidden(workspace: Root, plan: FilePlan) -> str | None:
     """What to know of a flat file whose own entries leave its profile's prompt, since a seed gives it sections."""
     if not (plan.changes and plan.before.strip()):
         return None
@@ -432,7 +443,7 @@ def on_hidden(workspace: Workspace, plan: FilePlan) -> str | None:
     )
 
 
-def _refuse_unfit(workspace: Workspace, entity: str, data: bytes) -> None:
+def _refuse_unfit(workspace: Root, entity: str, data: bytes) -> None:
     """Raise ``DriftError`` for a target that is no text, or that git left in the middle of a merge.
 
     A file in which nothing is to change is looked at no closer than that.
@@ -445,7 +456,7 @@ def _refuse_unfit(workspace: Workspace, entity: str, data: bytes) -> None:
     refuse_unmerged(workspace, entity, text)
 
 
-def refuse_unmerged(workspace: Workspace, entity: str, text: str) -> None:
+def refuse_unmerged(workspace: Root, entity: str, text: str) -> None:
     """Raise ``DriftError`` (``unmerged``) for a source or a target in which git left its conflict markers."""
     marker = conflict_at(text)
     if marker is None:
@@ -460,7 +471,7 @@ def refuse_unmerged(workspace: Workspace, entity: str, text: str) -> None:
     raise error
 
 
-def refuse_too_long(workspace: Workspace, profile: Profile, plan: FilePlan, as_of: date) -> None:
+def refuse_too_long(workspace: Root, profile: Profile, plan: FilePlan, as_of: date) -> None:
     """Raise ``OverBudgetError`` if a seed would put a file of ``profile`` over its limit, or further over it."""
     target, config = plan.target.partition("/")[2], workspace.config
     most, size = DEFAULT_LIMITS.file_bytes, len(plan.after.encode())

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, TagValue
     from catmem.policy.config import Config, Taxonomy
     from catmem.policy.profile import Profile
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.service.writing.operation import Operation
 
 _NAME_SHOWN = 80
@@ -173,7 +173,7 @@ class Terms:
         raise EditError(f"this text looks hostile, so it was not stored: {named}", code="threat", hint=" ".join(hints))
 
 
-def terms_of(workspace: Workspace, name: str, target: str, actor: Profile | None) -> Terms:
+def terms_of(workspace: Root, name: str, target: str, actor: Profile | None) -> Terms:
     """The terms of a write to a file of the profile ``name`` by ``actor`` (``None``: a person), today.
 
     Raises ``UnknownNameError``, in the same words for another's file and for one that there is not.

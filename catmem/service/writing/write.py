@@ -15,19 +15,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import DriftError, EditError, RefusedError, StaleError
+from catmem.names import known_target
+from catmem.policy.profile import one_reading
+from catmem.service import gate
 from catmem.service.writing.matching import WriterView, checked_expected, hide_digests, legible
-from catmem.service.writing.operation import op_of, refuse_surrogates, request_digest
+from catmem.service.writing.operation import asked_by, op_of, refuse_surrogates, request_digest
 from catmem.service.writing.planning import Plan, plan_operations
-from catmem.service.writing.terms import check_beforehand
+from catmem.service.writing.terms import check_beforehand, terms_of
 from catmem.service.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration
 from catmem.store.contract import PERSON, Change, Current, Snapshot
 from catmem.store.judgement import rehearse
 from catmem.text import size_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from catmem.model.document import Document, Entry
     from catmem.service.gate import Attempt
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.service.writing.operation import Operation
     from catmem.service.writing.terms import Terms
     from catmem.store.contract import OnDrift, OnStale, Revision
@@ -86,7 +91,7 @@ class Write:
 class Pipeline:
     """A write on its way to the store; the ``attempt`` is its place in the audit log."""
 
-    workspace: Workspace
+    workspace: Root
     write: Write
     attempt: Attempt
     plan: Plan | None = None
@@ -239,3 +244,37 @@ def _recorded(record: Revision, before: Document, after: Document) -> list[Entry
         place = action.get("category"), action.get("id")
         found += [entry for entry in document.entries if (entry.category, entry.id) == place][:1]
     return found
+
+
+def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    workspace: Root,
+    name: str,
+    operations: Sequence[Operation],
+    *,
+    target: str = "user",
+    expected: str | int | None = None,
+    actor: str | None = None,
+    dry_run: bool = False,
+    on_drift: OnDrift | None = None,
+    on_stale: OnStale | None = None,
+    op_id: str | None = None,
+) -> Written:
+    """Make several operations as one revision; see ``Workspace.write``."""
+    agent = PERSON if actor is None else actor
+    trying = gate.attempt(
+        workspace, f"{name}/{target}", op=asked_by(operations), agent=agent, prev=expected, recorded=not dry_run
+    )
+    with one_reading():
+        with trying as attempt:
+            acting = None if actor is None else workspace.profile(actor)
+            write = Write(
+                terms_of(workspace, name, known_target(target), acting),
+                tuple(operations),
+                None if expected is None else str(expected),
+                on_drift or workspace.config.on_drift,
+                on_stale or workspace.config.on_stale,
+                op_id,
+            )
+            pipeline = Pipeline(workspace, write, attempt)
+            written = pipeline.run(dry_run=dry_run)
+        return pipeline.with_crowded(written)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from catmem.policy.manifest import Row
     from catmem.policy.profile import Profile
     from catmem.policy.prompt import Prompt
-    from catmem.service.workspace import Workspace
+    from catmem.service.root import Root
     from catmem.service.writing.terms import Terms
     from catmem.store.contract import OnDrift, OnStale, Snapshot
 
@@ -354,7 +354,7 @@ def could_go(
     ]
 
 
-def crowded_out(workspace: Workspace, written: Written, actor: str | None, as_of: date | None = None) -> Crowded | None:
+def crowded_out(workspace: Root, written: Written, actor: str | None, as_of: date | None = None) -> Crowded | None:
     """What a write has the prompt of its profile leave out that was in it before, or that it has just written.
 
     ``None`` for nothing, and for what ``actor`` (``None``: a person) is not told: a profile hears of its own prompt
@@ -372,7 +372,7 @@ def crowded_out(workspace: Workspace, written: Written, actor: str | None, as_of
         return None  # there is no prompt at all then, which whoever asks for it is told; the write was made
 
 
-def _crowded(workspace: Workspace, profile: Profile, target: str, written: Written, as_of: date) -> Crowded | None:
+def _crowded(workspace: Root, profile: Profile, target: str, written: Written, as_of: date) -> Crowded | None:
     from catmem.policy.prompt import build_prompt
 
     budget = profile.prompt.budget

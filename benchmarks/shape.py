@@ -23,7 +23,8 @@ from starlette.testclient import TestClient
 
 import catmem
 from catmem.cli.main import group
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
 from catmem.service.workspace import Workspace
 
@@ -127,7 +128,7 @@ def _jobs(root: Path) -> dict[str, Callable[[], object]]:
     workspace = Workspace.open(root)
     tokens = root.parent / "tokens.json"
     _, token = new_token(workspace.config, tokens, "somebody", person=True)
-    app = create_app(workspace, Settings(tokens=tokens))
+    app = create_app(workspace, ServerSettings(tokens=tokens))
     client = TestClient(app, base_url="http://127.0.0.1:8428", headers={"Authorization": f"Bearer {token}"})
     change = {"action": "add", "category": "dev-workflow", "content": "Runs tests on save."}
     seen = workspace.store.read("neo/user").revision

@@ -1,7 +1,7 @@
 """The site of these pages: `make site` builds it with Sphinx into build/site.
 
-The pages are plain Markdown that reads as well in a repository. What Sphinx needs besides is made here: the navigation, from the
-lists of index.md, and llms.txt, an index for language models (https://llmstxt.org).
+The pages are plain Markdown, which reads as well in a repository. This module makes what Sphinx needs besides: the
+navigation, from the lists of index.md, and llms.txt, an index for language models (https://llmstxt.org).
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.testclient import TestClient
 
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
 from catmem.service.workspace import Workspace
 from tests.envelopes import make_files
@@ -25,7 +26,7 @@ class Served:
     def __init__(self, workspace: Workspace, tokens: Path) -> None:
         self.workspace = workspace
         self._tokens = tokens
-        self._app = create_app(workspace, Settings(tokens=tokens))
+        self._app = create_app(workspace, ServerSettings(tokens=tokens))
 
     def client(self, agent: str | None = None, **how: Any) -> TestClient:
         name = agent or "somebody"

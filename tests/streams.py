@@ -17,7 +17,7 @@ from catmem.server.serving import HttpServer, listen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from catmem.server.app import Settings
+    from catmem.server.guard import ServerSettings
     from catmem.service.workspace import Workspace
 
 SECONDS = 60
@@ -107,7 +107,7 @@ class Running:
 
 
 @contextmanager
-def running(workspace: Workspace, settings: Settings) -> Iterator:
+def running(workspace: Workspace, settings: ServerSettings) -> Iterator:
     """A server of this root."""
     ready = threading.Event()
     made: list[Any] = []

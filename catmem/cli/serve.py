@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from catmem.policy.config import Config
-    from catmem.server.app import Settings
+    from catmem.server.guard import ServerSettings
     from catmem.service.workspace import Workspace
 
 _SHARED = frozenset({"anyio", "starlette", "uvicorn"})
@@ -117,13 +117,13 @@ def _settings(  # noqa: PLR0913 - one parameter an option
     *,
     page: bool,
     no_tokens: bool = False,
-) -> Settings:
+) -> ServerSettings:
     """What the command line says, and ``catmem.yaml`` where it does not. Raises as ``_tokens``."""
     from catmem.policy.config import seconds
-    from catmem.server.app import MAX_BODY, TIMEOUT, Settings
+    from catmem.server.guard import MAX_BODY, TIMEOUT, ServerSettings
 
     said = config.server
-    return Settings(
+    return ServerSettings(
         host=host,
         tokens=_tokens(config, tokens_path, without=no_tokens),
         hosts=(*said.get("hosts", ()), *hosts),

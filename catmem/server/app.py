@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,19 +16,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from catmem.errors import CatmemError, RequestError
+from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.server.api.endpoint import AnswerCache, refuse_query
 from catmem.server.caller import KEY, PERSON, Caller
-from catmem.server.errors import answer_of, unforeseen
-from catmem.server.guard import Guard, Workers, in_thread, refuse_missing, stopping
+from catmem.server.errors import error_response, path_of, wants_page
+from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
 from catmem.server.tokens import Tokens
 from catmem.service.overview import Overviews
 from catmem.service.profiles import load_each
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
-    from pathlib import Path
 
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -38,28 +36,8 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("catmem.server")
 
-MAX_BODY = 1 << 20
-TIMEOUT = 30.0
 
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a server is set up: what ``catmem.yaml`` says under ``server``, and what the command line says instead.
-
-    ``tokens`` is the file of tokens, ``None`` for a server without any: it listens on loopback only, and whoever
-    connects is a person. ``hosts`` are the names by which clients may call it, beside those of loopback. ``max_body``
-    is in bytes. ``timeout`` is how many seconds one request may take, from its header to its answer.
-    """
-
-    host: str = "127.0.0.1"
-    tokens: Path | None = None
-    hosts: tuple[str, ...] = ()
-    max_body: int = MAX_BODY
-    timeout: float = TIMEOUT
-    page: bool = True
-
-
-def create_app(workspace: Workspace, settings: Settings, routes: Sequence[BaseRoute] | None = None) -> Starlette:
+def create_app(workspace: Workspace, settings: ServerSettings, routes: Sequence[BaseRoute] | None = None) -> Starlette:
     """The application over a root. Its state has ``workspace``, ``settings``, ``workers``, ``stopping`` and ``tokens``.
 
     ``tokens`` is ``None`` where there are none. ``stopping`` is an ``asyncio.Event`` that is set when the server is to
@@ -118,7 +96,7 @@ def _close(app: Starlette) -> None:
         meter.close()
 
 
-def _routes_of_parts(settings: Settings) -> list[BaseRoute]:
+def _routes_of_parts(settings: ServerSettings) -> list[BaseRoute]:
     from catmem.server import metrics, sse
     from catmem.server.api import openapi
 
@@ -230,7 +208,7 @@ async def _told(request: Request, error: Exception) -> Response:
 
 def _shown(request: Request, error: Exception) -> Response:
     """The answer to a request that an error ended, for whoever reads it: a browser gets a page, if there are pages."""
-    if not (_wants_page(request) and request.app.state.settings.page):
+    if not (wants_page(request) and request.app.state.settings.page):
         return error_response(request, error)
     from catmem.server.page.reading import error_page
 
@@ -241,58 +219,6 @@ def _shown(request: Request, error: Exception) -> Response:
         return error_response(request, error)
 
 
-def _wants_page(request: Request) -> bool:
-    return "text/html" in request.headers.get("accept", "")
-
-
-def _is_from_page(request: Request) -> bool:
-    """Whether a page of ours asks: its browser knows the person's token, and sends it where it is asked for one."""
-    return request.headers.get("sec-fetch-site") == "same-origin"
-
-
-def error_response(request: Request, error: Exception) -> JSONResponse:
-    """The answer for programs to a request that an error ended."""
-    if isinstance(error, HTTPException):
-        error = _of_route(error)
-    if not isinstance(error, CatmemError):
-        LOG.error("%s %s", request.method, _path(request.scope), exc_info=error)
-        error = unforeseen()
-    caller = request.scope.get(KEY)
-    bounded = not (isinstance(caller, Caller) and caller.is_person)
-    status, said = answer_of(error, bounded=bounded)
-    headers = dict(error.headers) if isinstance(error, RequestError) else {}
-    if status == _UNAUTHORIZED:
-        asks_person = _wants_page(request) or _is_from_page(request)
-        headers["WWW-Authenticate"] = _ASKS_PERSON if asks_person else _ASKS_PROGRAM
-    if status >= _OF_THE_SERVER and not isinstance(error, RequestError):
-        LOG.warning("%s %s: %s", request.method, _path(request.scope), ascii(str(error)))
-    return JSONResponse(said, status, headers)
-
-
-_ASKS_PROGRAM = 'Bearer realm="catmem"'
-_ASKS_PERSON = 'Basic realm="catmem: the token goes into the field for the password", charset="UTF-8"'
-"""A browser asks its person for a name and a password, and sends the token along from then on."""
-
-_UNAUTHORIZED, _NO_SUCH_PATH, _NO_SUCH_METHOD, _OF_THE_SERVER = 401, 404, 405, 500
-
-
-def _of_route(error: HTTPException) -> RequestError:
-    """What Starlette raises where no route fits."""
-    if error.status_code == _NO_SUCH_PATH:
-        return RequestError(
-            404, "there is nothing here", code="no_such_path", hint="GET /openapi.json lists the paths."
-        )
-    if error.status_code == _NO_SUCH_METHOD:
-        return RequestError(
-            405,
-            "this path takes other methods",
-            code="no_such_method",
-            hint="The header Allow names them.",
-            headers=error.headers,
-        )
-    return RequestError(error.status_code, error.detail, code="request", headers=error.headers)
-
-
 def _log(scope: Scope, status: int, seconds: float) -> None:
     """One line a request: no query, no header, no body, so nothing that is secret."""
     if not LOG.isEnabledFor(logging.INFO):
@@ -301,10 +227,11 @@ def _log(scope: Scope, status: int, seconds: float) -> None:
     who = caller.label or caller.agent if isinstance(caller, Caller) else "-"
     client = scope.get("client")
     LOG.info(
-        "%s %s %s %s %d %.1fms", client[0] if client else "-", who, scope["method"], _path(scope), status, seconds * 1e3
+        "%s %s %s %s %d %.1fms",
+        client[0] if client else "-",
+        who,
+        scope["method"],
+        path_of(scope),
+        status,
+        seconds * 1e3,
     )
-
-
-def _path(scope: Scope) -> str:
-    raw = scope.get("raw_path") or scope["path"].encode()
-    return ascii(raw.decode("latin-1"))[1:-1][:200]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 
 from catmem.errors import (
     BusyError,
@@ -20,6 +24,15 @@ from catmem.errors import (
     UnknownRevisionError,
     UnreadableError,
 )
+from catmem.server.caller import KEY, Caller
+
+LOG = logging.getLogger("catmem.server")
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import Scope
+
+LOG = logging.getLogger("catmem.server")
 
 _OF_PLACES = ("path", "line", "column", "drift_backup")
 """What an error says of files here, which is nothing to an agent elsewhere."""
@@ -97,3 +110,65 @@ def unforeseen() -> RequestError:
         code="internal",
         hint="Repeat a write under its op_id only. Whoever runs the server finds the reason in its log.",
     )
+
+
+# --- as responses ---------------------------------------------------------------------------------------------------
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a browser asks, which shows pages to a person."""
+    return "text/html" in request.headers.get("accept", "")
+
+
+def _is_from_page(request: Request) -> bool:
+    """Whether a page of ours asks: its browser knows the person's token, and sends it where it is asked for one."""
+    return request.headers.get("sec-fetch-site") == "same-origin"
+
+
+def error_response(request: Request, error: Exception) -> JSONResponse:
+    """The answer for programs to a request that an error ended."""
+    if isinstance(error, HTTPException):
+        error = _of_route(error)
+    if not isinstance(error, CatmemError):
+        LOG.error("%s %s", request.method, path_of(request.scope), exc_info=error)
+        error = unforeseen()
+    caller = request.scope.get(KEY)
+    bounded = not (isinstance(caller, Caller) and caller.is_person)
+    status, said = answer_of(error, bounded=bounded)
+    headers = dict(error.headers) if isinstance(error, RequestError) else {}
+    if status == _UNAUTHORIZED:
+        asks_person = wants_page(request) or _is_from_page(request)
+        headers["WWW-Authenticate"] = _ASKS_PERSON if asks_person else _ASKS_PROGRAM
+    if status >= _SERVER_ERROR and not isinstance(error, RequestError):
+        LOG.warning("%s %s: %s", request.method, path_of(request.scope), ascii(str(error)))
+    return JSONResponse(said, status, headers)
+
+
+_ASKS_PROGRAM = 'Bearer realm="catmem"'
+_ASKS_PERSON = 'Basic realm="catmem: the token goes into the field for the password", charset="UTF-8"'
+"""A browser asks its person for a name and a password, and sends the token along from then on."""
+
+_UNAUTHORIZED, _NO_SUCH_PATH, _NO_SUCH_METHOD, _SERVER_ERROR = 401, 404, 405, 500
+
+
+def _of_route(error: HTTPException) -> RequestError:
+    """What Starlette raises where no route fits."""
+    if error.status_code == _NO_SUCH_PATH:
+        return RequestError(
+            404, "there is nothing here", code="no_such_path", hint="GET /openapi.json lists the paths."
+        )
+    if error.status_code == _NO_SUCH_METHOD:
+        return RequestError(
+            405,
+            "this path takes other methods",
+            code="no_such_method",
+            hint="The header Allow names them.",
+            headers=error.headers,
+        )
+    return RequestError(error.status_code, error.detail, code="request", headers=error.headers)
+
+
+def path_of(scope: Scope) -> str:
+    """The path of a request for a log: printable and short."""
+    raw = scope.get("raw_path") or scope["path"].encode()
+    return ascii(raw.decode("latin-1"))[1:-1][:200]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from urllib.parse import urlsplit
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from catmem.server.app import Settings
     from catmem.server.caller import Caller
 
 P = ParamSpec("P")
@@ -40,6 +40,26 @@ _OWN_LOOK = "/page/theme"
 _WITHOUT_ROOT = ("/healthz", "/metrics", _STATIC)
 """The numbers say themselves what cannot be read."""
 
+MAX_BODY = 1 << 20
+TIMEOUT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """How a server is set up: what ``catmem.yaml`` says under ``server``, and what the command line says instead.
+
+    ``tokens`` is the file of tokens, ``None`` for a server without any: it listens on loopback only, and whoever
+    connects is a person. ``hosts`` are the names by which clients may call it, beside those of loopback. ``max_body``
+    is in bytes. ``timeout`` is how many seconds one request may take, from its header to its answer.
+    """
+
+    host: str = "127.0.0.1"
+    tokens: Path | None = None
+    hosts: tuple[str, ...] = ()
+    max_body: int = MAX_BODY
+    timeout: float = TIMEOUT
+    page: bool = True
+
 
 class Guard:
     """Lets through what was meant for this server, is short enough, and comes from a known caller that may do it.
@@ -48,7 +68,7 @@ class Guard:
     """
 
     def __init__(
-        self, app: ASGIApp, settings: Settings, identify: Callable[[Scope], Caller | None], root: Path
+        self, app: ASGIApp, settings: ServerSettings, identify: Callable[[Scope], Caller | None], root: Path
     ) -> None:
         """``identify`` gives the caller of a request, ``None`` for nobody who is known."""
         self._app = app
@@ -175,7 +195,7 @@ _DRAIN_SECONDS = 2.0
 _CLOSE = {"Connection": "close"}
 
 
-async def limited(scope: Scope, receive: Receive, settings: Settings) -> Receive:
+async def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> Receive:
     """What a client sends, of ``max_body`` bytes at most, within ``timeout`` seconds from its header to its answer.
 
     Raises ``RequestError``, now or when the body is read: 413 ``too_large``, 408 ``slow_body``, 400 ``two_lengths``.

@@ -95,7 +95,8 @@ def known_since(workspace: Root, owner: str, actor: Profile | None, body: str) -
 def _histories(workspace: Root, entity: str, readers: Sequence[Profile | None]) -> list[EntryHistory]:
     taxonomy, target = workspace.config.taxonomy, entity.rpartition("/")[2]
     rights = [Rights(each, target, taxonomy) for each in readers]
-    return workspace._cache.histories.of(workspace, entity, rights)  # noqa: SLF001 - the workspace keeps them
+    histories = workspace._cache.histories  # noqa: SLF001 - the workspace keeps them
+    return histories.of(workspace.store, taxonomy.parse, entity, rights)
 
 
 def _clocks(  # noqa: PLR0913, PLR0917 - whose entries of what, who asks, and the day

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from catmem.model.document import Document
     from catmem.policy.config import Config
     from catmem.policy.profile import Profile
-    from catmem.service.root import Root
     from catmem.store.contract import Store
 
 
@@ -161,19 +160,6 @@ def _scheme(where: str) -> str:
 
 
 # --- by name -------------------------------------------------------------------------------------------------------
-
-
-def store_at(workspace: Root, where: str) -> Store:
-    """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says.
-
-    Raises ``ConfigError`` (``bad_store``) for what names no store.
-    """
-    from catmem.policy.profile import profile_names
-    from catmem.service.stores import open_store
-
-    refuse_no_store(where)
-    config = replace(workspace.config, store=where)
-    return open_store(config, workspace.profile, profile_names(config.profiles_dir), is_own=False)
 
 
 def shown_store(where: str) -> str:

@@ -12,16 +12,17 @@ The source is only read, and one revision at a time is in memory. A copy that wa
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.digest import bytes_digest, record_dict
 from catmem.errors import ConfigError, StoreError, UnreadableError
-from catmem.policy.profile import refuse_no_root
-from catmem.service.backends import database_file, store_at
+from catmem.policy.profile import profile_names, refuse_no_root
+from catmem.service.backends import database_file, refuse_no_store
 from catmem.service.history import all_entities
+from catmem.service.stores import open_store
 from catmem.store.contract import EXTERNAL, Change, Revision
 
 if TYPE_CHECKING:
@@ -285,3 +286,13 @@ def left_out(workspace: Root, source: str) -> list[UncopiedRows]:
             *(UncopiedRows(entity, count, NOT_NAMED) for entity, count in rows if entity not in copied),
             *(UncopiedRows(entity, count, NO_ENTRIES) for entity, count in bad if count),
         ]
+
+
+def store_at(workspace: Root, where: str) -> Store:
+    """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says.
+
+    Raises ``ConfigError`` (``bad_store``) for what names no store.
+    """
+    refuse_no_store(where)
+    config = replace(workspace.config, store=where)
+    return open_store(config, workspace.profile, profile_names(config.profiles_dir), is_own=False)

@@ -12,7 +12,7 @@ import threading
 from collections import defaultdict
 from copy import copy
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document
@@ -27,11 +27,14 @@ from catmem.syntax.scan import rescan, touched_region
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
     from datetime import date
+    from typing import TypeAlias
 
-    from catmem.model.document import Entry
+    from catmem.model.document import Document, Entry
     from catmem.policy.access import Rights
-    from catmem.service.root import Root
     from catmem.store.contract import Revision, Store
+
+    Parse: TypeAlias = Callable[[bytes], Document]
+    """Reads a memory file as its root does."""
 
 CLOCKS = "clocks"
 """In the note of a revision: moments that some of its entries bring with them from elsewhere, by ``body_key``."""
@@ -162,13 +165,13 @@ class EntryHistories:
         self._kept: dict[Hashable, EntryHistory] = {}
         self._lock = threading.Lock()
 
-    def of(self, workspace: Root, entity: str, readers: Sequence[Rights]) -> list[EntryHistory]:
+    def of(self, store: Store, parse: Parse, entity: str, readers: Sequence[Rights]) -> list[EntryHistory]:
         """The history of an entity up to now, for each of its readers; empty ones where it cannot be read."""
         keys = [_key(entity, rights) for rights in readers]
         with self._lock:
             kept = [self._kept.get(key) or EntryHistory(rights) for key, rights in zip(keys, readers, strict=True)]
         try:
-            found = followed(workspace.store, entity, kept, workspace.config.taxonomy.parse)
+            found = followed(store, entity, kept, parse)
         except CatmemError as error:
             why = f"the history of {entity} cannot be read ({error})"
             self.notes[entity] = f"{why}, so what has no date of its own is as old as the file"
@@ -192,9 +195,7 @@ def _key(entity: str, rights: Rights) -> Hashable:
     return entity, rights.target, actor.selectors(rights.target, rights.taxonomy), actor.include_uncategorized
 
 
-def followed(
-    store: Store, entity: str, histories: Sequence[EntryHistory], parse: Callable[[bytes], Document]
-) -> list[EntryHistory]:
+def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse: Parse) -> list[EntryHistory]:
     """The histories up to the newest revision. Raises what reading the store raises.
 
     Where something was purged, and in another journal than that of the last time, all is worked out anew.
@@ -236,7 +237,7 @@ def _since(store: Store, entity: str, history: EntryHistory) -> list[Revision] |
 
 
 def _steps(
-    revisions: Iterable[tuple[Revision, bytes]], document: Document | None, parse: Callable[[bytes], Document]
+    revisions: Iterable[tuple[Revision, bytes]], document: Document | None, parse: Parse
 ) -> Iterator[tuple[Revision, Document | None, Document | None, Differing]]:
     """What ``take`` wants of each. Bytes that are no text change nothing; a branch is compared with the head."""
     for revision, data in revisions:

@@ -24,7 +24,8 @@ from uuid import uuid4
 from catmem.errors import BusyError, StaleError, StoreError
 from catmem.model.document import parse
 from catmem.policy.config import load_config
-from catmem.service.backends import database_file, refuse_no_store, shown_store, store_at
+from catmem.service.backends import database_file, refuse_no_store, shown_store
+from catmem.service.copying import store_at
 from catmem.service.root import Root
 from catmem.service.stores import merge_files
 from catmem.store.contract import Change

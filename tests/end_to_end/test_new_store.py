@@ -9,7 +9,8 @@ from starlette.testclient import TestClient
 
 from catmem import resources
 from catmem.policy.schema import _validator
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
 from catmem.service.backends import BACKENDS, Backend
 from catmem.service.news import Watch
@@ -138,7 +139,7 @@ def test_it_is_served(root, tmp_path_factory):
     workspace = Workspace.open(root)
     tokens = tmp_path_factory.mktemp("tokens") / "tokens.json"
     _, token = new_token(workspace.config, tokens, "somebody", person=True)
-    application = create_app(workspace, Settings(tokens=tokens))
+    application = create_app(workspace, ServerSettings(tokens=tokens))
     client = TestClient(application, base_url="http://127.0.0.1:8428", headers={"Authorization": f"Bearer {token}"})
     seen = client.get("/mem/read", params={"entity_id": "neo/user"}).json()["revision"]
     change = {"action": "add", "content": "Uses tabs.", "category": "rules"}

@@ -11,8 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from catmem.service.backends import store_at
-from catmem.service.copying import copy_root
+from catmem.service.copying import copy_root, store_at
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
 from tests.golden.case import put

@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
 from tests.property.canaries import CANARY, text_with
 from tests.property.test_tool_access import (
@@ -106,7 +107,7 @@ def token(folder, tmp_path_factory):
 def answers(workspace, token, sequence) -> list[str]:
     """All that the agent is told, tags included."""
     path, text = token
-    app = create_app(workspace, Settings(tokens=path))
+    app = create_app(workspace, ServerSettings(tokens=path))
     headers = {"Authorization": f"Bearer {text}", "Accept": "application/json"}
     client = TestClient(app, base_url="http://127.0.0.1:8428", headers=headers)
     found = []

@@ -13,7 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.page.formats import diff_of
 from catmem.service.merging.decisions import CHOICES, OWN, answer_to, key_of
 from catmem.store.contract import Change
@@ -100,7 +101,7 @@ def test_the_page_merges_what_the_library_merges_and_shows_it_before(drawn, numb
         fields = {f"choice-{key}": choice for key, choice in chosen.items()}
         fields |= {f"words-{key}": own for key, choice in chosen.items() if choice == OWN}
         before = text_of(root)
-        with TestClient(create_app(root, Settings()), base_url=ADDRESS) as client:
+        with TestClient(create_app(root, ServerSettings()), base_url=ADDRESS) as client:
             form = shown(client, PAGE).named("Merge")
             looked_at = sent(client, {**form, "action": f"{PAGE}/preview"}, **fields)
             assert (looked_at.status_code, text_of(root)) == (200, before)

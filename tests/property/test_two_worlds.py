@@ -27,7 +27,8 @@ from catmem.anthropic.tool import CatmemMemoryTool
 from catmem.errors import CatmemError
 from catmem.hermes.provider import TOOL_NAME, Provider
 from catmem.mcp.server import make_server
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
 from catmem.service.search import search
 from catmem.service.tool import ToolSession, memory_tool
@@ -167,7 +168,7 @@ class Doors:
         self.session = ToolSession()
         path = world.folder / "tokens.json"
         _, token = new_token(world.workspace.config, path, name)
-        self.app = create_app(world.workspace, Settings(tokens=path))
+        self.app = create_app(world.workspace, ServerSettings(tokens=path))
         self.client = TestClient(
             self.app,
             base_url="http://127.0.0.1:8428",
@@ -325,7 +326,7 @@ def _events(world, number) -> list[tuple[str, object]]:
     path = world.folder / "tokens.json"
     _, token = new_token(world.workspace.config, path, "neo")
     workspace, heard = world.workspace, []
-    with running(workspace, Settings(tokens=path)) as server:
+    with running(workspace, ServerSettings(tokens=path)) as server:
         stream = server.open(token=token)
         text = worlds.SECRETS[number][1]
 

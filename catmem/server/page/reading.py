@@ -179,7 +179,7 @@ _MAKES_ONE = "'catmem token new NAME --person' makes one, where the server runs.
 
 def error_page(request: Request, error: Exception) -> Response:
     """What programs are told of an error, with the same status, for a person to read."""
-    from catmem.server.app import error_response
+    from catmem.server.errors import error_response
 
     plain = error_response(request, error)
     try:

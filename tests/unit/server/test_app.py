@@ -12,9 +12,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from catmem.errors import StaleError, StoreError
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
 from catmem.server.caller import caller_of
-from catmem.server.guard import in_thread
+from catmem.server.guard import ServerSettings, in_thread
 from catmem.server.tokens import new_token
 from tests.roots import make_root
 
@@ -28,12 +28,12 @@ def workspace(tmp_path):
 
 @pytest.fixture
 def client(workspace):
-    """Makes a client of a server; `routes` are those beside /healthz and /readyz, `settings` as for Settings."""
+    """Makes a client of a server; `routes` are those beside /healthz and /readyz, `settings` as for ServerSettings."""
     made = []
 
     def make(*routes, base_url=HERE, **settings):
         app = create_app(
-            workspace, Settings(**settings), [Route(path, each, methods=["GET", "POST"]) for path, each in routes]
+            workspace, ServerSettings(**settings), [Route(path, each, methods=["GET", "POST"]) for path, each in routes]
         )
         made.append(TestClient(app, base_url=base_url, raise_server_exceptions=False))
         return made[-1].__enter__()
@@ -353,7 +353,9 @@ def test_when_time_is_up_the_answer_says_whether_a_write_goes_on(client, method,
 
 def test_the_end_of_the_server_waits_for_a_write_that_was_begun(workspace):
     begun, go_on, done = (threading.Event() for _ in range(3))
-    app = create_app(workspace, Settings(timeout=0.05), [Route("/slow", slow(begun, go_on, done), methods=["POST"])])
+    app = create_app(
+        workspace, ServerSettings(timeout=0.05), [Route("/slow", slow(begun, go_on, done), methods=["POST"])]
+    )
     with TestClient(app, base_url=HERE) as here:
         assert here.post("/slow").status_code == 503
         go_on.set()

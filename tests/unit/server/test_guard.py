@@ -9,8 +9,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from catmem.errors import RequestError
-from catmem.server.app import Settings, create_app
-from catmem.server.guard import limited
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings, limited
 from tests.roots import make_root
 
 HERE = "http://127.0.0.1:8428"
@@ -27,7 +27,7 @@ def client(workspace):
     made = []
 
     def make(**settings):
-        app = create_app(workspace, Settings(**settings), [Route("/said", said, methods=["GET", "POST"])])
+        app = create_app(workspace, ServerSettings(**settings), [Route("/said", said, methods=["GET", "POST"])])
         made.append(TestClient(app, base_url=HERE))
         return made[-1].__enter__()
 
@@ -79,7 +79,7 @@ def test_a_body_that_does_not_come_is_not_waited_for():
         await anyio.sleep_forever()
 
     async def read(scope):
-        await (await limited(scope, receive, Settings(timeout=0.01)))()
+        await (await limited(scope, receive, ServerSettings(timeout=0.01)))()
 
     scope = {"type": "http", "headers": [(b"content-length", b"5")]}
     with pytest.raises(RequestError) as caught:
@@ -91,7 +91,7 @@ def test_after_the_body_it_waits_as_long_as_it_takes_for_the_client_to_go():
     seen = []
 
     async def read(scope):
-        received = await limited(scope, receive, Settings(timeout=0.01))
+        received = await limited(scope, receive, ServerSettings(timeout=0.01))
         seen.extend([await received(), await received()])
 
     answers = iter([{"type": "http.request", "body": b"x"}])

@@ -15,7 +15,8 @@ from starlette.testclient import TestClient
 
 from catmem.errors import CatmemError
 from catmem.server import metrics
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.metrics import Meter, told
 from catmem.server.tokens import new_token
 from catmem.service.counts import CONFLICTS
@@ -278,7 +279,7 @@ def test_hundreds_of_profiles_have_their_series_and_all_threads_the_same(tmp_pat
 
 @pytest.fixture
 def client(workspace):
-    app = create_app(workspace, Settings())
+    app = create_app(workspace, ServerSettings())
     with TestClient(app, base_url="http://localhost") as made:
         yield made
     app.state.meter.close()
@@ -324,7 +325,7 @@ def test_only_get_is_answered(client):
 def test_a_person_and_a_token_for_metrics_may_read_them(workspace, tmp_path, label, how, status):
     path = tmp_path / "tokens" / "tokens.json"
     token = "catmem_none" if label is None else new_token(workspace.config, path, label, **how)[1]
-    app = create_app(workspace, Settings(tokens=path))
+    app = create_app(workspace, ServerSettings(tokens=path))
     with TestClient(app, base_url="http://localhost") as client:
         answer = client.get("/metrics", headers={"authorization": f"Bearer {token}"})
     assert answer.status_code == status

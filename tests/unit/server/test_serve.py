@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import catmem.cli.serve
 from catmem.errors import ConfigError
-from catmem.server.app import Settings
+from catmem.server.guard import ServerSettings
 from catmem.server.serving import listen, url_of
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json
@@ -154,7 +154,7 @@ def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch
     ids=["garbage", "version", "endless header", "TLS", "length", "two lengths"],
 )
 def test_what_is_no_request_is_refused_and_the_next_client_served(root, sent):
-    with running(Workspace.open(root, search=False), Settings(page=False)) as server:
+    with running(Workspace.open(root, search=False), ServerSettings(page=False)) as server:
         with socket.create_connection(server.address, timeout=60) as client:
             client.sendall(sent + b"\r\n\r\n")
             assert client.recv(100).startswith(b"HTTP/1.1 400 ")
@@ -170,7 +170,7 @@ TYPE = b"\r\nContent-Type: application/json\r\n"
 def test_a_body_that_is_broken_off_is_a_line_in_the_log_and_no_error(root, caplog):
     caplog.set_level(logging.INFO)
     workspace = Workspace.open(root, search=False)
-    with running(workspace, Settings()) as server:
+    with running(workspace, ServerSettings()) as server:
         with socket.create_connection(server.address) as client:
             client.sendall(HALF.replace(b"/", b"/mem/write", 1).replace(b"\r\n", TYPE, 1))
         while not (said := [each for each in caplog.records if each.name == "catmem.server"]):

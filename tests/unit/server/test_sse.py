@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from catmem.server import sse
-from catmem.server.app import Settings
+from catmem.server.guard import ServerSettings
 from catmem.server.sse import Reader
 from catmem.server.tokens import new_token, remove_tokens
 from catmem.service.news import News
@@ -33,7 +33,7 @@ def workspace(tmp_path):
 @pytest.fixture
 def server(workspace):
     """A server without tokens: whoever comes is a person."""
-    with running(workspace, Settings()) as found:
+    with running(workspace, ServerSettings()) as found:
         yield found
 
 
@@ -46,7 +46,7 @@ def tokens(tmp_path):
 def guarded(workspace, tokens):
     """A server where everybody has a token."""
     token(workspace, tokens, "boss")
-    with running(workspace, Settings(tokens=tokens)) as found:
+    with running(workspace, ServerSettings(tokens=tokens)) as found:
         yield found
 
 
@@ -331,7 +331,7 @@ def test_one_caller_has_so_many_streams(workspace, tokens, monkeypatch):
     monkeypatch.setattr(sse, "MOST", 3)
     names = ["boss", "neo"]
     given = {name: token(workspace, tokens, name) for name in names}
-    with running(workspace, Settings(tokens=tokens)) as server:
+    with running(workspace, ServerSettings(tokens=tokens)) as server:
         streams = [server.open(token=given["boss"]) for _ in range(2)]
         refused = server.open(token=given["boss"])
         assert (refused.status, refused.said()["code"]) == (429, "too_many_streams")
@@ -346,7 +346,7 @@ def test_one_caller_has_so_many_streams(workspace, tokens, monkeypatch):
 
 def test_two_hundred_readers_are_told_and_one_that_does_not_read_is_left(workspace, tokens):
     given = [token(workspace, tokens, name, person=True) for name in ("a", "b", "c", "d")]
-    with running(workspace, Settings(tokens=tokens)) as server:
+    with running(workspace, ServerSettings(tokens=tokens)) as server:
         streams = [server.open(token=each) for each in given for _ in range(50)]
         readers = server.app.state.live._readers
         others = server.on_loop(lambda: set(readers))
@@ -409,7 +409,7 @@ def test_a_look_that_fails_ends_no_stream(server, workspace, monkeypatch):
 
 
 def test_streams_end_at_once_when_the_server_does(workspace):
-    with running(workspace, Settings()) as server:
+    with running(workspace, ServerSettings()) as server:
         streams = [server.open() for _ in range(3)]
         server.streams.clear()  # nobody closes them from here
     for stream in streams:
@@ -419,7 +419,7 @@ def test_streams_end_at_once_when_the_server_does(workspace):
 
 
 def test_a_stream_is_not_cut_by_the_time_limit_of_requests(workspace):
-    with running(workspace, Settings(timeout=2)) as server:
+    with running(workspace, ServerSettings(timeout=2)) as server:
         stream = server.open()
         threading.Event().wait(2.5)
         add(workspace, name="boss")
@@ -436,7 +436,7 @@ def test_a_stream_that_waits_for_the_first_look_when_the_server_ends_is_refused(
 
     monkeypatch.setattr("catmem.service.news.Watch.look", look)
     found = []
-    with running(workspace, Settings()) as server:
+    with running(workspace, ServerSettings()) as server:
         waiting = threading.Thread(target=lambda: found.append(server.open()))
         waiting.start()
         assert looking.wait(SECONDS)

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from catmem.errors import ConfigError, StoreError, UnreadableError
-from catmem.service.backends import store_at
-from catmem.service.copying import copy_entities, copy_root, history
+from catmem.service.copying import copy_entities, copy_root, history, store_at
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
 from catmem.store.memory import MemoryStore

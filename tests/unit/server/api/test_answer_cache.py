@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token, remove_tokens
 from catmem.service import answering
 from catmem.service.workspace import Workspace
@@ -39,7 +40,7 @@ class Root:
         make_files(self.path, f"version: 1\nstore: {store}\n{AGENTS}")
         self.workspace = Workspace.open(self.path, search=False)
         self.put(TEXT)
-        self.app = create_app(self.workspace, Settings(tokens=self.tokens))
+        self.app = create_app(self.workspace, ServerSettings(tokens=self.tokens))
 
     def put(self, text: str) -> None:
         """Write the whole file of neo through a workspace of its own."""
@@ -89,7 +90,7 @@ def made_anew(root, client) -> list[tuple[int, bytes]]:
     """What a server answers that never answered anything."""
     other = Workspace.open(root.path, search=False)
     with closing(other.store):
-        app = create_app(other, Settings(tokens=root.tokens))
+        app = create_app(other, ServerSettings(tokens=root.tokens))
         return asked(TestClient(app, base_url=ADDRESS, headers=client.headers))
 
 

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 from starlette.testclient import TestClient
 
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.conftest import ADDRESS
@@ -48,7 +49,7 @@ def root(folder, store="files", *, text=TEXT, config=CONFIG, **profiles):
 @contextmanager
 def served(workspace, **settings):
     """A browser at the page of a root."""
-    with TestClient(create_app(workspace, Settings(**settings)), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, ServerSettings(**settings)), base_url=ADDRESS) as client:
         yield client
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
 
@@ -63,5 +64,5 @@ def workspace(tmp_path):
 @pytest.fixture
 def client(workspace):
     """A browser at the page of ``workspace``, which a module may make itself."""
-    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
         yield client

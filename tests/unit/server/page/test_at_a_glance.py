@@ -7,7 +7,8 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.page.formats import days
 from catmem.server.tokens import new_token
 from catmem.service.workspace import Workspace
@@ -154,7 +155,7 @@ def test_the_token_of_an_agent_is_shown_no_way_that_it_may_not_go(tmp_path):
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     workspace, tokens = Workspace.open(tmp_path, search=False), tmp_path / "tokens" / "tokens.json"
     _, secret = new_token(workspace.config, tokens, "neo")
-    with TestClient(create_app(workspace, Settings(tokens=tokens)), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, ServerSettings(tokens=tokens)), base_url=ADDRESS) as client:
         answer = client.get("/", headers={"Authorization": f"Bearer {secret}", "Accept": "text/html"})
     assert answer.status_code == 403
     made = Markup(answer.text)

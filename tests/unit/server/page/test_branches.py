@@ -7,7 +7,8 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.page.branches import MOST
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
@@ -301,7 +302,7 @@ def test_words_that_nobody_touched_stay_what_the_branch_says(tmp_path):
     for said, seen in (("now", None), ("here", "1"), ("there\rand then", "1")):
         text = f"## Talk\none two three four five six seven {said}\n"
         workspace.store.commit("neo/user", seen, lambda _, text=text: text.encode(), Change(on_stale="branch"))
-    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
         assert merge(client, "own").status_code == 303
     assert text_of(workspace) == "## Talk\none two three four five six seven there\rand then\n"
     workspace.store.close()
@@ -318,7 +319,7 @@ def test_a_form_of_many_long_conflicts_can_be_sent(tmp_path):
     for said, seen in (("base", None), ("head", "1"), ("branch", "1")):
         text = "## Talk\n" + "\n§\n".join(f"{number} {said} {LONG}" for number in range(MOST)) + "\n"
         workspace.store.commit("neo/user", seen, lambda _, text=text: text.encode(), Change(on_stale="branch"))
-    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
         form = shown(client, PAGE).named("Merge")
         keys = [name.removeprefix("words-") for name in form["fields"] if name.startswith("words-")]
         assert len(keys) == MOST

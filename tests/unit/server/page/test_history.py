@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.service import history
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
@@ -43,7 +44,7 @@ def edited(tmp_path):
     """A root in files that somebody edited by other means."""
     workspace = opened(tmp_path)
     edit(workspace, BY_HAND)
-    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
         yield workspace, client
     workspace.store.close()
 
@@ -181,7 +182,7 @@ def test_a_file_without_a_history_gets_one(tmp_path):
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     put(tmp_path / "homes" / "neo" / "USER.md", FIRST)
     workspace = Workspace.open(tmp_path, search=False)
-    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
         sent(client, shown(client, NOW).named("Record it"))
         assert (text_of(workspace), revisions(workspace)) == (FIRST, [("1", "adopt", "external")])
     workspace.store.close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.page.rendering import environment
 from catmem.service.workspace import Workspace
 from tests.golden.case import put
@@ -56,7 +57,7 @@ def client(tmp_path):
     first = workspace.add("neo", "Plain words.", category="talk").revision
     workspace.replace("neo", "Plain words.", content=f"Plain words. {SCRIPT}")
     workspace.replace("neo", "Plain words.", content=f"Plain words. {QUOTES}", expected=first, on_stale="branch")
-    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
         yield client
     workspace.store.close()
 

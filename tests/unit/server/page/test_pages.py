@@ -9,7 +9,8 @@ from starlette.testclient import TestClient
 
 from catmem.errors import StoreError
 from catmem.model.document import parse
-from catmem.server.app import Settings, create_app
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.server.page import VIEWS
 from catmem.server.tokens import new_token
 from catmem.service.workspace import Workspace
@@ -381,7 +382,7 @@ def test_the_page_is_for_people(workspace, tmp_path):
     tokens = tmp_path / "tokens" / "tokens.json"
     _, agent = new_token(workspace.config, tokens, "boss")
     _, person = new_token(workspace.config, tokens, "ada", person=True)
-    with TestClient(create_app(workspace, Settings(tokens=tokens)), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, ServerSettings(tokens=tokens)), base_url=ADDRESS) as client:
         for address in PAGES:
             refused = client.get(address, headers={"Authorization": f"Bearer {agent}"})
             assert refused.status_code == 403
@@ -434,7 +435,7 @@ def database(tmp_path):
 
 
 def test_a_root_in_a_database_is_shown_as_one_in_files(database):
-    with TestClient(create_app(database, Settings()), base_url=ADDRESS) as client:
+    with TestClient(create_app(database, ServerSettings()), base_url=ADDRESS) as client:
         assert "1 branch to merge" in page(client, "/").text
         assert "wants a decision" in page(client, "/page/branches/neo/user/2a").text
         for address in PAGES:
@@ -450,7 +451,7 @@ def test_a_root_in_a_database_is_shown_as_one_in_files(database):
 def test_a_root_without_profiles_says_how_to_begin(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     workspace = Workspace.open(tmp_path, search=False)
-    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
         assert "No profiles yet" in page(client, "/").text
         for address in (
             "/page/queue",
@@ -475,7 +476,7 @@ def test_an_overview_of_a_hundred_profiles_is_no_long_download(tmp_path):
     put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
     put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\nFor all.\n")
     workspace = Workspace.open(tmp_path, search=False)
-    with TestClient(create_app(workspace, Settings()), base_url=ADDRESS) as client:
+    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
         first = client.get("/")
         linked = [each["href"] for each in Markup(first.text).all("link")]
         assert first.text.count("1 expired") == 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import import_module
 from typing import Any
@@ -86,6 +87,23 @@ def _load(name: str) -> click.Command:
     function = f"{name}_" if name in {"import", "list"} else name.replace("-", "_")
     command: click.Command = getattr(import_module(f"catmem.cli.{module}"), function)
     return command
+
+
+class _Help(click.HelpFormatter):
+    """Writes examples one to a line, as they are: they are to be copied."""
+
+    def write_text(self, text: str) -> None:
+        """A paragraph, or the commands behind ``Examples:``, which stand three blanks apart."""
+        label, colon, rest = text.partition(": ")
+        if not colon or label not in {"Example", "Examples"}:
+            super().write_text(text)
+            return
+        self.write(f"{'':>{self.current_indent}}{label}:\n")
+        for example in re.split(r"\s{3,}", rest.strip()):
+            self.write(f"{'':>{self.current_indent + 2}}{example}\n")
+
+
+click.Context.formatter_class = _Help  # of each command; click hands no formatter on from the group
 
 
 class _LazyGroup(click.Group):

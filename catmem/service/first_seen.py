@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import date
     from typing import TypeAlias
 
-    from catmem.model.document import Document, Entry
+    from catmem.model.document import Entry
     from catmem.policy.access import Rights
     from catmem.store.contract import Revision, Store
 

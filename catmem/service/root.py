@@ -103,8 +103,7 @@ class Root:
         except UnknownNameError as error:
             if self.config.path is None:
                 error.hint = (
-                    f"No catmem.yaml was found in {self.root} or above. Go to the root or name it with --root; "
-                    "catmem init makes one."
+                    f"There is no catmem.yaml in {self.root}. Go to the root or name it with --root; catmem init makes one."
                 )
             raise
         check_profile(profile, self.config)

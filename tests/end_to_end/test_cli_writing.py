@@ -469,7 +469,7 @@ def test_only_a_command_that_takes_a_text_says_so(user):
 
 def test_no_root_at_all(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert "No catmem.yaml was found" in error_of(*VERBS["add"])["hint"]
+    assert "There is no catmem.yaml in" in error_of(*VERBS["add"])["hint"]
     assert list(tmp_path.iterdir()) == []
 
 

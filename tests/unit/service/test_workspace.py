@@ -258,7 +258,7 @@ def test_warnings_name_the_place_of_what_does_not_count(workspace, place):
 def test_without_a_root_the_error_says_so(tmp_path):
     with pytest.raises(UnknownNameError) as raised:
         Workspace.open(tmp_path, search=False).prompt("neo")
-    assert "No catmem.yaml was found" in raised.value.hint
+    assert "There is no catmem.yaml in" in raised.value.hint
 
 
 def test_entries_that_a_prompt_withholds_are_marked_in_a_list(workspace, place):

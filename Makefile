@@ -43,18 +43,22 @@ help:
 	@echo "make build        the source distribution and the wheel, in dist/"
 	@echo "make clean        remove what these made"
 
+# What is in the demo's folder stays: a person may have written there.
 demo: $(VENV)/.installed
 	@if [ -e $(DEMO) ] && [ ! -e $(DEMO_MARK) ]; then \
 	  echo "make demo: $(DEMO)/ exists and was not made by 'make demo', so it was left alone. Move it away and run this again." >&2; \
 	  exit 2; \
 	fi
-	@rm -rf $(DEMO)
 	@PATH="$(CURDIR)/$(BIN):$$PATH"; export PATH; \
 	run() { printf '$$ %s\n' "$$*"; "$$@" || exit $$?; echo; }; \
-	run catmem init --example $(DEMO); touch $(DEMO_MARK); \
+	if [ -e $(DEMO)/catmem.yaml ]; then echo "$(DEMO)/ is there, and is used as it is; 'make clean' removes it."; \
+	else mkdir -p $(DEMO) && touch $(DEMO_MARK) && run catmem init --example $(DEMO); fi; \
 	run cd $(DEMO); \
 	run catmem prompt trinity; \
-	run catmem prompt trinity --explain
+	run catmem prompt trinity --explain; \
+	echo "Next, two commands to type:"; \
+	echo "  cd $(DEMO) && . $(CURDIR)/$(BIN)/activate"; \
+	echo "  catmem add -p trinity -c workflow-rules-finance 'Invoices go out on Fridays.'"
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/browser

@@ -11,6 +11,7 @@ import click
 from catmem.cli.options import common_options, open_workspace, target_option
 from catmem.cli.output import columns, emit, emit_json, end_with, in_json, printable, say, shown_path
 from catmem.names import FILE_NAMES
+from catmem.policy.profile import refuse_no_root
 from catmem.text import counted
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[st
     if target is not None and in_json():
         raise click.UsageError("-t is for the table; in JSON each cell tells of both files.")
     workspace = open_workspace()
+    refuse_no_root(workspace.config)
     if why is not None:
         _explain(workspace, *why)
         return

@@ -87,6 +87,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     for option, (others, why) in _APART.items():
         refuse_beside(option, *others, why=why)
 
+    from catmem.policy.profile import refuse_no_root
     from catmem.service.linting import Linter
 
     root = given_root()
@@ -101,6 +102,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
         status = _fix(linter, unsafe=unsafe_fixes, diff=diff)
         linter = opened()
     found = linter.run()
+    if not paths and not found.files:
+        refuse_no_root(linter.root.config)  # a slip of the folder must not look like a clean root
     if paths and not found.files and not found.errors:
         raise ConfigError(
             "there is nothing to lint in what was named",

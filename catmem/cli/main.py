@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from catmem import __version__
-from catmem.cli.output import print_error
+from catmem.cli.output import print_error, say
 from catmem.errors import CatmemError, UnreadableError
 
 COMMANDS = {
@@ -178,5 +178,13 @@ def group() -> None:
 
 
 def main() -> None:
-    """Run the command line (the entry point of the package)."""
-    group(prog_name="catmem")
+    """Run the command line (the entry point of the package). Ctrl-C ends it with 130, as shells have it."""
+    try:
+        status = group(prog_name="catmem", standalone_mode=False)
+    except click.Abort:
+        say("Stopped.")
+        status = 130
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    sys.exit(status)

@@ -143,9 +143,11 @@ def stats(names: tuple[str, ...], source: str | None, as_of: date | None) -> Non
 
     Exit status 2 if a profile or a file could not be looked at; all others are there.
     """
+    from catmem.policy.profile import refuse_no_root
     from catmem.service.fleet import read_stats
 
     workspace = open_to_read()
+    refuse_no_root(workspace.config)
     stats = read_stats(workspace, names, source=source, as_of=as_of)
     if in_json():
         emit_json(stats.to_dict())

@@ -102,9 +102,8 @@ class Root:
             profile = find_profile(self.config, name)
         except UnknownNameError as error:
             if self.config.path is None:
-                error.hint = (
-                    f"There is no catmem.yaml in {self.root}. Go to the root or name it with --root; catmem init makes one."
-                )
+                there = f"There is no catmem.yaml in {self.root}."
+                error.hint = f"{there} Go to the root or name it with --root; catmem init makes one."
             raise
         check_profile(profile, self.config)
         return profile

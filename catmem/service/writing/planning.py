@@ -13,7 +13,7 @@ from catmem.errors import DriftError, EditError
 from catmem.model.document import Document, Entry
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared
-from catmem.model.pairing import nearly_same
+from catmem.model.pairing import jaccard, words_of
 from catmem.policy.staleness import read_date
 from catmem.service.seen_entry import preview, value_texts
 from catmem.service.writing.matching import Says, find_entry, says
@@ -101,6 +101,7 @@ class _Draft:
         like = self._nearly_same(category, body)
         made = self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
         self._remark(made, None if like is None else on_nearly_same(like, to_agent=self.terms.to_agent))
+        self._remark(made, on_expiry(tags, self.terms))
 
     def replace(self, operation: Operation) -> None:
         entry = self._entry(operation)
@@ -166,7 +167,9 @@ class _Draft:
     def _nearly_same(self, category: str, body: str) -> Entry | None:
         """An entry of the category that looks like the same fact in other words, among the last ones."""
         seen = [entry for entry in self.terms.rights.in_sight(self.document) if entry.category == category]
-        return next((entry for entry in reversed(seen[-_LOOKED_AT:]) if nearly_same(entry.body, body)), None)
+        words = words_of(body)
+        alike = (entry for entry in reversed(seen[-_LOOKED_AT:]) if jaccard(words_of(entry.body), words) >= _ALIKE)
+        return next(alike, None)
 
     # --- parts of them ---------------------------------------------------------------------------------------------
 
@@ -340,6 +343,8 @@ _HIDING = (
     "(catmem migrate), or set include_uncategorized: true in the profile."
 )
 
+_ALIKE = 0.75
+"""Words in common, of all words of two texts, from which on an answer says that they look like one fact."""
 _LOOKED_AT = 64
 """So many entries of a category an addition is compared with: a write must not slow down with its file."""
 

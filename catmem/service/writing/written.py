@@ -233,7 +233,7 @@ def on_two_wordings(double: tuple[Version, Version]) -> str:
 
 
 def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:
-    """What to know of an entry that is expired today and is verified."""
+    """What to know of an entry that is written or verified, and expired before today."""
     day = expired_on(tags, terms.today)
     if day is None:
         return None

@@ -217,7 +217,14 @@ def test_why_stands_alone(place):
     assert (result.exit_code, "leave out -p, -c and -t" in result.stderr) == (2, True)
 
 
+def test_a_folder_that_is_no_root(tmp_path):
+    result = run("access", "--root", tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "error[no_root]" in result.stderr
+
+
 def test_an_empty_root(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
     result = run("access", "--root", tmp_path)
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == f"There are no profiles in {tmp_path / 'profiles'}.\n"

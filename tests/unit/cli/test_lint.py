@@ -45,6 +45,12 @@ def user(place):
     return place / "homes" / "neo" / "USER.md"
 
 
+def test_a_folder_without_a_root_or_a_file_is_refused(tmp_path):
+    result = run("lint", "--root", tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "error[no_root]" in result.stderr
+
+
 def test_findings_go_to_stdout_and_the_count_to_stderr(place):
     result = lint()
     assert result.exit_code == 1

@@ -108,7 +108,14 @@ def test_wrong_input(place, arguments, said):
     assert result.stderr.endswith(said)
 
 
+def test_a_folder_that_is_no_root(tmp_path):
+    result = run("stats", "--root", tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "error[no_root]" in result.stderr
+
+
 def test_an_empty_root(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
     result = run("stats", "--root", tmp_path)
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == f"There are no profiles in {tmp_path / 'profiles'}.\n"

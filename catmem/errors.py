@@ -117,7 +117,7 @@ class NotUtf8Error(UnreadableError):
         super().__init__(
             f"not UTF-8: byte {offset}: {reason}",
             path=path,
-            hint="The file was left as it is. Convert it to UTF-8 (for example with iconv), then try again.",
+            hint="The file is as it was. Convert it to UTF-8 (iconv does that), or mend it with 'catmem repair'.",
         )
         self.offset = offset
 
@@ -138,7 +138,7 @@ class TooLargeError(UnreadableError):
         super().__init__(
             f"the {what} has {size:,} {unit}, over the limit of {limit:,}",
             path=path,
-            hint="Split it, or raise the limit where it is set.",
+            hint="Split it, or take out what is not needed.",
         )
         self.size = size
         self.limit = limit
@@ -351,12 +351,17 @@ class WouldOverwriteError(CatmemError):
 
     code = "would_overwrite"
 
-    def __init__(self, folder: str | PathLike[str], paths: Sequence[str]) -> None:
-        """``paths`` are relative to ``folder``."""
+    def __init__(
+        self,
+        folder: str | PathLike[str],
+        paths: Sequence[str],
+        hint: str = "Choose another folder, or move them away first.",
+    ) -> None:
+        """``paths`` are relative to ``folder``; ``hint`` says what to do next."""
         super().__init__(
             f"these files are already there, with other content: {', '.join(paths)}",
             path=folder,
-            hint="Nothing was written. Choose another folder, or move them away first.",
+            hint=f"Nothing was written. {hint}",
         )
         self.paths = tuple(paths)
 

@@ -346,7 +346,8 @@ def _hint(rule: str, value: Any, wanted: Any, where: Mapping[str, Any]) -> str |
     if rule == "type" and wanted == "array" and isinstance(value, str):
         return f"Write it as a list: [{shown(value)[1:-1]}]."
     examples = ", ".join(str(example) for example in where.get("examples", ()) if isinstance(example, str | int))
-    parts = (where.get("description"), f"For example: {examples}" if examples else None)
+    about = where.get("description")
+    parts = (f"What it is: {about}" if about else None, f"For example: {examples}" if examples else None)
     return " ".join(part for part in parts if part) or None
 
 

@@ -113,7 +113,13 @@ def write_export(workspace: Root, made: Sequence[Exported], folder: Path, *, ove
         if os.path.realpath(folder / each.name) in own or (not overwrite and os.path.lexists(folder / each.name))
     ]
     if in_the_way:
-        raise WouldOverwriteError(folder, in_the_way)
+        raise WouldOverwriteError(
+            folder,
+            in_the_way,
+            "No export replaces a memory file of the root: choose another folder."
+            if own.intersection(os.path.realpath(folder / name) for name in in_the_way)
+            else "Choose another folder, or replace them with --overwrite.",
+        )
     for each in changed:
         path = folder / each.name
         with os_errors(

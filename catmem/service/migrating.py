@@ -16,18 +16,20 @@ from catmem.files import read_bounded
 from catmem.policy.access import visible
 from catmem.policy.migration import plan_migration
 from catmem.policy.profile import limit_of
+from catmem.policy.schema import known_tags
 from catmem.service import gate
 from catmem.service.formatting import commit_file, entity_at, has_journal, memory_files
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.store.contract import Change
 from catmem.store.files.retention import keep_copy
 from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import DEFAULT_LIMITS, counted, size_of, unmerged_warnings
+from catmem.text import DEFAULT_LIMITS, counted, plural, size_of, unmerged_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from catmem.policy.config import Config
     from catmem.policy.migration import Migration
     from catmem.service.root import Root
 
@@ -76,7 +78,8 @@ def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> Plann
         error.path = str(path)
         raise
     entity = entity_at(workspace, path)
-    warnings = [*_warnings(workspace, entity, migration)] if entity and migration.changes else []
+    warnings = [*_undeclared(migration, workspace.config)]
+    warnings += [*_warnings(workspace, entity, migration)] if entity and migration.changes else []
     return PlannedMigration(path, entity, migration, (*unmerged_warnings(path.name, migration.new), *warnings))
 
 
@@ -113,6 +116,15 @@ def _still_holds(path: Path, data: bytes) -> bool:
         return read_bounded(path, DEFAULT_LIMITS.file_bytes) == data
     except UnreadableError:
         return False  # in doubt the copy stays
+
+
+def _undeclared(migration: Migration, config: Config) -> Iterator[str]:
+    """Tags that labels became and that the root does not declare."""
+    made = {tag for each in migration.entries if each.label for tag in each.tags}
+    unknown = sorted(made.difference(known_tags(config.tag_schemas)))
+    if unknown:
+        tags = f"{plural(len(unknown), 'tag')} without effect: {', '.join(unknown)}"
+        yield f"{tags}; 'tags' in catmem.yaml does not declare {'it' if len(unknown) == 1 else 'them'}"
 
 
 def _warnings(workspace: Root, entity: str, migration: Migration) -> Iterator[str]:

@@ -96,7 +96,8 @@ def purge(workspace: Root, entity: str, old_text: str, *, dry_run: bool = False)
     not be reached is named. Raises ``NoMatchError``, and ``AmbiguousError`` if entries of several bodies hold the text
     now.
     """
-    with gate.checks(workspace, entity, op="purge", agent="person", recorded=not dry_run):
+    named = entity if "/" in entity else f"{entity}/user"  # a refusal is on record under the entity too
+    with gate.checks(workspace, named, op="purge", agent="person", recorded=not dry_run):
         store = lasting_store(workspace)
         name = entity_of(workspace, entity)
         entries = _entries_to_forget(workspace, store, name, old_text)

@@ -72,7 +72,7 @@ def test_not_utf8():
     error = NotUtf8Error(7, "invalid start byte", path="a.md")
     assert str(error) == "a.md: not UTF-8: byte 7: invalid start byte"
     assert error.to_dict()["offset"] == 7
-    assert "left as it is" in error.hint
+    assert "as it was" in error.hint
 
 
 def test_too_large():

@@ -172,8 +172,21 @@ def _value(parameter: Parameter, text: str) -> Any:  # noqa: ANN401 - as its sch
         case _:
             fits, value = _is_text(schema, text), text
     if not fits:
-        raise bad_parameter(f"{parameter.name} is {shown(text)}", parameter.said)
+        raise bad_parameter(f"{parameter.name} is {shown(text)}, and has to be {_wanted(schema)}", parameter.said)
     return value
+
+
+def _wanted(schema: Schema) -> str:
+    """What a parameter may be, in words."""
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    if schema.get("type") == "integer":
+        return f"a number from {schema.get('minimum', 0)} to {schema['maximum']:,}"
+    if schema.get("type") == "boolean":
+        return "true or false"
+    if schema.get("format") == "date":
+        return "a day such as 2026-11-21"
+    return "a text that the parameter can be"
 
 
 def _is_number(text: str) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
 import catmem
-from catmem.cli.main import COMMANDS, group
+from catmem.cli.main import COMMANDS, group, main
 from tests.golden.case import put
 
 
@@ -69,6 +70,22 @@ def test_a_mistyped_command_is_told_the_nearest():
 
 def test_the_root_must_be_a_folder(tmp_path):
     assert run("prompt", "neo", "--root", put(tmp_path / "file", "")).exit_code == 2
+
+
+def test_ctrl_c_ends_with_the_status_that_shells_give_it(monkeypatch, capsys):
+    def interrupted(**_):
+        raise click.Abort
+
+    monkeypatch.setattr("catmem.cli.main.group", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "Stopped.\n")
+
+
+def test_examples_in_help_are_lines_to_copy(capsys):
+    with pytest.raises(SystemExit):
+        group(["seed", "--help"])
+    assert "    catmem seed orchestrator trinity neo --dry-run\n    catmem seed" in capsys.readouterr().out
 
 
 # --- as a process --------------------------------------------------------------------------------------------------

@@ -153,15 +153,19 @@ def test_another_kind_of_file_is_not_touched(workspace, place):
     assert "catmem migrate -" in caught.value.hint
 
 
+UNDECLARED = "tag without effect: project; 'tags' in catmem.yaml does not declare it"
+
+
 def test_the_owner_is_told_what_the_prompt_loses(workspace, user, place, notes):
     assert plan_file(workspace, user).warnings == (
+        UNDECLARED,
         "the prompt of neo has 2 entries and will not have them without a category",
     )
     put(user, FLAT + "\n§\n[FIN] Pays.")
-    assert plan_file(workspace, user).warnings[1] == ("the prompt of neo has 1 entry and will not have it in finance")
-    assert plan_file(workspace, notes).warnings == ()
+    assert plan_file(workspace, user).warnings[2] == ("the prompt of neo has 1 entry and will not have it in finance")
+    assert plan_file(workspace, notes).warnings == (UNDECLARED,)
     put(place / "profiles" / "neo.yaml", "{user_memory_categories: ['*'], include_uncategorized: true}")
-    assert plan_file(workspace, user).warnings == ()
+    assert plan_file(workspace, user).warnings == (UNDECLARED,)
 
 
 def test_a_limit_that_the_headers_go_over_is_told(workspace, user, place):
@@ -169,7 +173,7 @@ def test_a_limit_that_the_headers_go_over_is_told(workspace, user, place):
         place / "profiles" / "neo.yaml",
         "{user_memory_categories: ['*'], include_uncategorized: true, limits: {user: 60}}",
     )
-    (warning,) = plan_file(workspace, user).warnings
+    _, warning = plan_file(workspace, user).warnings
     assert warning == "neo/user has 61 characters with its headers, over its limit of 60"
 
 

@@ -177,7 +177,7 @@ def anchor(check: str | None) -> None:
 @click.option("--yes", is_flag=True, help="Do what the plan says.")
 @common_options
 def repair(entity: str, how: Remedy | None, *, yes: bool) -> None:
-    """Plan how to mend ENTITY, which catmem refuses to rewrite: not UTF-8, or with an entry over every limit.
+    """Plan how to mend ENTITY, which no tool wrote as it is: not UTF-8, or with an entry over the whole limit.
 
     Without --yes the plan is shown and nothing is written: exit status 1 if there is something to mend. ENTITY is
     PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.

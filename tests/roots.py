@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.golden.case import put
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def make_root(
     put(folder / "catmem.yaml", config or "version: 1\n")
     for name, text in profiles.items():
         put(folder / "profiles" / f"{name}.yaml", text)
-    workspace = Workspace.open(folder, search=False, store=MemoryStore())
+    workspace = Workspace.open(folder, search=False, store=InMemoryStore())
     for entity, text in (files or {}).items():
         put_bytes(workspace, entity, text)
     return workspace

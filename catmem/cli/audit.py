@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from catmem.service.auditing.rollout import Bypass, RolloutReport, RolloutState
     from catmem.service.counts import Counts
     from catmem.service.workspace import Workspace
-    from catmem.store.audit import Damage, Line
+    from catmem.store.audit import AuditLine, Damage
 
 _FINDINGS = 1
 _SECONDS = 19
@@ -135,11 +135,11 @@ def _follow(workspace: Workspace, wanted: Filter, limit: int) -> None:
             emit(_json(each) if in_json() else "  ".join(_row(each)).rstrip() + "\n")
 
 
-def _json(line: Line) -> str:
+def _json(line: AuditLine) -> str:
     return line.to_json().decode()
 
 
-def _row(line: Line) -> tuple[str, ...]:
+def _row(line: AuditLine) -> tuple[str, ...]:
     revisions = f"{_revision(line.prev_rev)} -> {_revision(line.mem_rev)}"
     said = " ".join(each for each in (line.reason, f"({line.note})" if line.note else None) if each)
     row = shown_moment(line.ts), line.status, line.entity_id, line.op, line.agent, revisions, said

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from catmem.hermes.setup import Step
-    from catmem.hermes.setup_homes import Home, Settings
+    from catmem.hermes.setup import SetupStep
+    from catmem.hermes.setup_homes import HermesSettings, Home
     from catmem.hermes.setup_status import HomeStatus
     from catmem.policy.seed import FilePlan
     from catmem.service.seeding.plan import SeedPlan, SeedResult
@@ -93,7 +93,7 @@ def install(  # noqa: PLR0913 - one parameter an option
     _refuse_mixed(profile, name, everybody=everybody)
     chosen = chosen_homes(find_home(home), profile, everybody=everybody)
     workspace = _workspace(chosen[0])
-    steps: list[Step] = []
+    steps: list[SetupStep] = []
     for each in chosen:
         settings = _settings(workspace, each, name or each.name)
         folder = workspace.path(settings.profile, "user").parent
@@ -240,10 +240,10 @@ def _no_root(folder: str, home: Home | None = None) -> ConfigError:
     )
 
 
-def _settings(workspace: Workspace, home: Home, name: str) -> Settings:
+def _settings(workspace: Workspace, home: Home, name: str) -> HermesSettings:
     from dataclasses import replace
 
-    from catmem.hermes.setup_homes import Settings, read_settings
+    from catmem.hermes.setup_homes import HermesSettings, read_settings
 
     try:
         workspace.profile(name)
@@ -252,7 +252,7 @@ def _settings(workspace: Workspace, home: Home, name: str) -> Settings:
             said = f"Say which profile of this root it is: --profile {home.name} --as NAME"
             error.hint = f"{error.hint or ''} {said}".strip()
         raise
-    new = Settings(workspace.root, name)
+    new = HermesSettings(workspace.root, name)
     try:
         old = read_settings(home) or new
     except ConfigError as error:
@@ -278,7 +278,7 @@ def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
     return sources
 
 
-def _carried_out(steps: Sequence[Step], *, yes: bool, dry_run: bool) -> bool:
+def _carried_out(steps: Sequence[SetupStep], *, yes: bool, dry_run: bool) -> bool:
     """Show what would be done, ask, and do it; whether anything was done."""
     from catmem.hermes.setup import apply_step
 
@@ -309,7 +309,7 @@ def _confirm() -> None:
         raise SystemExit(_NOT_CONFIRMED)
 
 
-def _show_step(step: Step) -> None:
+def _show_step(step: SetupStep) -> None:
     where = shown_path(step.home.path)
     if not step.changes:
         emit(printable(f"{where}: nothing to do\n"))
@@ -324,7 +324,7 @@ def _show_step(step: Step) -> None:
         emit(printable(f"remove {shown_path(path)}\n"))
 
 
-def _step_dict(step: Step) -> dict[str, Any]:
+def _step_dict(step: SetupStep) -> dict[str, Any]:
     return {
         "name": step.home.name,
         "home": str(step.home.path),

@@ -22,7 +22,7 @@ from catmem import clock
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.hermes.setup_homes import (
     HermesConfig,
-    Settings,
+    HermesSettings,
     home_at,
     parse_settings,
     read_config,
@@ -53,7 +53,7 @@ _DESCRIPTION = (
 )
 _UNREADABLE = "Your memory (catmem) could not be read ({code}), so nothing of it is here. Do not take it for empty."
 _NO_WRITES = "memory is read only in this kind of session ({context})"
-_LOOKING = frozenset(("list", "search"))
+_LOOKING = ("list", "search")
 
 log = logging.getLogger("catmem.hermes")
 
@@ -64,7 +64,7 @@ class Provider:
     def __init__(self) -> None:
         """Nothing is read before ``is_available`` or ``initialize``."""
         self._turn = threading.RLock()
-        self._settings: Settings | None = None
+        self._settings: HermesSettings | None = None
         self._workspace: Workspace | None = None
         self._error: CatmemError | None = None
         self._context = "primary"
@@ -212,10 +212,11 @@ class Provider:
         with self._turn:
             return json.dumps(self._answer(tool_name, args), ensure_ascii=False)
 
-    def _answer(self, tool_name: str, args: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, tool_name: str, args: Any) -> dict[str, Any]:  # noqa: ANN401 - a model may send anything
         if tool_name != TOOL_NAME:
             return _refusal(f"there is no tool {tool_name}", "unknown_tool", f"Use {TOOL_NAME}.")
-        if self._context != "primary" and args.get("action") not in _LOOKING:
+        action = args.get("action") if isinstance(args, dict) else None
+        if self._context != "primary" and action not in _LOOKING:
             why = _NO_WRITES.format(context=self._context)
             return _refusal(why, "read_only", "Say what is worth keeping in your answer.")
         try:
@@ -255,7 +256,7 @@ class Provider:
             if workspace is not None:
                 workspace.store.close()
 
-    def _at_hand(self) -> tuple[Settings, Workspace]:
+    def _at_hand(self) -> tuple[HermesSettings, Workspace]:
         """The settings and the open root. Raises ``CatmemError`` if there are none."""
         if self._error is not None:
             raise self._error
@@ -295,7 +296,7 @@ def _told(prompt: Prompt) -> str:
     return prompt.text
 
 
-def _opened(home: Home) -> tuple[Settings, Workspace]:
+def _opened(home: Home) -> tuple[HermesSettings, Workspace]:
     from catmem.service.workspace import Workspace
 
     settings = read_settings(home)

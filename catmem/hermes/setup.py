@@ -20,7 +20,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.hermes.setup_config import with_memory, without_memory
-from catmem.hermes.setup_homes import Settings, read_config, refuse_link, refuse_other_version, settings_path
+from catmem.hermes.setup_homes import HermesSettings, read_config, refuse_link, refuse_other_version, settings_path
 from catmem.names import FILE_NAMES
 from catmem.service.writing.rewrite import rewrite_file
 from catmem.text import DEFAULT_LIMITS
@@ -85,7 +85,7 @@ SWITCH_OVER = {"memory_enabled": "false", "user_profile_enabled": "false", "prov
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SetupStep:
     """What is to be done in one home: files to write, files to remove, and ``config.yaml`` before and after.
 
     ``folders`` are those to remove where they are left empty. ``notes`` are for whoever decides.
@@ -107,8 +107,13 @@ class Step:
 
 
 def plan_install(
-    home: Home, settings: Settings, folder: Path | None = None, *, keep_tool: bool = False, any_version: bool = False
-) -> Step:
+    home: Home,
+    settings: HermesSettings,
+    folder: Path | None = None,
+    *,
+    keep_tool: bool = False,
+    any_version: bool = False,
+) -> SetupStep:
     """What would put the provider into a home. Nothing is written.
 
     ``folder`` is where the profile keeps its files, if that is not where Hermes Agent does. With ``keep_tool`` Hermes
@@ -155,10 +160,10 @@ def plan_install(
     notes = _notes_on_files(home, folder or home.memories, keep_tool=keep_tool)
     if config.provider and config.provider != "catmem":
         notes.append(f"the memory provider {config.provider} is switched off; uninstall switches it on again")
-    return Step(home, "installed", writes, before=config.text, after=after, notes=tuple(notes))
+    return SetupStep(home, "installed", writes, before=config.text, after=after, notes=tuple(notes))
 
 
-def plan_uninstall(home: Home) -> Step:
+def plan_uninstall(home: Home) -> SetupStep:
     """What would take the provider out of a home again. Nothing is written.
 
     Raises ``ConfigError`` (``hermes_not_installed``, ``hermes_config``, ``hermes_by_hand``, ``hermes_in_the_way``) and
@@ -195,10 +200,10 @@ def plan_uninstall(home: Home) -> Step:
         writes = {settings_path(home): record["settings"].encode()}
     # The record goes last: without it nobody would know what the rest is.
     removes = sorted((path for path in ours if os.path.lexists(path)), key=lambda path: (path.name == RECORD, path))
-    return Step(home, "uninstalled", writes, tuple(removes), tuple(folders), before, after, tuple(notes))
+    return SetupStep(home, "uninstalled", writes, tuple(removes), tuple(folders), before, after, tuple(notes))
 
 
-def apply_step(step: Step) -> None:
+def apply_step(step: SetupStep) -> None:
     """Carry out a step. Raises ``UnreadableError`` (``not_writable``) and ``ChangedMeanwhileError``.
 
     The provider is whole before ``config.yaml`` names it, and no longer named before it goes.

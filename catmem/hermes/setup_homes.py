@@ -216,7 +216,7 @@ def _broken(path: Path, why: str, line: int | None = None) -> ConfigError:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class HermesSettings:
     """What the provider reads, and how.
 
     ``refresh_after_compression`` builds the prompt anew when Hermes Agent has shortened a conversation. ``written`` is
@@ -241,7 +241,7 @@ def settings_path(home: Home) -> Path:
     return home.path / FILE_NAME
 
 
-def read_settings(home: Home) -> Settings | None:
+def read_settings(home: Home) -> HermesSettings | None:
     """The settings of a home; ``None`` if there are none and no root lies at Hermes's own folder either.
 
     Raises ``UnreadableError``, and ``ConfigError`` (``hermes_settings``, ``hermes_copied``).
@@ -249,12 +249,12 @@ def read_settings(home: Home) -> Settings | None:
     path = settings_path(home)
     if not os.path.lexists(path):
         if os.path.lexists(home.root / CONFIG_NAME):
-            return Settings(home.root, home.name, written=False)
+            return HermesSettings(home.root, home.name, written=False)
         return None
     return parse_settings(read_bounded(path, _SETTINGS_SIZE), home)
 
 
-def parse_settings(data: bytes, home: Home) -> Settings:
+def parse_settings(data: bytes, home: Home) -> HermesSettings:
     """The settings that the bytes of a ``catmem.json`` hold. Raises ``ConfigError``."""
     path = settings_path(home)
     try:
@@ -283,7 +283,7 @@ def parse_settings(data: bytes, home: Home) -> Settings:
     refresh = said.get(_REFRESH, False)
     if not isinstance(refresh, bool):
         raise _wrong(path, f"{_REFRESH} is neither true nor false")
-    return Settings(Path(os.path.normpath(home.path / expand_user(root))), profile, refresh)
+    return HermesSettings(Path(os.path.normpath(home.path / expand_user(root))), profile, refresh)
 
 
 def refuse_link(home: Home) -> None:
@@ -298,7 +298,7 @@ def refuse_link(home: Home) -> None:
         )
 
 
-def write_settings(home: Home, settings: Settings) -> None:
+def write_settings(home: Home, settings: HermesSettings) -> None:
     """Write the settings of a home, whole or not at all. Raises ``UnreadableError`` (``symlink``, ``not_writable``)."""
     refuse_link(home)
     path = settings_path(home)

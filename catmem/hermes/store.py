@@ -19,8 +19,8 @@ from catmem.hermes.store_files import GuardedFiles
 from catmem.hermes.store_scan import first_threat, memory_dir, memory_tool, unreadable, without_threats
 from catmem.hermes.store_text import (
     DELIMITER,
-    Draft,
     FileText,
+    HermesDraft,
     Refusal,
     aligned,
     apply,
@@ -45,7 +45,7 @@ FILES = GuardedFiles()
 """The files of every store in this process."""
 
 
-_Plan = Draft | Refusal | str | None
+_Plan = HermesDraft | Refusal | str | None
 """What an action makes of a file: a draft, a refusal, or the message of a success with nothing to write.
 
 ``None`` for a file with an entry longer than the whole limit, which no tool wrote.
@@ -165,7 +165,7 @@ class MemoryStore:
         old_text = clean(old_text)
         if not old_text:
             return answers.failure("old_text cannot be empty.")
-        plan = _of_match(old_text, "remove", Draft.remove)
+        plan = _of_match(old_text, "remove", HermesDraft.remove)
         return self._write(target, "remove", plan, None, "Entry removed.")
 
     def apply_batch(self, target: str, operations: Sequence[Mapping[str, Any] | None]) -> Answer:
@@ -211,7 +211,7 @@ class MemoryStore:
             nonlocal found, written, data_written
             written, data_written = read_text(data), data
             found = None if action != "add" and self._is_drifted(target, written) else plan(written)
-            if not isinstance(found, Draft):
+            if not isinstance(found, HermesDraft):
                 return data
             draft, after = found, written.written(found)
             if over is not None and after.size > limit:
@@ -326,7 +326,7 @@ def _backup(path: Path) -> str:
         return f"{path.name}.bak (BACKUP FAILED — file unchanged on disk)"
 
 
-def _of_match(old_text: str, action: str, change: Callable[[Draft, int], None]) -> Callable[[FileText], _Plan]:
+def _of_match(old_text: str, action: str, change: Callable[[HermesDraft, int], None]) -> Callable[[FileText], _Plan]:
     """The plan that changes the one entry which holds a text."""
 
     def plan(file: FileText) -> _Plan:

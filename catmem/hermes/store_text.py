@@ -32,7 +32,7 @@ _TAKES = {"add": ("content",), "replace": ("old_text", "content"), "remove": ("o
 
 
 @dataclass(slots=True)
-class Draft:
+class HermesDraft:
     """The entries that a file is to have: their texts, and which of the old ones each was (``None``: a new one).
 
     ``fresh`` are the texts that were put in, ``done`` what was done: action, old entry and text.
@@ -98,11 +98,11 @@ class FileText:
             return UNCATEGORIZED
         return self.document.entries[self.origins[origin]].category
 
-    def draft(self) -> Draft:
+    def draft(self) -> HermesDraft:
         """The entries as they are, to be changed."""
-        return Draft(self.entries.copy(), [*range(len(self.entries))])
+        return HermesDraft(self.entries.copy(), [*range(len(self.entries))])
 
-    def written(self, draft: Draft) -> FileText:
+    def written(self, draft: HermesDraft) -> FileText:
         """The file with these entries. An old one that is not among them goes, and so do repetitions.
 
         What the draft does not touch keeps its bytes. Raises ``EditError`` (``not_possible``).
@@ -185,7 +185,7 @@ def _pieces(document: Document, origins: Sequence[int]) -> list[tuple[str, ...]]
     return [*pieces, tuple(waiting)] if waiting else pieces
 
 
-def _spliced(file: FileText, draft: Draft) -> str:
+def _spliced(file: FileText, draft: HermesDraft) -> str:
     """The text with the wanted entries, for every file and every entry, verified by reading it again."""
     from catmem.model.splice import Slot, spliced
     from catmem.model.version import Version
@@ -232,7 +232,7 @@ def fields_of(operation: object) -> dict[str, Any]:
     return operation if isinstance(operation, dict) else {}
 
 
-def apply(draft: Draft, fields: Mapping[str, Any], number: int) -> str | None:
+def apply(draft: HermesDraft, fields: Mapping[str, Any], number: int) -> str | None:
     """Make one change of a batch; says why not, if it cannot be made."""
     action = fields.get("action")
     content, old_text = clean(fields.get("content") or ""), clean(fields.get("old_text") or "")
@@ -272,9 +272,9 @@ def _lacking(action: object, content: str, old_text: str) -> str | None:
     return None
 
 
-def aligned(file: FileText, texts: Sequence[str]) -> Draft:
+def aligned(file: FileText, texts: Sequence[str]) -> HermesDraft:
     """A draft with just these texts: what stays, stays itself, and a text in the place of another one replaces it."""
-    draft = Draft([], [])
+    draft = HermesDraft([], [])
     for action, old, old_end, new, new_end in SequenceMatcher(None, file.entries, texts, autojunk=False).get_opcodes():
         origins = [*range(old, old_end), *([None] * (new_end - new))]
         for text, origin in zip(texts[new:new_end], origins, strict=False):
@@ -284,7 +284,7 @@ def aligned(file: FileText, texts: Sequence[str]) -> Draft:
     return draft
 
 
-def said(file: FileText, draft: Draft) -> list[dict[str, str]]:
+def said(file: FileText, draft: HermesDraft) -> list[dict[str, str]]:
     """What a change does, for the record: actions, categories and the ids of the entries."""
     return [
         {"action": action, "category": category, "id": Version.read(category, text).id}

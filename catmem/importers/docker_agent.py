@@ -110,7 +110,7 @@ def _opened(path: Path) -> Iterator[str]:
     """The URI to open the database with, after a look at its first page."""
     size = path.stat().st_size if path.is_file() else 0
     _refuse_odd_neighbours(path)
-    log, index = path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+    log, index = path.parent / f"{path.name}-wal", path.parent / f"{path.name}-shm"
     whole = size + (log.stat().st_size if log.is_file() else 0)
     if whole > _DATABASE_BYTES:
         raise SourceError(f"the database has {whole:,} bytes", code="too_many", path=path, hint="Nothing was changed.")
@@ -135,7 +135,7 @@ def _opened(path: Path) -> Iterator[str]:
 def _refuse_odd_neighbours(path: Path) -> None:
     """Raise ``UnreadableError`` where SQLite would wait for a pipe in the place of one of its own files."""
     for name in ("journal", "wal", "shm"):
-        beside = path.with_name(f"{path.name}-{name}")
+        beside = path.parent / f"{path.name}-{name}"
         if beside.exists() and not beside.is_file():
             raise UnreadableError(
                 "is no file, and SQLite would open it with the database",

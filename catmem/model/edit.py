@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.errors import EditError
 from catmem.model.document import Document, Entry, Section, category_at
 from catmem.model.layout import (
-    Place,
+    EntryPlace,
     delimiter_before,
     delimiter_behind,
     ending,
@@ -230,7 +230,7 @@ def _additions_as(
 ) -> Iterator[_Proposal]:
     must_end = bool(unclosed_spans("\n" + stored))
     section: tuple[str, str] | None = None
-    places: Iterable[Place]
+    places: Iterable[EntryPlace]
     if after is not None:
         places = places_behind(document, after.end, must_end=must_end)
     elif has_place_for(document, content.category):

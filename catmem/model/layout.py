@@ -48,7 +48,7 @@ _FIRST_LOOK = 4096
 """Characters, from the end of a section, in which its last entry is looked for first."""
 
 
-class Place(NamedTuple):
+class EntryPlace(NamedTuple):
     """An offset, and what stands between it and the new entry's text on both sides."""
 
     position: int
@@ -61,7 +61,7 @@ def has_place_for(document: Document, category: str) -> bool:
     return category == UNCATEGORIZED or any(header.category == category for header in document.scan.headers)
 
 
-def place_for_entry(document: Document, category: str, *, must_end: bool) -> Iterator[Place]:
+def place_for_entry(document: Document, category: str, *, must_end: bool) -> Iterator[EntryPlace]:
     """Places at the end of a category for which ``has_place_for`` holds, the plainest first.
 
     ``must_end``: the entry holds a fence or a comment that is not closed, so a delimiter line has to follow it.
@@ -72,18 +72,18 @@ def place_for_entry(document: Document, category: str, *, must_end: bool) -> Ite
     return _before_sections(document, must_end=must_end)
 
 
-def place_for_section(document: Document, title: str, *, must_end: bool) -> Place:
+def place_for_section(document: Document, title: str, *, must_end: bool) -> EntryPlace:
     """The place of a new section with its first entry: at the end, in the ``shared`` layout before the last section."""
     newline = document.newline
     if is_shared(document):
-        return Place(document.sections[-1].start, f"## {title}{newline}§{newline}", f"{newline}§{newline}")
+        return EntryPlace(document.sections[-1].start, f"## {title}{newline}§{newline}", f"{newline}§{newline}")
     text = document.text
     lead = "" if len(text) == document.scan.start or text.endswith("\n") else _last_newline(document)
     if left_open(document, len(text)):
         lead += f"§{2 * newline}"
     elif len(text) > document.scan.start and not text.endswith(2 * newline):
         lead += newline
-    return Place(len(text), f"{lead}## {title}{newline}", (f"{newline}§" if must_end else "") + newline)
+    return EntryPlace(len(text), f"{lead}## {title}{newline}", (f"{newline}§" if must_end else "") + newline)
 
 
 def ending(document: Document, position: int) -> str:
@@ -105,7 +105,7 @@ def line_end(document: Document, position: int) -> int:
     return len(document.text) if found < 0 else found
 
 
-def _in_section(document: Document, section: Section, *, must_end: bool) -> Iterator[Place]:
+def _in_section(document: Document, section: Section, *, must_end: bool) -> Iterator[EntryPlace]:
     newline = document.newline
     last = _last_entry(document, section.start + 1, section.end)
     if last is not None:
@@ -113,12 +113,12 @@ def _in_section(document: Document, section: Section, *, must_end: bool) -> Iter
         return
     after = ending(document, section.header_end) if must_end else ""
     if not is_shared(document):
-        yield Place(section.header_end, newline, after)
+        yield EntryPlace(section.header_end, newline, after)
     # A delimiter of its own keeps it apart from a fence that an entry before the header leaves open.
-    yield Place(section.header_end, f"{newline}§{newline}", after)
+    yield EntryPlace(section.header_end, f"{newline}§{newline}", after)
 
 
-def _before_sections(document: Document, *, must_end: bool) -> Iterator[Place]:
+def _before_sections(document: Document, *, must_end: bool) -> Iterator[EntryPlace]:
     newline = document.newline
     start = document.scan.start
     end = document.sections[0].start if document.sections else len(document.text)
@@ -127,16 +127,16 @@ def _before_sections(document: Document, *, must_end: bool) -> Iterator[Place]:
     if last is not None:
         yield from places_behind(document, last.end, must_end=must_end)
     elif title:
-        yield Place(title.end, 2 * newline, ending(document, title.end) if must_end else "")
+        yield EntryPlace(title.end, 2 * newline, ending(document, title.end) if must_end else "")
     elif document.sections:
         after = f"{newline}§" if must_end else ""
-        yield Place(start, "", after + 2 * newline)
-        yield Place(start, newline, after + 2 * newline)  # a text that begins with a BOM may not begin the file
+        yield EntryPlace(start, "", after + 2 * newline)
+        yield EntryPlace(start, newline, after + 2 * newline)  # a text that begins with a BOM may not begin the file
     else:
         # No entry at all: behind whatever blanks and delimiters there are.
         starts_line = end == start or document.text.endswith("\n")
-        yield Place(end, "" if starts_line else _last_newline(document), newline)
-        yield Place(end, newline, newline)
+        yield EntryPlace(end, "" if starts_line else _last_newline(document), newline)
+        yield EntryPlace(end, newline, newline)
 
 
 def _last_entry(document: Document, start: int, end: int) -> Entry | None:
@@ -150,13 +150,13 @@ def _last_entry(document: Document, start: int, end: int) -> Entry | None:
         width *= 8
 
 
-def places_behind(document: Document, position: int, *, must_end: bool) -> Iterator[Place]:
+def places_behind(document: Document, position: int, *, must_end: bool) -> Iterator[EntryPlace]:
     """Places behind an entry that ends at ``position``, the plainest first."""
     newline = document.newline
     after = ending(document, position) if must_end else ""
-    yield Place(position, f"{newline}§{newline}", after)
+    yield EntryPlace(position, f"{newline}§{newline}", after)
     # What white space follows on its line may be all that keeps the entry's last line from being a delimiter.
-    yield Place(line_end(document, position), f"\n§{newline}", after)
+    yield EntryPlace(line_end(document, position), f"\n§{newline}", after)
 
 
 Layout = Literal["plain", "shared"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document
     from catmem.policy.config import Taxonomy
-    from catmem.policy.profile import Place, Profile
+    from catmem.policy.profile import Profile, SettingPlace
     from catmem.policy.yamlfile import KeyPath
 
 Sight = Literal["yes", "no", "without-headers"]
@@ -219,7 +219,7 @@ class Reason(NamedTuple):
     because: str
     selector: str | None = None
     key: str | None = None
-    place: Place | None = None
+    place: SettingPlace | None = None
     inherited_from: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -347,7 +347,7 @@ class _Case(NamedTuple):
         return Reason(asked, answer, rule, because, selector, key_text(at), place, parent)
 
 
-def _stem_of(place: Place, own: Path | None) -> str | None:
+def _stem_of(place: SettingPlace, own: Path | None) -> str | None:
     """The name of the parent in whose file the place is; ``None`` for the profile's own."""
     if own is None or place.path == str(own):
         return None

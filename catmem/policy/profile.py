@@ -39,7 +39,7 @@ _NOT_CANONICAL = frozenset(("path", "extends", "declared", "places"))
 _NOT_INHERITED = frozenset(("name", "title", "extends", "memory_dir", "allow_outside"))
 
 
-class Place(NamedTuple):
+class SettingPlace(NamedTuple):
     """Where a setting stands; ``line`` and ``column`` count from 1."""
 
     path: str
@@ -86,7 +86,7 @@ class Profile:
     stale_after: int | None = None
     domain: str | None = None
     declared: frozenset[str] | None = None
-    places: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False, repr=False)
+    places: Mapping[KeyPath, SettingPlace] = field(default_factory=dict, compare=False, repr=False)
 
     def selectors(self, target: str, taxonomy: Taxonomy | None = None) -> Selectors:
         """What the profile reads of a target, ``user`` (USER.md) or ``memory`` (MEMORY.md); ``KeyError`` for another.
@@ -299,12 +299,12 @@ class _Layer:
     data: Mapping[str, Any]
     positions: Mapping[KeyPath, tuple[int, int]]
 
-    def place(self, key: KeyPath) -> Place:
-        return Place(str(self.path), *self.positions[key])
+    def place(self, key: KeyPath) -> SettingPlace:
+        return SettingPlace(str(self.path), *self.positions[key])
 
-    def places(self) -> dict[str, dict[KeyPath, Place]]:
+    def places(self) -> dict[str, dict[KeyPath, SettingPlace]]:
         """The place of each setting, by the key at the top that it belongs to."""
-        found: dict[str, dict[KeyPath, Place]] = {str(key): {} for key in self.data}
+        found: dict[str, dict[KeyPath, SettingPlace]] = {str(key): {} for key in self.data}
         for at in self.positions:
             if at:
                 found[str(at[0])][at] = self.place(at)
@@ -375,7 +375,7 @@ class _Settings(NamedTuple):
     """What a profile says with all its parents, and where, by the key at the top. Parts are shared, never changed."""
 
     data: dict[str, Any]
-    places: dict[str, dict[KeyPath, Place]]
+    places: dict[str, dict[KeyPath, SettingPlace]]
 
 
 def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, _Settings]) -> Profile:

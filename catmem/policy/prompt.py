@@ -20,8 +20,8 @@ from catmem.names import TARGETS
 from catmem.policy.access import View, visible
 from catmem.policy.manifest import Manifest, Row
 from catmem.policy.staleness import Freshness, freshness
-from catmem.policy.styles import KEEP_LETTERS, STYLES, Block, Category, Fact, Piece, Style, counted, render
-from catmem.policy.threats import BuiltinScanner, Finding, is_clear, scan_each
+from catmem.policy.styles import KEEP_LETTERS, STYLES, Block, Fact, Piece, Style, StyledCategory, counted, render
+from catmem.policy.threats import BuiltinScanner, Threat, is_clear, scan_each
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import unmerged_warnings
 
@@ -255,7 +255,9 @@ class _Draft:
         for index, candidate in enumerate(self.candidates):
             if candidate.target == target and candidate.out is None:
                 grouped.setdefault(candidate.entry.category, []).append(self._fact(index, candidate))
-        categories = tuple(Category(slug, self._title(target, slug), tuple(facts)) for slug, facts in grouped.items())
+        categories = tuple(
+            StyledCategory(slug, self._title(target, slug), tuple(facts)) for slug, facts in grouped.items()
+        )
         return Block(target, categories, self.profile.prompt.budget.get(target))
 
     def _fact(self, index: int, candidate: _Candidate) -> Fact:
@@ -283,10 +285,10 @@ class _Draft:
             if not text or not self._withhold(pieces, scanner.scan(text)):
                 return text
 
-    def _withhold(self, pieces: Sequence[Piece], findings: Sequence[Finding]) -> bool:
+    def _withhold(self, pieces: Sequence[Piece], findings: Sequence[Threat]) -> bool:
         """Withhold what the findings touch; whether that changed anything."""
         ends = list(accumulate(len(piece.text) for piece in pieces))
-        touching: dict[int | str, list[Finding]] = {}
+        touching: dict[int | str, list[Threat]] = {}
         for finding in findings:
             for index in range(bisect_right(ends, finding.start), len(pieces)):
                 if index and ends[index - 1] >= finding.end:
@@ -297,7 +299,7 @@ class _Draft:
         changed = [self._withhold_one(owner, found) for owner, found in touching.items()]
         return any(changed)
 
-    def _withhold_one(self, owner: int | str, findings: Sequence[Finding]) -> bool:
+    def _withhold_one(self, owner: int | str, findings: Sequence[Threat]) -> bool:
         if isinstance(owner, str):
             known = owner in self.blocked_titles
             self.blocked_titles.add(owner)
@@ -351,5 +353,5 @@ def _kind(candidate: _Candidate) -> int:
     return 2 if candidate.entry.category == UNCATEGORIZED else 3
 
 
-def _rules(findings: Sequence[Finding]) -> str:
+def _rules(findings: Sequence[Threat]) -> str:
     return ", ".join(sorted({finding.rule for finding in findings}))

@@ -46,7 +46,7 @@ class Seeded(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class SeedRecord:
     """What one entity was given from another, and when that last changed.
 
     ``revision`` is that of the source, ``None`` for a text that its store had not recorded; ``digest`` names its bytes.
@@ -60,17 +60,17 @@ class Record:
     entries: tuple[Seeded, ...]
 
 
-Records = dict[tuple[str, str], Record]
+Records = dict[tuple[str, str], SeedRecord]
 
 
 @dataclass(frozen=True, slots=True)
 class SeedLock:
     """The records by ``(target, source)``, and what had to be left out of a file that is not whole (``notes``)."""
 
-    records: Mapping[tuple[str, str], Record] = field(default_factory=dict)
+    records: Mapping[tuple[str, str], SeedRecord] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def put(self, records: Iterable[Record]) -> SeedLock:
+    def put(self, records: Iterable[SeedRecord]) -> SeedLock:
         """The lock with some records in the place of those of the same target and source."""
         return replace(self, records={**self.records, **{(each.target, each.source): each for each in records}})
 
@@ -201,7 +201,7 @@ class _Reading:
             return
         self.of = f"{target} from {source}"
         revision, digest = data.get("revision"), data.get("digest")
-        self.records[target, source] = Record(
+        self.records[target, source] = SeedRecord(
             target=target,
             source=source,
             revision=revision if _is_text(revision) else None,
@@ -245,7 +245,7 @@ def merge_locks(base: SeedLock, ours: SeedLock, theirs: SeedLock) -> SeedLock:
     return SeedLock().put(record for record in merged if record is not None)
 
 
-def _merged(base: Record | None, ours: Record | None, theirs: Record | None) -> Record | None:
+def _merged(base: SeedRecord | None, ours: SeedRecord | None, theirs: SeedRecord | None) -> SeedRecord | None:
     if theirs in (ours, base):
         return ours
     if ours == base:

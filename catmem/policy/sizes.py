@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from catmem.policy.config import Config
     from catmem.policy.manifest import Row
     from catmem.policy.profile import Profile
-    from catmem.policy.threats import Finding
+    from catmem.policy.threats import Threat
 
 STATES = ("fresh", "stale", "expired", "unverified")
 LEFT_OUT = ("expired", "stale", "no_text", "blocked", "over_budget")
@@ -79,7 +79,7 @@ class Sizes:
         }
 
 
-class Whole:
+class WholeSizes:
     """The files of one profile, and what their prompt would be unfiltered: the same for all who read them alike."""
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
@@ -113,12 +113,12 @@ class Whole:
 class _NoScanner:
     """A scanner that finds nothing: what would be withheld counts in full."""
 
-    def scan(self, text: str) -> list[Finding]:
+    def scan(self, text: str) -> list[Threat]:
         del text
         return []
 
 
-def measure(whole: Whole, profile: Profile, owner: Profile, *, as_of: date, config: Config) -> Sizes:
+def measure(whole: WholeSizes, profile: Profile, owner: Profile, *, as_of: date, config: Config) -> Sizes:
     """The sizes of the prompt of ``profile`` from the files of ``owner``."""
     prompt = build_prompt(whole.documents, profile, as_of=as_of, config=config)
     manifest = prompt.manifest

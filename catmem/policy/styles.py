@@ -56,7 +56,7 @@ class Fact(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Category:
+class StyledCategory:
     """The facts of one category; ``title`` is ``None`` when the title itself is withheld."""
 
     slug: str
@@ -75,7 +75,7 @@ class Block:
     """One target (``user`` or ``memory``); ``limit`` is its budget in characters, if it has one."""
 
     target: str
-    categories: tuple[Category, ...]
+    categories: tuple[StyledCategory, ...]
     limit: int | None
 
 
@@ -165,11 +165,11 @@ def _noted(lines: list[str], note: str | None) -> list[str]:
     return [f"({note}) {lines[0]}"] if len(lines) == 1 else [f"({note})", *lines]
 
 
-def _shown_title(category: Category) -> str:
+def _shown_title(category: StyledCategory) -> str:
     return blocked_line("title") if category.title is None else category.title
 
 
-def _heading(category: Category) -> str:
+def _heading(category: StyledCategory) -> str:
     """A title as one line; what it ends with is no note of ours, which would stand for every entry below."""
     title = " ".join(_lines(_shown_title(category)))
     brackets = [place for place, letter in enumerate(title) if unicodedata.category(letter) in {"Ps", "Pi"}]

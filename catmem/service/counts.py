@@ -13,7 +13,7 @@ from catmem.store.contract import revision_number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from catmem.store.audit import Line
+    from catmem.store.audit import AuditLine
 
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds, in seconds, of the groups in which latencies are counted."""
@@ -69,14 +69,14 @@ class Counts:
         self.unlogged = 0
 
     @classmethod
-    def of(cls, lines: Iterable[Line]) -> Counts:
+    def of(cls, lines: Iterable[AuditLine]) -> Counts:
         """The counts of these lines."""
         counts = cls()
         for line in lines:
             counts.add(line)
         return counts
 
-    def add(self, line: Line, *, logged: bool = True) -> None:
+    def add(self, line: AuditLine, *, logged: bool = True) -> None:
         """Count one operation; the beginning and the end of a bypass are none."""
         entity = line.entity_id
         if line.op == "bypass":

@@ -17,7 +17,7 @@ from catmem.policy.fleet import Fleet, Held, Reason, fleet_of, reasons
 from catmem.policy.profile import load_profile
 from catmem.policy.schema import nearest, shown, suggestion
 from catmem.policy.selector import is_pattern
-from catmem.policy.sizes import Sizes, Whole, measure, total
+from catmem.policy.sizes import Sizes, WholeSizes, measure, total
 from catmem.service.profile_memory import read_document
 from catmem.service.profiles import load_each
 from catmem.syntax.slug import UNCATEGORIZED, slugify
@@ -296,20 +296,20 @@ def read_stats(
         documents, wrong = documents_of(workspace, given)
         if wrong:
             raise wrong[0]
-        shared = Whole(documents)
+        shared = WholeSizes(documents)
     measured: list[Measured] = []
     for profile in sorted(profiles, key=lambda each: (each.tier, each.name)):
         whole = shared
         if whole is None:
             documents, wrong = documents_of(workspace, profile)
             problems += wrong
-            whole = None if wrong else Whole(documents)
+            whole = None if wrong else WholeSizes(documents)
         if whole is not None:
             measured.append(_measured(workspace, profile, given or profile, whole, day))
     return Stats(day, source, tuple(measured), tuple(problems))
 
 
-def _measured(workspace: Root, profile: Profile, owner: Profile, whole: Whole, day: date) -> Measured:
+def _measured(workspace: Root, profile: Profile, owner: Profile, whole: WholeSizes, day: date) -> Measured:
     return Measured(
         profile=profile.name,
         tier=profile.tier,

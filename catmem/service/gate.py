@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from catmem import clock
 from catmem.errors import CatmemError, StaleError
 from catmem.policy.profile import is_root
-from catmem.store.audit import AuditLog, Line, bounded
+from catmem.store.audit import AuditLine, AuditLog, bounded
 from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
@@ -119,13 +119,13 @@ class Attempt:
             for error in self.passed
         )
 
-    def line(self, seconds: float, error: BaseException | None) -> Line:
+    def line(self, seconds: float, error: BaseException | None) -> AuditLine:
         """The attempt as a line of the audit log."""
         status, reason = self._outcome(error)
         prev = self.prev
         if prev is None and self._made_on is not None and self.snapshot is not None:
             prev = self._made_on.revision
-        return Line(
+        return AuditLine(
             ts=clock.timestamp(clock.now()),
             entity_id=bounded(self.entity),
             op=self.op,
@@ -227,7 +227,7 @@ def audit_log(workspace: Root) -> AuditLog:
     return AuditLog(workspace.root / SIDECAR)
 
 
-def record(workspace: Root, line: Line) -> None:
+def record(workspace: Root, line: AuditLine) -> None:
     """Count an operation, and add its line to the log.
 
     A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
@@ -244,7 +244,7 @@ def record(workspace: Root, line: Line) -> None:
     workspace.counts.add(line, logged=logged)
 
 
-def _warn(workspace: Root, line: Line, error: OSError) -> None:
+def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:
     import logging
 
     logging.getLogger("catmem.audit").warning(

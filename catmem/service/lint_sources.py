@@ -50,7 +50,7 @@ class LintSource:
     entity: str | None = None
 
 
-class Root:
+class LintRoot:
     """A root as lint finds it: its YAML files, read, and the profiles that are right.
 
     ``config`` is what is left where ``catmem.yaml`` is broken, the defaults where nothing is; ``failed`` are the errors

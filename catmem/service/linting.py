@@ -22,11 +22,11 @@ from catmem.policy.config import Config, find_root, read_config
 from catmem.policy.lint.engine import FileResult, finished, lint_file, lint_root, lint_store
 from catmem.policy.lint.fixing import Fixed, fix_all
 from catmem.policy.lint.linted import Context, LintedFile, StoreFault
-from catmem.policy.lint.settings import Settings, read_settings
+from catmem.policy.lint.settings import LintSettings, read_settings
 from catmem.policy.lint.suppress import read_baseline, without_old
 from catmem.policy.schema import shown
 from catmem.service import gate
-from catmem.service.lint_sources import LintSource, Root
+from catmem.service.lint_sources import LintRoot, LintSource
 from catmem.service.stores import open_store
 from catmem.service.unread import look_over
 from catmem.service.writing.rewrite import rewrite_file
@@ -73,8 +73,8 @@ class LintResult:
 class Linter:
     """Lint of one root with one choice of rules and files. Make one with ``Linter.open``."""
 
-    root: Root
-    settings: Settings
+    root: LintRoot
+    settings: LintSettings
     as_of: date
     paths: tuple[str | Path, ...] = ()
     errors: list[CatmemError] = field(default_factory=list)
@@ -110,11 +110,11 @@ class Linter:
         except CatmemError as error:
             if not os.path.isdir(where):  # noqa: PTH112 - a text or a path
                 raise
-            config, failed = Config(Root.absolute(where)), (error,)
+            config, failed = Config(LintRoot.absolute(where)), (error,)
             ignore = (*ignore, *_BY_CONFIGURATION)
         errors: list[CatmemError] = [*failed]
-        root = Root(config, failed)
-        said = Settings()
+        root = LintRoot(config, failed)
+        said = LintSettings()
         try:
             said = read_settings(config.lint, path=config.path, positions=root.config_positions)
         except CatmemError as error:
@@ -258,7 +258,7 @@ class Linter:
 # --- stores --------------------------------------------------------------------------------------------------------
 
 
-def faults(root: Root, as_of: date) -> tuple[StoreFault, ...]:
+def faults(root: LintRoot, as_of: date) -> tuple[StoreFault, ...]:
     """What is not right in the stores of the root's profiles that have been used, and which copies are left over.
 
     ``as_of`` is the day on which branches have their age.
@@ -267,7 +267,7 @@ def faults(root: Root, as_of: date) -> tuple[StoreFault, ...]:
     return (*_in_stores(root, as_of), *copies)
 
 
-def _in_stores(root: Root, as_of: date) -> Iterator[StoreFault]:
+def _in_stores(root: LintRoot, as_of: date) -> Iterator[StoreFault]:
     used = [name for name, home in root.homes().items() if os.path.lexists(os.path.join(home, SIDECAR))]  # noqa: PTH118
     if not used and root.has_files:
         return
@@ -287,14 +287,14 @@ def _in_stores(root: Root, as_of: date) -> Iterator[StoreFault]:
         yield _of_branch(root, entity, branch, as_of)
 
 
-def _profile(root: Root, name: str) -> Profile:
+def _profile(root: LintRoot, name: str) -> Profile:
     """A profile that is right; the rules on profiles tell of the others. Raises ``UnknownNameError``."""
     if name not in root.profiles:
         raise UnknownNameError(f"the profile {shown(name)} is not there, or not right")
     return root.profiles[name]
 
 
-def _of_branch(root: Root, entity: str, branch: Revision, as_of: date) -> StoreFault:
+def _of_branch(root: LintRoot, entity: str, branch: Revision, as_of: date) -> StoreFault:
     name, _, target = entity.partition("/")
     home = root.homes().get(name)
     path = root.name(os.path.join(home, FILE_NAMES[target])) if home else ""  # noqa: PTH118 - text in, text out
@@ -311,7 +311,7 @@ def _age(branch: Revision, as_of: date) -> str:
     return f"{days} day{'' if days == 1 else 's'} old" if days > 0 else "of today"
 
 
-def _copies(root: Root, path: Path) -> Iterator[StoreFault]:
+def _copies(root: LintRoot, path: Path) -> Iterator[StoreFault]:
     try:
         found = copies_in(path, sorted(FILE_NAMES.values()))
     except OSError as error:
@@ -326,5 +326,5 @@ def _copies(root: Root, path: Path) -> Iterator[StoreFault]:
             yield StoreFault("backup", root.name(path / copy), message, f"Compare it with {file}, then remove it.")
 
 
-def _of(root: Root, error: CatmemError) -> StoreFault:
+def _of(root: LintRoot, error: CatmemError) -> StoreFault:
     return StoreFault(error.code, root.name(error.path) if error.path else "", error.message, error.hint or "")

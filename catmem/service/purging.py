@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from catmem.model.document import Entry
-    from catmem.policy.seedlock import Record, Seeded, SeedLock
+    from catmem.policy.seedlock import Seeded, SeedLock, SeedRecord
     from catmem.service.root import Root
     from catmem.store.contract import Kept, LastingStore
     from catmem.store.files.folder import Place
@@ -460,7 +460,7 @@ def _ids(lock: SeedLock, entity: str, redaction: Redaction) -> set[str]:
     }
 
 
-def _is_one(record: Record, each: Seeded, entity: str, redaction: Redaction) -> bool:
+def _is_one(record: SeedRecord, each: Seeded, entity: str, redaction: Redaction) -> bool:
     body = Version.read(each.category, each.text).body
     own = entity in {record.target, record.source}
     return (body or each.text) in redaction.bodies or (own and redaction.text is not None and redaction.text in body)

@@ -16,7 +16,7 @@ from catmem.digest import content_digest
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.model.unified import equal_ends
-from catmem.store.sql.codec import Changed, Edited, FoundRow, Row
+from catmem.store.sql.codec import Changed, EditedRows, FoundRow, TableRow
 from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RowCodec:
         self._parse = parse
         self._tier = tier
 
-    def rows(self, entity: str, data: bytes) -> list[Row]:
+    def rows(self, entity: str, data: bytes) -> list[TableRow]:
         """A row for each entry."""
         document = self._document(data)
         if document is None:
@@ -63,20 +63,20 @@ class RowCodec:
         rows = [_row(entry, titles, tier) for entry in after.entries[start : len(after.entries) - end]]
         return Changed(total, start, gone, rows)
 
-    def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> Edited:
+    def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> EditedRows:
         """The head with what the rows say."""
         document = self._document(head)
         if document is None:
-            return Edited(head, [(row.id, f"{entity} cannot be shown in rows") for row in rows])
+            return EditedRows(head, [(row.id, f"{entity} cannot be shown in rows") for row in rows])
         editing = _Editing(document)
         editing.take(rows)
         if editing.document is document:
-            return Edited(head, editing.bad)
+            return EditedRows(head, editing.bad)
         data = editing.document.to_bytes()
         if not editing.bad and self._document(data) is None:
             longest = max(rows, key=lambda row: len(str(row.content)))
-            return Edited(head, [(longest.id, "all rows together are more than a memory file may hold")])
-        return Edited(data, editing.bad)
+            return EditedRows(head, [(longest.id, "all rows together are more than a memory file may hold")])
+        return EditedRows(data, editing.bad)
 
     def _document(self, data: bytes) -> Document | None:
         """The document of some bytes; ``None`` for what no row can show."""
@@ -96,9 +96,9 @@ def _titles(document: Document) -> dict[str, str]:
     return titles
 
 
-def _row(entry: Entry, titles: Mapping[str, str], tier: int | None) -> Row:
+def _row(entry: Entry, titles: Mapping[str, str], tier: int | None) -> TableRow:
     tags = entry.tags
-    return Row(
+    return TableRow(
         category=entry.category,
         title=titles.get(entry.category),
         tier=tier,

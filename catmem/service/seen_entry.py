@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document, Entry, TagValue
     from catmem.policy.profile import Profile
-    from catmem.policy.threats import Finding
+    from catmem.policy.threats import Threat
     from catmem.service.profile_memory import Reading
     from catmem.service.root import Root
 
@@ -106,7 +106,7 @@ def list_documents(
 # --- what an answer says of an entry -------------------------------------------------------------------------------
 
 
-def findings_in(texts: Sequence[str]) -> list[Finding]:
+def findings_in(texts: Sequence[str]) -> list[Threat]:
     """What the threat scan finds in any of the texts."""
     return [finding for found in scan_each(BuiltinScanner(), texts) for finding in found]
 

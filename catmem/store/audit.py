@@ -44,7 +44,7 @@ class AuditLog:
         self._most_bytes = most_bytes
         self._most_files = most_files
 
-    def append(self, line: Line) -> None:
+    def append(self, line: AuditLine) -> None:
         """Add a line; makes the folder (0700) and the file (0600) where they are missing.
 
         Raises ``OSError`` if the line cannot be written, and if it was written but no new file could be begun.
@@ -185,7 +185,7 @@ _TEXTS_OR_NONE = ("prev_rev", "mem_rev", "reason", "head_rev", "note")
 STATUSES = ("ok", "unchanged", "repeated", "branch", "merged", "refused", "shadowed", "bypassed")
 
 
-class Line(NamedTuple):
+class AuditLine(NamedTuple):
     """One operation.
 
     ``ts`` is when it ended, UTC. ``prev_rev`` is the revision (or digest) that it was made on, ``mem_rev`` the revision
@@ -223,7 +223,7 @@ class Line(NamedTuple):
         return json.dumps(self.to_dict(), separators=(",", ":")).encode() + b"\n"
 
     @classmethod
-    def from_json(cls, data: bytes) -> Line | None:
+    def from_json(cls, data: bytes) -> AuditLine | None:
         """What a line of the log says; ``None`` if it is damaged. Keys that a later version adds are passed over."""
         try:
             said = json.loads(data)
@@ -277,7 +277,7 @@ class AuditReader:
         self._last = b""
         """The last bytes of whole lines: if they stand there no more, somebody emptied the file in its place."""
 
-    def poll(self) -> Iterator[Line | Damage]:
+    def poll(self) -> Iterator[AuditLine | Damage]:
         """The lines that were not given yet, the oldest first. Raises ``OSError``.
 
         A file that has become an older one is read to its end first, so that no line is left out or given twice. One
@@ -313,7 +313,7 @@ class AuditReader:
     def _is_open_one(self, descriptor: int) -> bool:
         return self._descriptor >= 0 and os.path.sameopenfile(self._descriptor, descriptor)
 
-    def _rest(self, name: str, *, ended: bool) -> Iterator[Line | Damage]:
+    def _rest(self, name: str, *, ended: bool) -> Iterator[AuditLine | Damage]:
         """What the open file has further on. ``ended``: nobody writes to it any more."""
         self._go_back()
         while piece := os.read(self._descriptor, _PIECE):
@@ -337,9 +337,9 @@ class AuditReader:
         os.lseek(self._descriptor, end, os.SEEK_SET)
         self._left = b""
 
-    def _line(self, name: str, data: bytes) -> Line | Damage:
+    def _line(self, name: str, data: bytes) -> AuditLine | Damage:
         self._number += 1
-        return Line.from_json(data) or Damage(name, self._number)
+        return AuditLine.from_json(data) or Damage(name, self._number)
 
     def close(self) -> None:
         """Let go of the file; a further ``poll`` begins anew."""

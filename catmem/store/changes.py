@@ -28,7 +28,7 @@ class Splice(NamedTuple):
         return b"".join((data[: self.offset], self.inserted, data[end:]))
 
 
-class Whole(NamedTuple):
+class WholeText(NamedTuple):
     """All the bytes, packed by zlib; ``size`` is their number unpacked."""
 
     packed: bytes
@@ -46,7 +46,7 @@ class Whole(NamedTuple):
         return data
 
 
-Change: TypeAlias = Splice | Whole
+Change: TypeAlias = Splice | WholeText
 
 
 def change(old: bytes, new: bytes) -> Change:
@@ -57,9 +57,9 @@ def change(old: bytes, new: bytes) -> Change:
     return whole(new) if len(new) > _WORTH_PACKING and 2 * len(found.inserted) > len(new) else found
 
 
-def whole(data: bytes) -> Whole:
+def whole(data: bytes) -> WholeText:
     """All of ``data``, packed fast rather than tight."""
-    return Whole(compress(data, 1), len(data))
+    return WholeText(compress(data, 1), len(data))
 
 
 def splice(old: bytes, new: bytes) -> Splice:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from catmem.store.contract import Fault, Update
 
 
-class MemoryStore(Store):
+class InMemoryStore(Store):
     """Revisions in lists. Nobody can change it from outside, so there is no drift."""
 
     def __init__(self) -> None:

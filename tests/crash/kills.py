@@ -11,7 +11,7 @@ from catmem.errors import DriftError, StoreError
 from catmem.store.contract import Change
 from catmem.store.files.publication import Publication
 from catmem.store.files.segments import walk
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.crash.checks import check
 from tests.crash.interleavings import drifted, existing, fresh, late, removed, written_before
 from tests.crash.outsiders import KINDS, Outsider, RenameOver
@@ -263,9 +263,9 @@ def bring(scene: Scene, store: FileStore) -> None:
 
 
 @cache
-def elsewhere() -> MemoryStore:
+def elsewhere() -> InMemoryStore:
     """One and the same each time: a store with nine revisions and two branches, of which one is the newest of all."""
-    store = MemoryStore()
+    store = InMemoryStore()
     for name in ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"):
         store.commit(ENTITY, None, lambda _, name=name: line("second") + line(name), Change())
         if name in {"third", "ninth"}:

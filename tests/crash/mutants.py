@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from catmem.store.files.folder import Folder
     from catmem.store.files.observed_file import ObservedFile
-    from catmem.store.files.records import Draft, Record
+    from catmem.store.files.records import Record, RecordDraft
 
 
 # --- what is wrong --------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class NoFolderSync(NoSync):
 class JournalAfterPublish(Publication):
     """Puts the file in place, and records that afterwards."""
 
-    def put(self, sight: ObservedFile, data: bytes, draft: Draft) -> Put | None:
+    def put(self, sight: ObservedFile, data: bytes, draft: RecordDraft) -> Put | None:
         temporary = self.prepare(data, sight, draft.revision)
         if not self.undisturbed(sight):
             self.system.unlink(temporary, folder=self.folder.tmp)

@@ -87,6 +87,12 @@ def test_another_table_is_no_damage(tmp_path, table):
     assert refused("docker-agent", tmp_path / "m.db").code == "other_schema"
 
 
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_folder_in_the_place_of_a_database(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    assert refused("docker-agent", name).code
+
+
 @pytest.mark.parametrize("sql", [None, 5, "CREATE VIEW memories AS SELECT 1 AS id, 2 AS created_at, 3 AS memory"])
 def test_a_forged_schema(tmp_path, sql):
     file = database(tmp_path / "m.db")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catmem.store.contract import Current, Snapshot, sees, stale
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 
 if TYPE_CHECKING:
     from catmem.store.contract import Change, Update
@@ -16,7 +16,7 @@ OFTEN = 7
 """The counting ones do wrong every so many times."""
 
 
-class Counting(MemoryStore):
+class Counting(InMemoryStore):
     """Counts its calls, so that a fault comes at known places."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Counting(MemoryStore):
             return self.calls % OFTEN == 0
 
 
-class LostUpdate(MemoryStore):
+class LostUpdate(InMemoryStore):
     """Looks, then writes, with no lock between: two writers that meet there both replace what both saw."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class StaleRead(Counting):
                 self.writing = False
 
 
-class DoubleApply(MemoryStore):
+class DoubleApply(InMemoryStore):
     """Does not know a retry when it sees one."""
 
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
@@ -109,7 +109,7 @@ class Refuses(Counting):
             return super().commit(entity, expected, update, change)
 
 
-class Delayed(MemoryStore):
+class Delayed(InMemoryStore):
     """Acknowledges first and writes when the next write comes: until then nobody sees it."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catmem.store.contract import Current, next_branch, revision_number
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.linearizability.broken import Counting
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Overwrites(Counting):
         return super().commit(entity, None if self.wrong_now() else expected, update, change)
 
 
-class SameName(MemoryStore):
+class SameName(InMemoryStore):
     """Chooses the name of a branch before it takes the lock to write it, so two branches get one name."""
 
     def __init__(self) -> None:
@@ -77,14 +77,14 @@ class Shy(Counting):
             return super().commit(entity, expected, update, change)
 
 
-class ForgetsMerges(MemoryStore):
+class ForgetsMerges(InMemoryStore):
     """Does not record what a merge brought together, so that its branch seems to wait for ever."""
 
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
         return super().commit(entity, expected, update, replace(change, merges=()))
 
 
-class HidesBranches(MemoryStore):
+class HidesBranches(InMemoryStore):
     """Keeps branches and does not tell of the oldest."""
 
     def branches(self, entity: str) -> Sequence[Revision]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.lengths import at_length
 from tests.linearizability.broken import BROKEN
 from tests.linearizability.checker import check
@@ -57,7 +57,7 @@ def is_a_race(history):
 
 
 def test_a_worker_alone_makes_a_history_too():
-    store = MemoryStore()
+    store = InMemoryStore()
     assert check(threads_on(store, 200, workers=1), replayed(store)) == []
 
 

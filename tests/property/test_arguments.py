@@ -19,7 +19,7 @@ from catmem.server.page import CHANGES, VIEWS
 from catmem.service.tool import TOOL_SCHEMA, ToolSession, memory_tool
 from catmem.service.tool_arguments import TAKES
 from catmem.service.writing.operation import Operation
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.http_root import Served, served
 from tests.roots import make_root, text_of
 
@@ -56,7 +56,7 @@ def call_of(action: str) -> dict[str, Any]:
 
 
 def store_of(workspace) -> list[tuple[str, str]]:
-    assert isinstance(workspace.store, MemoryStore)
+    assert isinstance(workspace.store, InMemoryStore)
     return [(entity, text_of(workspace, entity)) for entity in ("boss/user", "boss/memory", "neo/user")]
 
 

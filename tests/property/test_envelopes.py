@@ -17,7 +17,7 @@ from catmem.model.document import parse
 from catmem.service.envelopes.agents import new_key, role_hash
 from catmem.service.workspace import Workspace
 from catmem.store.envelope import Envelope, content_hash
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.golden.case import put
 from tests.property import canaries
 from tests.property.canaries import CANARY, HIDDEN, PROFILES, TEXT
@@ -45,7 +45,7 @@ def folder(request, tmp_path_factory):
 
 
 def opened(folder, canary: str, vault: str = "Vault") -> Workspace:
-    workspace = Workspace.open(folder, search=False, store=MemoryStore())
+    workspace = Workspace.open(folder, search=False, store=InMemoryStore())
     for entity in ("neo/user", "neo/memory", "other/user"):
         put_bytes(workspace, entity, TEXT.format(canary=canary, vault=vault))
     return workspace

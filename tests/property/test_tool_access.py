@@ -14,7 +14,7 @@ from catmem.digest import bytes_digest
 from catmem.model.document import parse
 from catmem.service.tool import ToolSession, memory_tool
 from catmem.service.workspace import Workspace
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.golden.case import put
 from tests.property.canaries import CANARY, CONFIG, HIDDEN, PROFILES, text_with
 from tests.property.strategies import bodies
@@ -34,7 +34,7 @@ def folder(request, tmp_path_factory):
 
 
 def opened(folder, text: str) -> Workspace:
-    workspace = Workspace.open(folder, search=False, store=MemoryStore())
+    workspace = Workspace.open(folder, search=False, store=InMemoryStore())
     for entity in ("neo/user", "neo/memory", "other/user"):
         put_bytes(workspace, entity, text)
     return workspace

@@ -14,7 +14,7 @@ from catmem.errors import AmbiguousError, DriftError, EditError
 from catmem.model.layout import is_shared
 from catmem.service.workspace import Workspace
 from catmem.service.writing.operation import Operation
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.golden.case import put
 from tests.property.strategies import bodies, categories, stored_form, tag_sets, texts
 from tests.roots import put_bytes, text_of
@@ -50,7 +50,7 @@ def today():
 
 
 def opened(folder, text):
-    workspace = Workspace.open(folder, search=False, store=MemoryStore())
+    workspace = Workspace.open(folder, search=False, store=InMemoryStore())
     put_bytes(workspace, "neo/user", text)
     return workspace
 

@@ -15,7 +15,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, StoreError
 from catmem.files import replace_json
 from catmem.store.contract import Anchor, Erased, Erasure, Fault, FolderReport, Kept, LastingStore, Revision, Snapshot
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from catmem.store.contract import Change, Redact, Update
 
 
-class _Memory(MemoryStore):
+class _Memory(InMemoryStore):
     """What the file holds, taken into memory and given back."""
 
     def load(self, said: Mapping[str, list[dict[str, object]]]) -> None:

@@ -47,9 +47,9 @@ class Kind:
 
 
 def _memory(folder: Path) -> Store:
-    from catmem.store.memory import MemoryStore
+    from catmem.store.memory import InMemoryStore
 
-    return MemoryStore()
+    return InMemoryStore()
 
 
 def _files(folder: Path) -> Store:

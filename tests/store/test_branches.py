@@ -11,7 +11,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, OperationCollisionError, StaleError, StoreError, UnknownRevisionError
 from catmem.store.contract import Change
 from catmem.store.graph import tips
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.store.stores import kinds
 from tests.store.test_conformance import MEMORY, OTHER, USER, never, run_all, write, written
 
@@ -366,7 +366,7 @@ def test_a_history_is_taken_over_with_all_that_it_says(kind, store, tmp_path):
 
 def test_a_history_goes_to_another_kind_of_store_and_back(kind, store, tmp_path):
     branched(store)
-    between, back = MemoryStore(), another(kind, tmp_path)
+    between, back = InMemoryStore(), another(kind, tmp_path)
     between.bring(USER, store.replay(USER))
     back.bring(USER, between.replay(USER))
     assert told(back.replay(USER)) == told(store.replay(USER))
@@ -432,7 +432,7 @@ def test_a_history_of_nothing_makes_nothing(store):
 
 
 def test_a_history_may_end_with_no_bytes(store):
-    source = MemoryStore()
+    source = InMemoryStore()
     filled(source, 2)
     write(source, b"")
     store.bring(USER, source.replay(USER))
@@ -441,7 +441,7 @@ def test_a_history_may_end_with_no_bytes(store):
 
 @pytest.mark.parametrize("kind", kinds(lasting=True))
 def test_a_history_that_breaks_off_leaves_nothing(kind, tmp_path):
-    source, store = MemoryStore(), kind.make(tmp_path)
+    source, store = InMemoryStore(), kind.make(tmp_path)
     for number in range(600):
         write(source, b"%d\n" % number)
 
@@ -464,7 +464,7 @@ def test_a_history_that_breaks_off_leaves_nothing(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", kinds(lasting=True))
 def test_a_history_whose_bytes_are_not_what_it_says_is_not_taken_over(kind, tmp_path):
-    source, store = MemoryStore(), kind.make(tmp_path)
+    source, store = InMemoryStore(), kind.make(tmp_path)
     filled(source, 3)
     history = [(recorded, data.replace(b"2", b"9")) for recorded, data in source.replay(USER)]
     with pytest.raises(DamagedError):

@@ -19,7 +19,7 @@ from catmem.policy.lint.diagnostic import NOWHERE, Diagnostic
 from catmem.policy.lint.linted import Context, LintedFile, LintedYaml
 from catmem.policy.lint.rule import all_rules
 from catmem.policy.lint.settings import read_settings
-from catmem.policy.lint.suppress import Mark, covering, marks
+from catmem.policy.lint.suppress import SuppressionMark, covering, marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from catmem.policy.lint.diagnostic import Finding, Related
     from catmem.policy.lint.linted import StoreFault
     from catmem.policy.lint.rule import Rule
-    from catmem.policy.lint.settings import Settings
+    from catmem.policy.lint.settings import LintSettings
 
 NEEDLESS = "CM190"
 """The rule for marks that suppress nothing: only known once every other rule has run."""
@@ -61,10 +61,10 @@ class FileResult:
     """What one file comes to by itself: its findings and its marks."""
 
     diagnostics: tuple[Diagnostic, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[SuppressionMark, ...] = ()
 
 
-def lint_file(file: LintedFile | LintedYaml, context: Context, settings: Settings) -> FileResult:
+def lint_file(file: LintedFile | LintedYaml, context: Context, settings: LintSettings) -> FileResult:
     """Run the rules of one file: a memory file (scope ``file``), a profile, the configuration or a schema (``config``).
 
     Marks are read here and counted by ``finished``.
@@ -85,7 +85,7 @@ def lint_file(file: LintedFile | LintedYaml, context: Context, settings: Setting
 def lint_root(
     files: Mapping[str, LintedFile],
     context: Context,
-    settings: Settings,
+    settings: LintSettings,
     source: Callable[[str], LintedFile | LintedYaml],
 ) -> list[Diagnostic]:
     """Run the rules that look across files; ``source`` gives a file that one of them found something in."""
@@ -98,7 +98,7 @@ def lint_root(
     ]
 
 
-def lint_store(faults: Sequence[StoreFault], context: Context, settings: Settings) -> list[Diagnostic]:
+def lint_store(faults: Sequence[StoreFault], context: Context, settings: LintSettings) -> list[Diagnostic]:
     """Run the rules of scope ``store`` on what was found in a store. Such findings have a file and no place in it."""
     return [
         _diagnostic(LintedYaml(finding.path), rule, finding, settings)
@@ -109,7 +109,9 @@ def lint_store(faults: Sequence[StoreFault], context: Context, settings: Setting
     ]
 
 
-def finished(results: Mapping[str, FileResult], others: Iterable[Diagnostic], settings: Settings) -> list[Diagnostic]:
+def finished(
+    results: Mapping[str, FileResult], others: Iterable[Diagnostic], settings: LintSettings
+) -> list[Diagnostic]:
     """All diagnostics in order, those that a mark covers as suppressed, with one for each mark that is needless."""
     known = all_rules()
     done: list[Diagnostic] = []
@@ -128,7 +130,7 @@ def finished(results: Mapping[str, FileResult], others: Iterable[Diagnostic], se
 
 
 def _needless(
-    path: str, found: Iterable[Mark], used: set[tuple[str, int, str]], settings: Settings
+    path: str, found: Iterable[SuppressionMark], used: set[tuple[str, int, str]], settings: LintSettings
 ) -> Iterator[Diagnostic]:
     # A code whose rule does not look at this file says nothing: switch the rule on, and the mark may be needed.
     on = {rule.code: rule for rule in settings.rules(path)}
@@ -156,7 +158,7 @@ def _diagnostic(
     file: LintedFile | LintedYaml,
     rule: Rule,
     finding: Finding,
-    settings: Settings,
+    settings: LintSettings,
     source: Callable[[str], LintedFile | LintedYaml] | None = None,
 ) -> Diagnostic:
     def placed(other: Related) -> Related:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LintSettings:
     """What a root wants of lint. Codes may be cut short: ``CM2`` stands for every rule whose code begins so.
 
     Without ``select`` every rule is on. Where ``select`` and ``ignore`` both name a rule, the longer of the two counts,
@@ -37,7 +37,7 @@ class Settings:
     baseline: str | None = None
     _rules: dict[tuple[str, ...], tuple[Rule, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def narrowed(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Settings:
+    def narrowed(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> LintSettings:
         """With the choices of one run: ``select`` in place of that of the file, ``ignore`` beside it.
 
         Raises ``ConfigError`` (code ``unknown_rule``).
@@ -73,7 +73,7 @@ def read_settings(
     *,
     path: str | PathLike[str] | None = None,
     positions: Mapping[KeyPath, tuple[int, int]] | None = None,
-) -> Settings:
+) -> LintSettings:
     """The settings of a ``lint`` mapping that fits the schema; ``path`` and ``positions`` are those of its file.
 
     Raises ``ConfigError``: ``unknown_rule`` for a code that no rule has, ``bad_option`` for an option that its rule
@@ -88,7 +88,7 @@ def read_settings(
         codes += [(("per_file", pattern, index), code) for index, code in enumerate(off)]
     for key, code in codes:
         _check_code(code, **source.where(*key))
-    return Settings(
+    return LintSettings(
         select=tuple(said.get("select", ())),
         ignore=tuple(said.get("ignore", ())),
         severity=dict(said.get("severity", {})),

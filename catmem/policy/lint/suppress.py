@@ -34,7 +34,7 @@ _SIGN = "<!--"
 _WORD = re.compile(r"catmem", re.IGNORECASE)
 
 
-class Mark(NamedTuple):
+class SuppressionMark(NamedTuple):
     """One mark: its span, the span that it covers, and the codes that it names.
 
     ``covers`` is empty if nothing is there to cover, ``codes`` for a mark that cannot be read.
@@ -59,13 +59,13 @@ def is_only_marks(entry: Entry) -> bool:
     )
 
 
-def marks(document: Document) -> tuple[Mark, ...]:
+def marks(document: Document) -> tuple[SuppressionMark, ...]:
     """Every mark of a document, those that cannot be read too, in file order."""
     text = document.text
     if _SIGN not in text or not _WORD.search(text):
         return ()
     entries = document.entries
-    found: list[Mark] = []
+    found: list[SuppressionMark] = []
     for index, entry in enumerate(entries):
         if _SIGN in entry.raw:
             after = entries[index + 1] if index + 1 < len(entries) else None
@@ -73,7 +73,7 @@ def marks(document: Document) -> tuple[Mark, ...]:
     return tuple(found)
 
 
-def _marks_of(document: Document, entry: Entry, after: Entry | None) -> Iterator[Mark]:
+def _marks_of(document: Document, entry: Entry, after: Entry | None) -> Iterator[SuppressionMark]:
     alone = is_only_marks(entry)
     for line_start, line in _lines(entry):
         stripped = line.strip()
@@ -87,7 +87,7 @@ def _marks_of(document: Document, entry: Entry, after: Entry | None) -> Iterator
         if covers is None:
             covered = after if alone else entry
             covers = (covered.start, covered.end) if covered else (end, end)
-        yield Mark(start, end, Region.of(document.line_index, start, end), covers, codes)
+        yield SuppressionMark(start, end, Region.of(document.line_index, start, end), covers, codes)
 
 
 def _lines(entry: Entry) -> Iterator[tuple[int, str]]:
@@ -106,7 +106,7 @@ def _header_below(document: Document, end: int) -> tuple[int, int] | None:
     return next(((header.start, header.end) for header in headers), None)
 
 
-def covering(found: Sequence[Mark], code: str, start: int) -> Mark | None:
+def covering(found: Sequence[SuppressionMark], code: str, start: int) -> SuppressionMark | None:
     """The mark that names the code and covers what begins at ``start``; of several the first."""
     for mark in found:
         if code in mark.codes and mark.covers[0] <= start < max(mark.covers[1], mark.covers[0] + 1):

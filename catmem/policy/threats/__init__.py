@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from catmem.policy.threats.finding import RULES, SECRETS, Finding, merged
+from catmem.policy.threats.finding import RULES, SECRETS, Threat, merged
 from catmem.policy.threats.fold import FOLD_TABLE, NOT_LETTERS, Folded, find_characters
 from catmem.policy.threats.frames import MARKUP_SIGNS, ROLE_LETTERS, ROLE_SIGNS, find_markup, find_roles
 from catmem.policy.threats.instructions import GATES, find_instructions, find_native
@@ -31,8 +31,8 @@ __all__ = [
     "RULES",
     "SECRETS",
     "BuiltinScanner",
-    "Finding",
     "Scanner",
+    "Threat",
     "is_clear",
     "is_plain",
     "scan",
@@ -57,7 +57,7 @@ _DULL = bytes(code for code in (9, 10, 13, *range(32, 127)) if code not in _RARE
 class Scanner(Protocol):
     """Anything that finds hostile text; a caller may bring its own."""
 
-    def scan(self, text: str) -> list[Finding]:
+    def scan(self, text: str) -> list[Threat]:
         """The findings in ``text``, in text order; an empty list when there are none."""
         ...
 
@@ -73,10 +73,10 @@ class BuiltinScanner:
 
     limit: int | None = DEFAULT_LIMIT
 
-    def scan(self, text: str) -> list[Finding]:
+    def scan(self, text: str) -> list[Threat]:
         """What is suspicious in ``text``, in text order; never fails, whatever the text holds."""
         if self.limit is not None and len(text) > self.limit:
-            return [Finding("too-large-to-scan", 0, len(text))]
+            return [Threat("too-large-to-scan", 0, len(text))]
         findings = find_secrets(text)
         if text.isascii() and is_plain(text):
             return findings
@@ -97,12 +97,12 @@ class BuiltinScanner:
 _DEFAULT = BuiltinScanner()
 
 
-def scan(text: str) -> list[Finding]:
+def scan(text: str) -> list[Threat]:
     """What is suspicious in ``text``, with the default limit, in text order; an empty list when nothing is."""
     return _DEFAULT.scan(text)
 
 
-def scan_each(scanner: Scanner, texts: Sequence[str]) -> list[list[Finding]]:
+def scan_each(scanner: Scanner, texts: Sequence[str]) -> list[list[Threat]]:
     """The findings of each text by itself, in order; the same as ``scanner.scan`` on each, and faster.
 
     A group that holds none of the signs that rules start from clears every text in it at once. Any other group is
@@ -110,7 +110,7 @@ def scan_each(scanner: Scanner, texts: Sequence[str]) -> list[list[Finding]]:
     """
     if not isinstance(scanner, BuiltinScanner):
         return [scanner.scan(text) for text in texts]
-    found: list[list[Finding]] = []
+    found: list[list[Threat]] = []
     for start in range(0, len(texts), _GROUP):
         group = texts[start : start + _GROUP]
         if is_clear("\n".join(group), group, scanner.limit):

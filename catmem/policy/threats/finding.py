@@ -55,7 +55,7 @@ RULES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Threat:
     """One suspicious place: ``text[start:end]``, in code points, found by ``rule`` (a key of ``RULES``)."""
 
     rule: str
@@ -74,16 +74,16 @@ class Finding:
         return "Say the same in other words: describe what was said, and do not write it as an order to a model."
 
 
-def merged(findings: Iterable[Finding]) -> list[Finding]:
+def merged(findings: Iterable[Threat]) -> list[Threat]:
     """In text order, with findings of one rule that overlap or touch made one."""
     last: dict[str, int] = {}
-    result: list[Finding] = []
+    result: list[Threat] = []
     for found in sorted(findings, key=lambda found: (found.start, found.end, found.rule)):
         index = last.get(found.rule)
         if index is not None and found.start <= result[index].end:
             before = result[index]
             if found.end > before.end:
-                result[index] = Finding(found.rule, before.start, found.end)
+                result[index] = Threat(found.rule, before.start, found.end)
             continue
         last[found.rule] = len(result)
         result.append(found)

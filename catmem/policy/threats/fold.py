@@ -19,7 +19,7 @@ import re
 import unicodedata
 from functools import cached_property, lru_cache
 
-from catmem.policy.threats.finding import Finding
+from catmem.policy.threats.finding import Threat
 
 # One sign for each group of signs that are used for one another: "l", "1" and "i" all become "i".
 FOLD_TABLE = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZl013457@$", b"abcdefghijkimnopqrstuvwxyzioieastas")
@@ -91,7 +91,7 @@ class Folded:
     ``mixed`` holds the findings of ``mixed-script``, since whether other scripts are read as Latin depends on them.
     """
 
-    def __init__(self, text: str, forms: dict[str, str], suspects: frozenset[str], mixed: list[Finding]) -> None:
+    def __init__(self, text: str, forms: dict[str, str], suspects: frozenset[str], mixed: list[Threat]) -> None:
         """``forms`` maps the characters of ``text`` outside ASCII that fold to something to what they fold to."""
         self.text = text
         self.suspects = suspects
@@ -170,15 +170,15 @@ def _is_suspect(char: str) -> bool:
     return _INVISIBLE.match(char) is not None
 
 
-def _mixed_words(text: str) -> list[Finding]:
-    found: list[Finding] = []
+def _mixed_words(text: str) -> list[Threat]:
+    found: list[Threat] = []
     end = 0
     for switch in _SWITCH.finditer(text):
         if switch.start() < end:
             continue
         start, end = _word_around(text, switch.start(), switch.end())
         if not _is_ordinary_mix(text[start:end]):
-            found.append(Finding("mixed-script", start, end))
+            found.append(Threat("mixed-script", start, end))
     return found
 
 
@@ -228,9 +228,9 @@ _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\uf
 _REACH = 64
 
 
-def find_characters(text: str, suspects: frozenset[str]) -> list[Finding]:
+def find_characters(text: str, suspects: frozenset[str]) -> list[Threat]:
     """A finding for each run of ``suspects`` in ``text`` that are not where a script or an emoji needs them."""
-    findings: list[Finding] = []
+    findings: list[Threat] = []
     rule, start, end = "", 0, 0
     for place, char in enumerate(text):
         if char not in suspects or (char in _MAYBE_IN_PLACE and _is_in_place(text, place, char)):
@@ -239,10 +239,10 @@ def find_characters(text: str, suspects: frozenset[str]) -> list[Finding]:
             end += 1
             continue
         if rule:
-            findings.append(Finding(rule, start, end))
+            findings.append(Threat(rule, start, end))
         rule, start, end = _rule(char), place, place + 1
     if rule:
-        findings.append(Finding(rule, start, end))
+        findings.append(Threat(rule, start, end))
     return findings
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from catmem.policy.threats.finding import Finding, places
+from catmem.policy.threats.finding import Threat, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,10 +53,10 @@ _RULE_REACH = 6
 _FRAME_REACH = 80
 
 
-def find_roles(folded: Folded) -> list[Finding]:
+def find_roles(folded: Folded) -> list[Threat]:
     """All findings of ``role-marker``; ordinary text is done after a few substring searches."""
     text, letters = folded.text, folded.letters
-    findings: list[Finding] = []
+    findings: list[Threat] = []
     if "<" in text:
         findings += _all_from("<", _TEMPLATE_TOKEN, text)
     if "INST]" in text:
@@ -76,18 +76,18 @@ def find_roles(folded: Folded) -> list[Finding]:
     return findings
 
 
-def _all_from(sign: str, pattern: re.Pattern[str], text: str) -> Iterator[Finding]:
+def _all_from(sign: str, pattern: re.Pattern[str], text: str) -> Iterator[Threat]:
     for place in places(sign, text):
         if match := pattern.match(text, place):
-            yield Finding("role-marker", *match.span())
+            yield Threat("role-marker", *match.span())
 
 
-def _lines(role: str, folded: Folded) -> Iterator[Finding]:
+def _lines(role: str, folded: Folded) -> Iterator[Threat]:
     text = folded.text
     for place in places(role, folded.low, len(role)):
         match = _ROLE.match(text, place) or (_ANSWER.match(text, place) if _follows_question(text, place) else None)
         if match and _LINE_START.search(text, max(0, place - 12), place):
-            yield Finding("role-marker", *match.span())
+            yield Threat("role-marker", *match.span())
 
 
 def _follows_question(text: str, place: int) -> bool:
@@ -97,10 +97,10 @@ def _follows_question(text: str, place: int) -> bool:
     return _QUESTION.search(text, max(0, place - _DIALOGUE_REACH), place) is not None
 
 
-def _frames(words: str, folded: Folded) -> Iterator[Finding]:
+def _frames(words: str, folded: Folded) -> Iterator[Threat]:
     for place in places(words, folded.low, len(words)):
         if match := _FRAME.search(folded.text, max(0, place - _RULE_REACH), place + _FRAME_REACH):
-            yield Finding("role-marker", *match.span())
+            yield Threat("role-marker", *match.span())
 
 
 _REMOTE = r"(?:(?:https?|ftp)\s{0,4}:|[\\/]{2})"
@@ -142,9 +142,9 @@ _COMMENT_REACH = 4096
 _CHARACTER_REFERENCES = re.compile(r"(?:&#(?:x[0-9a-f]{1,6}|[0-9]{1,7});?\s?){4,}", re.IGNORECASE)
 
 
-def find_markup(text: str) -> list[Finding]:
+def find_markup(text: str) -> list[Threat]:
     """All findings of this module; ordinary text is done after a few substring searches."""
-    findings: list[Finding] = []
+    findings: list[Threat] = []
     if "<" in text:
         findings += _tags(text)
         findings += _comments(text)
@@ -153,32 +153,32 @@ def find_markup(text: str) -> list[Finding]:
     if "]:" in text:
         findings += _link_comments(text)
     if "&#" in text:
-        findings += [Finding("encoded-letters", *match.span()) for match in _CHARACTER_REFERENCES.finditer(text)]
+        findings += [Threat("encoded-letters", *match.span()) for match in _CHARACTER_REFERENCES.finditer(text)]
     return findings
 
 
-def _tags(text: str) -> Iterator[Finding]:
+def _tags(text: str) -> Iterator[Threat]:
     for tag in _TAG.finditer(text):
         start, end = tag.span()
         loads = _LOADING_TAG.match(text, start, end) and _REMOTE_SOURCE.search(text, start, end)
         if loads or _REMOTE_BACKGROUND.search(text, start, end):
-            yield Finding("remote-image", start, end)
+            yield Threat("remote-image", start, end)
         if _HIDING_STYLE.search(text, start, end):
-            yield Finding("hidden-markup", start, end)
+            yield Threat("hidden-markup", start, end)
 
 
-def _comments(text: str) -> Iterator[Finding]:
+def _comments(text: str) -> Iterator[Threat]:
     start = text.find("<!--")
     while start >= 0:
         close = text.find("-->", start, start + _COMMENT_REACH)
         # A comment that never ends hides all that follows it, as far as one looks.
         end = close + len("-->") if close >= 0 else min(len(text), start + _COMMENT_REACH)
         if not _SUPPRESSION.fullmatch(text, start, end) and _TO_A_MODEL.search(text, start, end):
-            yield Finding("hidden-markup", start, end)
+            yield Threat("hidden-markup", start, end)
         start = text.find("<!--", end)
 
 
-def _link_comments(text: str) -> Iterator[Finding]:
+def _link_comments(text: str) -> Iterator[Threat]:
     # "[//]: # (words)" is the comment of plain Markdown: a link definition that nobody uses.
     place = text.find("]:")
     while place >= 0:
@@ -186,12 +186,12 @@ def _link_comments(text: str) -> Iterator[Finding]:
             end = text.find("\n", place, place + _COMMENT_REACH)
             end = min(len(text), place + _COMMENT_REACH) if end < 0 else end
             if _TO_A_MODEL.search(text, place, end):
-                yield Finding("hidden-markup", max(text.rfind("[", 0, place), 0), end)
+                yield Threat("hidden-markup", max(text.rfind("[", 0, place), 0), end)
             place = end - 1
         place = text.find("]:", place + 1)
 
 
-def _images(text: str) -> Iterator[Finding]:
+def _images(text: str) -> Iterator[Threat]:
     remote = _remote_labels(text) if "]:" in text else frozenset[str]()
     start = text.find("![")
     while start >= 0:
@@ -200,9 +200,9 @@ def _images(text: str) -> Iterator[Finding]:
         match = _REMOTE_TARGET.match(text, target) if target >= 0 else None
         if match:
             close = text.find(")", match.end(), match.end() + _IMAGE_REACH)
-            yield Finding("remote-image", start, close + 1 if close >= 0 else match.end())
+            yield Threat("remote-image", start, close + 1 if close >= 0 else match.end())
         elif remote and (label := _LABEL.match(text, start)) and (label[2] or label[1]).strip().casefold() in remote:
-            yield Finding("remote-image", *label.span())
+            yield Threat("remote-image", *label.span())
         start = after
 
 

@@ -16,7 +16,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from catmem.policy.threats.finding import Finding
+from catmem.policy.threats.finding import Threat
 from catmem.policy.threats.fold import fold_word
 
 if TYPE_CHECKING:
@@ -287,10 +287,10 @@ _BEHIND = 240
 _WORD_REACH = 24
 
 
-def find_instructions(folded: Folded) -> list[Finding]:
+def find_instructions(folded: Folded) -> list[Threat]:
     """The findings of all phrases; ordinary text is done after one substring search a gate."""
     present = set(filter(folded.letters.__contains__, GATES))
-    findings: list[Finding] = []
+    findings: list[Threat] = []
     if present:
         for phrase in PHRASES:
             for stem in phrase.stems if not present.isdisjoint(phrase.gates) else ():
@@ -304,7 +304,7 @@ def _compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
-def _find(phrase: Phrase, stem: str, folded: Folded) -> Iterator[Finding]:
+def _find(phrase: Phrase, stem: str, folded: Folded) -> Iterator[Threat]:
     letters = folded.letters
     pattern = _compiled(phrase.pattern)
     look = pattern.search if phrase.before else pattern.match
@@ -320,7 +320,7 @@ def _find(phrase: Phrase, stem: str, folded: Folded) -> Iterator[Finding]:
         place = letters.find(stem, step)
 
 
-def _confirmed(phrase: Phrase, folded: Folded, start: int, end: int) -> Finding | None:
+def _confirmed(phrase: Phrase, folded: Folded, start: int, end: int) -> Threat | None:
     text = folded.text
     if start and text[start - 1].isalnum():
         return None
@@ -336,7 +336,7 @@ def _confirmed(phrase: Phrase, folded: Folded, start: int, end: int) -> Finding 
     last = min(len(text), end + _WORD_REACH)
     while end < last and text[end].isalnum():
         end += 1
-    return Finding(phrase.rule, start, end)
+    return Threat(phrase.rule, start, end)
 
 
 # Each stem with the pattern that is tried around it, and how many characters before it the pattern may begin.
@@ -382,14 +382,14 @@ _REACH = 90
 _NATIVE_WORD_REACH = 16
 
 
-def find_native(folded: Folded) -> list[Finding]:
+def find_native(folded: Folded) -> list[Threat]:
     """The findings of ``instruction-override`` outside Latin letters; called for text outside ASCII only."""
     low = folded.low
     places: list[int] | None = None
     if folded.suspects:
         places = [place for place, char in enumerate(low) if char not in folded.suspects]
         low = "".join(low[place] for place in places)
-    findings: list[Finding] = []
+    findings: list[Threat] = []
     for stem, before, pattern in _PATTERNS:
         place = low.find(stem)
         while place >= 0:
@@ -403,6 +403,6 @@ def find_native(folded: Folded) -> list[Finding]:
                 end = last + 1
                 while end < min(len(folded.text), last + _NATIVE_WORD_REACH) and folded.text[end].isalpha():
                     end += 1
-                findings.append(Finding("instruction-override", start, end))
+                findings.append(Threat("instruction-override", start, end))
             place = low.find(stem, max(place + len(stem), match.end() if match else 0))
     return findings

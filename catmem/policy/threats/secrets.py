@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.policy.threats.finding import Finding, merged, places
+from catmem.policy.threats.finding import Threat, merged, places
 from catmem.policy.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ _NO_PASSWORD = re.compile(
 )
 
 
-def find_secrets(text: str) -> list[Finding]:
+def find_secrets(text: str) -> list[Threat]:
     """The secrets that hold a run, in text order; nearly free for a text without one."""
     if len(text) < _RUN:
         return []
@@ -214,19 +214,19 @@ def find_secrets(text: str) -> list[Finding]:
     return merged(_near_runs(text, runs))
 
 
-def find_logins(text: str) -> list[Finding]:
+def find_logins(text: str) -> list[Threat]:
     """Links that carry a name and a password: ``https://ana:...@example.org``."""
     if "@" not in text:
         return []
     links = (_LINK.match(text, place) for place in places("://", text, len("://")))
     return [
-        Finding("basic-auth", link.start("name"), link.end("password"))
+        Threat("basic-auth", link.start("name"), link.end("password"))
         for link in links
         if link and link["password"] != link["name"] and not _NO_PASSWORD.fullmatch(link["password"])
     ]
 
 
-def _near_runs(text: str, runs: bytes) -> Iterator[Finding]:
+def _near_runs(text: str, runs: bytes) -> Iterator[Threat]:
     done = 0
     start = runs.find(_A_RUN)
     while start >= 0:
@@ -237,7 +237,7 @@ def _near_runs(text: str, runs: bytes) -> Iterator[Finding]:
         done, start = end, runs.find(_A_RUN, end)
 
 
-def _between(text: str, start: int, end: int) -> Iterator[Finding]:
+def _between(text: str, start: int, end: int) -> Iterator[Threat]:
     """What begins with a sign from ``start`` to ``end``; it may reach further."""
     part = text[start:end]
     lowered = part.lower()
@@ -250,13 +250,13 @@ def _between(text: str, start: int, end: int) -> Iterator[Finding]:
                 yield from _at(sign, detector, text, looked_at, start)
 
 
-def _at(sign: str, detector: _Detector, text: str, part: str, offset: int) -> Iterator[Finding]:
+def _at(sign: str, detector: _Detector, text: str, part: str, offset: int) -> Iterator[Threat]:
     is_secret = detector.is_secret or _is_real
     place = part.find(sign)
     while place >= 0:
         match = _match(detector, text, offset + place)
         if match and is_secret(match):
-            yield Finding(detector.rule, match.start(), match.end())
+            yield Threat(detector.rule, match.start(), match.end())
         # On from the end of what fitted: nothing is read twice for one sign.
         place = part.find(sign, max(place + len(sign), match.end() - offset if match else 0))
 
@@ -315,12 +315,12 @@ _COMMANDS = ("curi", "wget", "nc")
 _PIPED = {sender: re.compile(r"\|\s{0,4}(?:sudo\s)?" + sender, re.IGNORECASE) for sender in _SENDERS}
 
 
-def find_leaks(folded: Folded) -> list[Finding]:
+def find_leaks(folded: Folded) -> list[Threat]:
     """The findings of ``exfiltration-link`` and of commands in ``secret-exfiltration``."""
     text = folded.text
-    findings: list[Finding] = []
+    findings: list[Threat] = []
     if "://" in text:
-        findings += [Finding("exfiltration-link", *url.span()) for url in _urls(text) if _SLOT.search(url.group())]
+        findings += [Threat("exfiltration-link", *url.span()) for url in _urls(text) if _SLOT.search(url.group())]
         findings += _addressed("://", folded)
     if "@" in text:
         findings += _addressed("@", folded)
@@ -330,7 +330,7 @@ def find_leaks(folded: Folded) -> list[Finding]:
     return findings
 
 
-def _addressed(sign: str, folded: Folded) -> Iterator[Finding]:
+def _addressed(sign: str, folded: Folded) -> Iterator[Threat]:
     # From the address back to the order to send: addresses are rarer than words such as "send" or "password".
     text = folded.text
     for place in places(sign, text, _STRIDE):
@@ -340,7 +340,7 @@ def _addressed(sign: str, folded: Folded) -> Iterator[Finding]:
             part = Folded.of(text[start:place])
             first, last = part.span(match.start(), match.end()) if part.letters == letters else (0, len(part.text))
             if not _NEGATED.search(text, max(0, start + first - _STRIDE), start + first):
-                yield Finding("secret-exfiltration", start + first, start + last)
+                yield Threat("secret-exfiltration", start + first, start + last)
 
 
 def _urls(text: str) -> Iterator[re.Match[str]]:
@@ -353,7 +353,7 @@ def _urls(text: str) -> Iterator[re.Match[str]]:
         place = text.find("://", url.end() if url else place + 1)
 
 
-def _commands(sender: str, folded: Folded) -> Iterator[Finding]:
+def _commands(sender: str, folded: Folded) -> Iterator[Threat]:
     # Line by line, each looked at once: many commands on one line do not multiply the work.
     text, low = folded.text, folded.low
     place = low.find(sender)
@@ -362,11 +362,11 @@ def _commands(sender: str, folded: Folded) -> Iterator[Finding]:
         end = len(text) if end < 0 else end
         sent = _INNER_COMMAND.search(text, place, end) or _SENDS_SECRET.search(text, place, end)
         if sent and sender in {"curl", "wget"}:
-            yield Finding("secret-exfiltration", place, sent.end())
+            yield Threat("secret-exfiltration", place, sent.end())
         start = text.rfind("\n", 0, place) + 1
         piped = max((pipe.start() for pipe in _PIPED[sender].finditer(text, start, end)), default=0)
         if piped and _reads_secret(text, start, piped):
-            yield Finding("secret-exfiltration", start, piped + 1)
+            yield Threat("secret-exfiltration", start, piped + 1)
         place = low.find(sender, end)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from catmem.service.root import Root
-    from catmem.store.audit import AuditLog, Line
+    from catmem.store.audit import AuditLine, AuditLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Filter:
     since: datetime | None = None
     until: datetime | None = None
 
-    def keeps(self, line: Line) -> bool:
+    def keeps(self, line: AuditLine) -> bool:
         """Whether a line is wanted."""
         return (
             (self.entity is None or line.entity_id == self.entity or line.entity_id.startswith(f"{self.entity}/"))
@@ -73,7 +73,7 @@ OPS = (
 class Audit:
     """What was found, the oldest first. ``damaged`` are lines that could not be read, and so were passed over."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[AuditLine, ...]
     damaged: tuple[Damage, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Audit:
 
 def read_audit(workspace: Root, wanted: Filter = EVERYTHING, limit: int | None = None) -> Audit:
     """The wanted lines, of which the newest ``limit``. Raises ``StoreError``, and ``ConfigError`` where no root is."""
-    lines: deque[Line] = deque(maxlen=limit)
+    lines: deque[AuditLine] = deque(maxlen=limit)
     damaged: list[Damage] = []
     with _following(workspace, wanted) as new:
         for each in new():
@@ -97,7 +97,9 @@ def read_audit(workspace: Root, wanted: Filter = EVERYTHING, limit: int | None =
     return Audit(tuple(lines), tuple(damaged))
 
 
-def follow_audit(workspace: Root, wanted: Filter, limit: int, wait: Callable[[], object]) -> Iterator[Line | Damage]:
+def follow_audit(
+    workspace: Root, wanted: Filter, limit: int, wait: Callable[[], object]
+) -> Iterator[AuditLine | Damage]:
     """The newest ``limit`` lines, and then each that is added, for ever; ``wait`` is called when there is none.
 
     Raises ``StoreError``, and ``ConfigError`` where no root is.
@@ -132,12 +134,12 @@ def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
 
 
 @contextmanager
-def _following(workspace: Root, wanted: Filter) -> Iterator[Callable[[], Iterator[Line | Damage]]]:
+def _following(workspace: Root, wanted: Filter) -> Iterator[Callable[[], Iterator[AuditLine | Damage]]]:
     """A function that gives the wanted lines which it did not give yet."""
     refuse_no_root(workspace.config)
     log = audit_log(workspace)
 
-    def new() -> Iterator[Line | Damage]:
+    def new() -> Iterator[AuditLine | Damage]:
         with _readable(log, ": see catmem log"):
             yield from (each for each in reader.poll() if isinstance(each, Damage) or wanted.keeps(each))
 
@@ -179,7 +181,7 @@ class Names:
         entities = frozenset(f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES)
         return cls(entities, frozenset((PERSON, *agents_of(config))))
 
-    def bound(self, line: Line) -> Line:
+    def bound(self, line: AuditLine) -> AuditLine:
         """A line with no name in it but known ones, and with no code but those of conflicts."""
         codes = [code for code in line.reasons if code in CONFLICTS]
         return line._replace(

@@ -21,7 +21,7 @@ from catmem.names import FILE_NAMES
 from catmem.policy.profile import profile_names, refuse_no_root
 from catmem.service.auditing.reading import EVERYTHING, read_audit
 from catmem.service.gate import SOFT, enforces, place_of, record
-from catmem.store.audit import Line
+from catmem.store.audit import AuditLine
 from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _take_away(workspace: Root, what: str, found: Bypass) -> None:
 
 def _tell(workspace: Root, what: str, note: str) -> None:
     now = clock.timestamp(clock.now())
-    record(workspace, Line(now, _ALL_ENTITIES, "bypass", "person", None, None, "ok", what, None, None, note))
+    record(workspace, AuditLine(now, _ALL_ENTITIES, "bypass", "person", None, None, "ok", what, None, None, note))
 
 
 def _path(workspace: Root) -> Path:
@@ -198,7 +198,7 @@ class Tally:
     entities: Counter[str]
 
     @classmethod
-    def of(cls, lines: Iterable[Line]) -> Tally:
+    def of(cls, lines: Iterable[AuditLine]) -> Tally:
         """The numbers of some lines."""
         found = list(lines)
         return cls(

@@ -16,7 +16,7 @@ from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError, StaleError
 from catmem.policy.profile import one_reading
 from catmem.policy.seed import FilePlan, plan_file
-from catmem.policy.seedlock import LOCK_NAME, Record
+from catmem.policy.seedlock import LOCK_NAME, SeedRecord
 from catmem.service import gate
 from catmem.service.first_seen import CLOCKS, body_key
 from catmem.service.seeding.lockfile import SeedFile
@@ -207,7 +207,7 @@ class _Applying:
     def _write_lock(self, done: Iterable[SeededFile]) -> str | None:
         lock, day = self.plan.lock, min(self.plan.asked.as_of, clock.today())
         records = [
-            Record(plan.target, plan.source, read.revision, read.digest, day, plan.entries)
+            SeedRecord(plan.target, plan.source, read.revision, read.digest, day, plan.entries)
             for plan, _, _ in done
             if _is_news(plan, lock)
             for read in (self.plan.read[plan.source],)

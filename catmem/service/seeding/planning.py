@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from catmem.policy.profile import Profile
     from catmem.policy.seed import Offer, Offered, Resolve
-    from catmem.policy.seedlock import Record, Seeded
+    from catmem.policy.seedlock import Seeded, SeedRecord
     from catmem.service.root import Root
     from catmem.store.contract import Snapshot
 
@@ -186,7 +186,7 @@ class _Planning:
         self.profiles = {name: known(name) for name in asked.targets}
         self._refuse(known)
         self.lock_data, self.lock = SeedFile(workspace.root).read()
-        self.given: dict[str, list[Record]] = {}
+        self.given: dict[str, list[SeedRecord]] = {}
         """The records of a target."""
         for record in self.lock.records.values():
             self.given.setdefault(record.target, []).append(record)
@@ -292,7 +292,7 @@ class _Planning:
                 hint=f"Nothing was seeded. {meant}The categories are {_few(sorted(known), _LISTED)}.",
             )
 
-    def _handed_on(self, target: str) -> list[Record]:
+    def _handed_on(self, target: str) -> list[SeedRecord]:
         """What is on record as seeded from a file of the source."""
         source = f"{self.source.name}/{target}"
         return [record for record in self.lock.records.values() if record.source == source]

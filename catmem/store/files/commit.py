@@ -22,7 +22,7 @@ from catmem.store.contract import (
 )
 from catmem.store.files.external_changes import WATCHED, Outside
 from catmem.store.files.observed_file import look_at
-from catmem.store.files.records import Draft, branch_name
+from catmem.store.files.records import RecordDraft, branch_name
 from catmem.store.files.retention import keep_backup, reap
 from catmem.store.files.system import store_errors
 from catmem.store.judgement import Ground, Point, complete, drifted, judge
@@ -43,7 +43,7 @@ _SHOWN = ("revision", "parents", "sequence", "timestamp", "op", "agent", "op_id"
 """What a record and a revision have alike."""
 
 
-class Commit:
+class FileCommit:
     """One commit on a locked folder."""
 
     def __init__(self, store: FileStore, folder: Folder, name: str, entity: str, change: Change) -> None:
@@ -168,9 +168,9 @@ class Commit:
     def _answered(self, first: Record) -> Snapshot:
         return replace(recorded(self.journal, self.entity, self.name, first.revision), branch=first.is_branch)
 
-    def _draft(self, revision: str, parent: str) -> Draft:
+    def _draft(self, revision: str, parent: str) -> RecordDraft:
         change = self.change
-        return Draft(
+        return RecordDraft(
             file=self.name,
             op=change.op,
             agent=change.agent,
@@ -180,7 +180,7 @@ class Commit:
             note=change.recorded_note(),
         )
 
-    def _recorded(self, draft: Draft, data: bytes) -> Snapshot:
+    def _recorded(self, draft: RecordDraft, data: bytes) -> Snapshot:
         with store_errors(self.folder.path / self.name):
             record = self.journal.append(draft, data)
         self.mine = Snapshot(data, record.revision, record.head, self.adopted, branch=record.is_branch)

@@ -17,7 +17,7 @@ from catmem.errors import BusyError, CatmemError
 from catmem.store.contract import EXTERNAL
 from catmem.store.files.observed_file import TICK, is_damage, is_settled, look_at, read_if_whole
 from catmem.store.files.publication import Foreign, replaced_revision, retired_name, state_of
-from catmem.store.files.records import Draft
+from catmem.store.files.records import RecordDraft
 from catmem.store.files.system import opened, read_file, store_errors
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Outside:
         state: Retired | None = None,
         note: Mapping[str, str | int] | None = None,
     ) -> Record:
-        draft = Draft(
+        draft = RecordDraft(
             file=self.name,
             op=op,
             agent=EXTERNAL,
@@ -122,7 +122,7 @@ class Outside:
         )
         return self._recorded(draft, data)
 
-    def _recorded(self, draft: Draft, data: bytes) -> Record:
+    def _recorded(self, draft: RecordDraft, data: bytes) -> Record:
         with store_errors(self.folder.path / self.name):
             return self.journal.append(draft, data)
 
@@ -189,7 +189,7 @@ class Outside:
                 else:
                     now, other, ours = self.adopt(sight, visible, theirs) or visible, theirs, sight.data
                 merged, note = self._merged(theirs, now, base, ours, data)
-                draft = Draft(
+                draft = RecordDraft(
                     file=self.name,
                     op="merge",
                     agent="catmem",

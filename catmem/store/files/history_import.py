@@ -22,7 +22,7 @@ from catmem.store.files.commit import revision_of
 from catmem.store.files.journal_lines import Brought
 from catmem.store.files.observed_file import look_at
 from catmem.store.files.publication import state_of
-from catmem.store.files.records import Draft, Retired, is_revision, recorded_name
+from catmem.store.files.records import RecordDraft, Retired, is_revision, recorded_name
 from catmem.store.files.system import store_errors
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class _Bringing:
     ) -> Brought:
         same = {name: getattr(revision, name) for name in ("op", "agent", "revision", "parents", "op_id", "note")}
         file = recorded_name(self.outside.name, revision.revision)
-        draft = Draft(**same, file=file, retired=retired, publishes=publishes, brought=True)
+        draft = RecordDraft(**same, file=file, retired=retired, publishes=publishes, brought=True)
         return Brought(draft, data, revision.timestamp)
 
     def _prepare(self, revision: str, data: bytes) -> Retired | None:

@@ -21,7 +21,7 @@ from catmem.clock import timestamp
 from catmem.errors import CatmemError, StoreError
 from catmem.store.files.journal_disk import JournalFolder
 from catmem.store.files.journal_lines import checkpoint_line, erase_journal, new_segments, record_line
-from catmem.store.files.journal_reading import Past, Tip
+from catmem.store.files.journal_reading import OlderSegments, Tip
 from catmem.store.files.segments import Segment, segment_name
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from catmem.store.contract import Anchor, Fault
     from catmem.store.files.journal_lines import Brought, Redact
-    from catmem.store.files.records import Draft, Record, RetiredFile
+    from catmem.store.files.records import Record, RecordDraft, RetiredFile
     from catmem.store.files.system import System
 
 SEGMENT_RECORDS = 256
@@ -58,7 +58,7 @@ class Journal:
         self._system = system
         self._folder = JournalFolder(system, folder, where)
         self._tip = Tip(system, self._folder)
-        self._past = Past(self._folder)
+        self._past = OlderSegments(self._folder)
         self._heads: dict[str, tuple[Record, bytes]] = {}
         self._segment_records = segment_records
         self._segment_bytes = segment_bytes
@@ -227,7 +227,7 @@ class Journal:
 
     # Writing
 
-    def append(self, draft: Draft, data: bytes, *, digest: str | None = None) -> Record:
+    def append(self, draft: RecordDraft, data: bytes, *, digest: str | None = None) -> Record:
         """Write a record of ``data`` as the newest revision of ``draft.file``; it is durable when this returns.
 
         ``digest`` is that of ``data`` (``sha256:`` and 64 hex digits), from a caller who knows it already. It is taken
@@ -334,7 +334,7 @@ class Journal:
         large = max(self._segment_bytes, 2 * segment.checkpoint_size)
         return len(segment.steps) >= self._segment_records or segment.end > large
 
-    def _append_to(self, segment: Segment, draft: Draft, old: bytes, data: bytes, digest: str | None) -> Record:
+    def _append_to(self, segment: Segment, draft: RecordDraft, old: bytes, data: bytes, digest: str | None) -> Record:
         record, change, line = record_line(self._system, segment, draft, old, data, digest=digest)
         self._tip.check()
         with self._writing():
@@ -351,7 +351,7 @@ class Journal:
         return record
 
     def _append_to_new(
-        self, before: Segment | None, draft: Draft, old: bytes, data: bytes, digest: str | None
+        self, before: Segment | None, draft: RecordDraft, old: bytes, data: bytes, digest: str | None
     ) -> Record:
         """Begin a segment: its checkpoint and the record go in place together, whole and durable."""
         checkpoint, first = checkpoint_line(self._system, before, self.head_data)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
-from catmem.store.changes import Whole
+from catmem.store.changes import WholeText
 from catmem.store.contract import Fault
 from catmem.store.files.journal_disk import MAX_SEGMENT
 from catmem.store.files.journal_lines import chain_start
@@ -189,7 +189,7 @@ class Readable:
         """Take in one record, and the highest number that its file had by then."""
         self.highest[record.owner] = max(self.highest.get(record.owner, 0), highest)
         self._followed.update(recorded_name(record.owner, parent) for parent in record.parents)
-        if record.is_branch and isinstance(change, Whole):
+        if record.is_branch and isinstance(change, WholeText):
             try:
                 data = change.unpack()
             except ValueError:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import TooLargeError
-from catmem.store.changes import Whole, change, splice, whole
+from catmem.store.changes import WholeText, change, splice, whole
 from catmem.store.files.records import (
     CHECKPOINT,
     DIGEST,
     MAX_DATA,
     Checkpoint,
-    Draft,
     Head,
     Record,
+    RecordDraft,
     Tombstone,
     encode,
     encode_checkpoint,
@@ -49,7 +49,7 @@ class NewLine(NamedTuple):
 def record_line(  # noqa: PLR0913 - what a record is made of
     system: System,
     segment: Segment,
-    draft: Draft,
+    draft: RecordDraft,
     old: bytes,
     data: bytes,
     *,
@@ -68,7 +68,7 @@ def record_line(  # noqa: PLR0913 - what a record is made of
     # To compare is far cheaper than to hash or to pack.
     unchanged = head is not None and data == old
     record = Record(
-        **{name: getattr(draft, name) for name in Draft.__slots__},
+        **{name: getattr(draft, name) for name in RecordDraft.__slots__},
         sequence=segment.sequence + 1,
         timestamp=moment or clock.timestamp(system.now()),
         base=head.head if head else None,
@@ -133,7 +133,7 @@ def chain_start(store: str) -> str:
 class Brought(NamedTuple):
     """A record as it is taken over: what it says, its bytes, and its timestamp in the store that it comes from."""
 
-    draft: Draft
+    draft: RecordDraft
     data: bytes
     timestamp: str
 
@@ -265,4 +265,4 @@ class _Erasing:
 
 
 def _redacted_change(change: Change, before: bytes, after: bytes) -> Change:
-    return whole(after) if isinstance(change, Whole) else splice(before, after)
+    return whole(after) if isinstance(change, WholeText) else splice(before, after)

@@ -26,7 +26,7 @@ _CACHED = 2
 _Found = TypeVar("_Found")
 
 
-class Past:
+class OlderSegments:
     """All segments of a folder, of which ``newest``, given to each method, is in memory already."""
 
     def __init__(self, folder: JournalFolder) -> None:

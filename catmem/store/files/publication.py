@@ -22,7 +22,7 @@ from catmem.store.files.system import not_a_file, opened, read_file, store_error
 if TYPE_CHECKING:
     from catmem.store.files.folder import Folder
     from catmem.store.files.observed_file import ObservedFile
-    from catmem.store.files.records import Draft, Record
+    from catmem.store.files.records import Record, RecordDraft
 
 LATE_WAIT, LATE_TRIES = 0.001, 250
 """Seconds between two looks, and how many, at a writer whom the lease made wait until after the swap."""
@@ -76,7 +76,7 @@ class Publication:
         """The same for another file of the folder."""
         return type(self)(self.folder, name, durable=self.durable)
 
-    def put(self, sight: ObservedFile, data: bytes, draft: Draft) -> Put | None:
+    def put(self, sight: ObservedFile, data: bytes, draft: RecordDraft) -> Put | None:
         """Write ``data`` over what ``sight`` saw; ``None`` if somebody came between, and nothing was recorded.
 
         ``sight`` is closed. Raises ``StoreError``; the file is then as it was, or the error says what it is.
@@ -161,7 +161,7 @@ class Publication:
         with store_errors(self.path):
             return sight.still_stands(self.folder.descriptor, self.name)
 
-    def record(self, sight: ObservedFile, data: bytes, draft: Draft, temporary: str) -> Record:
+    def record(self, sight: ObservedFile, data: bytes, draft: RecordDraft, temporary: str) -> Record:
         """The commit point."""
         if sight.status is not None:
             draft = replace(draft, retired=state_of(sight.status, sight.data, sight.known_digest()))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import canonical_json
-from catmem.store.changes import Splice, Whole
+from catmem.store.changes import Splice, WholeText
 from catmem.store.contract import is_branch, revision_number
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Tombstone(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class RecordDraft:
     """What the caller says of a record.
 
     ``file`` is a name such as ``USER.md``, or that of a branch (``branch_name``). ``retired`` is the file that the
@@ -162,7 +162,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record(Draft):
+class Record(RecordDraft):
     """A record as it stands in the journal.
 
     ``sequence`` counts 1, 2, 3 over all files of the folder. ``base`` is the digest of the file's bytes before
@@ -206,7 +206,7 @@ class Head(NamedTuple):
 
     record: Record
     highest: int
-    whole: Whole
+    whole: WholeText
 
 
 class RetiredFile(NamedTuple):
@@ -259,7 +259,7 @@ def recorded_name(file: str, revision: str) -> str:
 def encode(record: Record, change: Change) -> bytes:
     """The payload of a record. Raises ``TypeError`` or ``ValueError`` for a note that is no JSON."""
     fields = _record_fields(record)
-    if isinstance(change, Whole):
+    if isinstance(change, WholeText):
         fields["whole"] = b64encode(change.packed).decode("ascii")
     else:
         fields["splice"] = [change.offset, change.removed, b64encode(change.inserted).decode("ascii")]
@@ -400,7 +400,7 @@ def _change(fields: Mapping[str, Any], record: Record) -> Change:
     if ("splice" in fields) == ("whole" in fields):
         raise ValueError("a record holds either a splice or a whole")
     if "whole" in fields:
-        return Whole(bytes_of(fields["whole"], "whole"), record.size)
+        return WholeText(bytes_of(fields["whole"], "whole"), record.size)
     offset, removed, inserted = listed(fields["splice"], "splice", 3)
     return Splice(integer(offset, "splice", 0), integer(removed, "splice", 0), bytes_of(inserted, "splice"))
 
@@ -409,7 +409,7 @@ def _head(fields: object) -> Head:
     if not isinstance(fields, dict) or not isinstance(fields.get("record"), dict):
         raise ValueError("a head is not an object with a record")  # noqa: TRY004 - a fault like any other
     record = _record(fields["record"], matching(fields.get("line"), "line", _HEX))
-    whole = Whole(bytes_of(fields.get("whole"), "whole"), record.size)
+    whole = WholeText(bytes_of(fields.get("whole"), "whole"), record.size)
     return Head(record, integer(fields.get("highest"), "highest", 0), whole)
 
 

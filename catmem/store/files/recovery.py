@@ -28,7 +28,7 @@ from catmem.store.files.publication import (
     state_of,
     temporary_name,
 )
-from catmem.store.files.records import Draft
+from catmem.store.files.records import RecordDraft
 from catmem.store.files.retention import keep_backup
 from catmem.store.files.system import read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
@@ -94,7 +94,7 @@ def record_as_it_is(  # noqa: PLR0913, PLR0917 - what a record is to say
         data = read_file(folder.system, name, folder.descriptor)
     except missing:
         written, data = {}, b""
-    draft = Draft(
+    draft = RecordDraft(
         file=name,
         op="adopt",
         agent=EXTERNAL,
@@ -246,7 +246,7 @@ class _Recovery:
                 return None
             if sight.data:
                 keep_backup(self.folder, self.name, sight.data, sight.status)
-            draft = Draft(
+            draft = RecordDraft(
                 file=self.name,
                 op="restore",
                 agent="catmem",

@@ -18,7 +18,7 @@ from zlib import crc32
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
-from catmem.store.changes import Splice, Whole
+from catmem.store.changes import Splice, WholeText
 from catmem.store.files.records import MalformedError, RetiredFile, decode, decode_checkpoint, recorded_name
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ MAX_PAYLOAD = 64 * 1024 * 1024
 _HEADER = re.compile(rb"\x1e([0-9a-f]{8}) ([0-9a-f]{8}) ")
 
 
-class Line(NamedTuple):
+class JournalLine(NamedTuple):
     """A good line: it is ``buffer[start:end]``."""
 
     start: int
@@ -50,7 +50,7 @@ class Walk(NamedTuple):
     ``resume`` is where the next good line begins after those, ``None`` if none does.
     """
 
-    lines: list[Line]
+    lines: list[JournalLine]
     end: int
     resume: int | None
     size: int
@@ -77,7 +77,7 @@ def frame(payload: bytes) -> bytes:
 
 def walk(buffer: bytes, start: int = 0) -> Walk:
     """The good lines from ``start`` on, up to the first byte that begins none."""
-    lines: list[Line] = []
+    lines: list[JournalLine] = []
     position = start
     while (line := _line_at(buffer, position)) is not None:
         lines.append(line)
@@ -93,7 +93,7 @@ def payload_size(header: bytes) -> int | None:
     return None if size is None or size > MAX_PAYLOAD else size
 
 
-def _line_at(buffer: bytes, position: int) -> Line | None:
+def _line_at(buffer: bytes, position: int) -> JournalLine | None:
     match = _HEADER.match(buffer, position)
     if match is None:
         return None
@@ -105,7 +105,7 @@ def _line_at(buffer: bytes, position: int) -> Line | None:
     # Without a separator inside, the last one before a line feed is the only place where its line can begin.
     if crc32(payload) != int(match[2], 16) or START in payload:
         return None
-    return Line(position, end + 1, payload)
+    return JournalLine(position, end + 1, payload)
 
 
 def _next_good(buffer: bytes, position: int) -> int | None:
@@ -256,11 +256,11 @@ class Segment:
                 return count
         return len(places) if file in self._before else None
 
-    def packed(self, file: str) -> Whole | None:
+    def packed(self, file: str) -> WholeText | None:
         """The bytes of a file's head as they stand packed here already; ``None`` if they do not."""
         for place in reversed(self._places.get(file, ())):
             change = self.steps[place].change
-            if isinstance(change, Whole):
+            if isinstance(change, WholeText):
                 return change
             if change.removed or change.inserted:
                 return None
@@ -361,7 +361,7 @@ def segment_name(sequence: int) -> str:
     return f"{sequence:012}.log"
 
 
-def line_digest(data: bytes, line: Line) -> str:
+def line_digest(data: bytes, line: JournalLine) -> str:
     """The SHA-256 of a whole line."""
     return sha256(data[line.start : line.end]).hexdigest()
 

@@ -18,7 +18,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnknownRevisionError, UnreadableError
 from catmem.files import read_bounded
 from catmem.store.contract import SIDECAR, Change, Erasure, FolderReport, LastingStore, Revision, Snapshot
-from catmem.store.files.commit import Commit, recorded, revision_of
+from catmem.store.files.commit import FileCommit, recorded, revision_of
 from catmem.store.files.external_changes import Outside
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
@@ -215,11 +215,11 @@ class FileStore(LastingStore):
 
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
         """Write what ``update`` makes of the file; see ``Store.commit``."""
-        making: Commit | None = None
+        making: FileCommit | None = None
         try:
             with self._writing(entity) as (folder, name, restored):
                 self._written.add(entity)
-                making = Commit(self, folder, name, entity, change)
+                making = FileCommit(self, folder, name, entity, change)
                 return replace(making.run(expected, update), restored=restored)
         except StoreError as error:
             error.hint = _hint_of(error, making)
@@ -453,7 +453,7 @@ class _Guard:
             self._lock.release()
 
 
-def _hint_of(error: StoreError, making: Commit | None) -> str | None:
+def _hint_of(error: StoreError, making: FileCommit | None) -> str | None:
     """The hint of an error, as it is true of the write that was asked for: others may have been at work on the way."""
     if making is not None and making.mine is not None:
         return (

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """What one entry shows in ``user_memories``.
 
     ``tags`` is a JSON object. ``mark`` is a digest by which the codec knows the entry again after somebody changed the
@@ -43,11 +43,11 @@ class Changed(NamedTuple):
 
     total: int
     first: int
-    gone: Sequence[Row]
-    rows: Sequence[Row]
+    gone: Sequence[TableRow]
+    rows: Sequence[TableRow]
 
 
-class Edited(NamedTuple):
+class EditedRows(NamedTuple):
     """The bytes that rows make of a head, and what is wrong with rows that were left out, by their ids."""
 
     data: bytes
@@ -57,13 +57,13 @@ class Edited(NamedTuple):
 class Codec(Protocol):
     """Bytes to rows and back."""
 
-    def rows(self, entity: str, data: bytes) -> Sequence[Row]:
+    def rows(self, entity: str, data: bytes) -> Sequence[TableRow]:
         """The rows of an entity, in order; none for bytes that cannot be shown in rows."""
 
     def changed(self, entity: str, old: bytes, new: bytes) -> Changed:
         """What changes in the rows."""
 
-    def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> Edited:
+    def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> EditedRows:
         """What rows that somebody changed make of the head: bytes that no row touches stay as they are.
 
         Raises ``RefusedError`` if the head cannot be edited.

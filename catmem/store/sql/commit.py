@@ -22,7 +22,7 @@ from catmem.store.contract import (
 )
 from catmem.store.judgement import Ground, Point, complete, drifted, judge
 from catmem.store.sql import entries, meta
-from catmem.store.sql.history import Base, Past, chain_start, columns_of, next_step
+from catmem.store.sql.history import Base, LogHistory, chain_start, columns_of, next_step
 from catmem.store.sql.link import DriverError
 from catmem.store.sql.row_copies import keep_rows
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from catmem.store.sql.meta import Meta
 
 
-class Commit:
+class SqlCommit:
     """One commit on a locked entity."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what a commit works on
@@ -51,7 +51,7 @@ class Commit:
         self.heads = heads
         self.folder = folder
         self.name = name
-        self.past = Past(link, entity)
+        self.past = LogHistory(link, entity)
         self.store = ""
         """The name of the store, with which the chain of an entity begins."""
         self.meta = meta.NEVER

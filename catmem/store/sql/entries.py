@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import LargeBinary, Text, bindparam, cast, delete, insert, select, update
 
-from catmem.store.sql.codec import FoundRow, Row
+from catmem.store.sql.codec import FoundRow, TableRow
 from catmem.store.sql.link import Statement
 from catmem.store.sql.schema import AT_THE_END, ENTRIES
 
@@ -48,7 +48,7 @@ _FROM_START = Statement(_PLACES.order_by(*_IN_ORDER))
 _BACKWARDS = tuple(each.desc() for each in _IN_ORDER)
 _FROM_END = Statement(_PLACES.order_by(*_BACKWARDS))
 
-_SHOWN: dict[str, Any] = {name: bindparam(name) for name in Row._fields}
+_SHOWN: dict[str, Any] = {name: bindparam(name) for name in TableRow._fields}
 _INSERT = Statement(insert(ENTRIES).values(entity=bindparam("entity"), position=bindparam("position"), **_SHOWN))
 
 
@@ -201,11 +201,11 @@ def _between(left: int | None, right: int | None, count: int) -> list[int] | Non
     return [start + step * number for number in range(1, count + 1)] if right - start > count else None
 
 
-def _insert(link: Link, entity: str, placed: Iterable[tuple[int, Row]]) -> None:
+def _insert(link: Link, entity: str, placed: Iterable[tuple[int, TableRow]]) -> None:
     link.run_each(_INSERT, [row._asdict() | {"entity": entity, "position": position} for position, row in placed])
 
 
-def _insert_tight(link: Link, entity: str, number: int, new: Sequence[Row]) -> None:
+def _insert_tight(link: Link, entity: str, number: int, new: Sequence[TableRow]) -> None:
     """Insert rows where there is no room, after all others were moved apart."""
     for index, row in enumerate(found_rows(link, entity)):
         position = (index + 1 + (len(new) if index >= number else 0)) * GAP
@@ -216,7 +216,7 @@ def _insert_tight(link: Link, entity: str, number: int, new: Sequence[Row]) -> N
 _MOVE = Statement(update(ENTRIES).where(_ID).values(position=bindparam("position")))
 
 
-def settle(link: Link, entity: str, there: Sequence[FoundRow], rows: Sequence[Row]) -> None:
+def settle(link: Link, entity: str, there: Sequence[FoundRow], rows: Sequence[TableRow]) -> None:
     """Make the rows ``there`` those of a document, whoever wrote them; a row that says the same keeps its id."""
     known: dict[tuple[object, object], list[FoundRow]] = defaultdict(list)
     for found in reversed(there):
@@ -231,7 +231,7 @@ def settle(link: Link, entity: str, there: Sequence[FoundRow], rows: Sequence[Ro
     stays = {found.id for found in kept}
     link.run_each(_DELETE, [{"row": found.id} for found in there if found.id not in stays])
     moved: list[dict[str, Any]] = []
-    new: list[tuple[int, Row]] = []
+    new: list[tuple[int, TableRow]] = []
     for number, (row, own) in enumerate(zip(rows, paired, strict=True), 1):
         if own is None:
             new.append((number * GAP, row))
@@ -247,7 +247,7 @@ def _is_plain(position: object) -> bool:
     return isinstance(position, int) and abs(position) < AT_THE_END
 
 
-def differ(there: Sequence[FoundRow], rows: Sequence[Row]) -> bool:
+def differ(there: Sequence[FoundRow], rows: Sequence[TableRow]) -> bool:
     """Whether the rows are not those of a document.
 
     The tier is left out: rows only show it, and the profile may say another by now, or not be right.
@@ -255,7 +255,7 @@ def differ(there: Sequence[FoundRow], rows: Sequence[Row]) -> bool:
     return len(there) != len(rows) or any(_differs(found, row) for found, row in zip(there, rows, strict=True))
 
 
-def _differs(found: FoundRow, row: Row) -> bool:
+def _differs(found: FoundRow, row: TableRow) -> bool:
     plain = ("category", "title", "content", "created_at", "mark")
     return any(getattr(found, name) != getattr(row, name) for name in plain) or not _same_json(found.tags, row.tags)
 
@@ -269,6 +269,6 @@ def _same_json(found: object, tags: str) -> bool:
         return False
 
 
-def _was(row: Row) -> dict[str, Any]:
+def _was(row: TableRow) -> dict[str, Any]:
     """What a row has to say so that it may be overwritten."""
     return {f"was_{name}": getattr(row, name) for name in ("category", "content", "tags", "created_at")}

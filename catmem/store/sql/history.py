@@ -14,7 +14,7 @@ from sqlalchemy import bindparam, delete, insert, select
 
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import DamagedError
-from catmem.store.changes import Splice, Whole, change, whole
+from catmem.store.changes import Splice, WholeText, change, whole
 from catmem.store.contract import Revision, Snapshot, unknown_revision
 from catmem.store.sql.link import Statement
 from catmem.store.sql.schema import AS_THEY_ARE, BRANCHES, LOG, META, refuse_changed
@@ -100,13 +100,13 @@ def _chain_of_splices() -> Statement:
 _STEPS = _chain_of_splices()
 
 
-class Step(NamedTuple):
+class LogStep(NamedTuple):
     """A revision with how its bytes are made, and the digest that chains it to the one before."""
 
     revision: Revision
     base: int | None
     depth: int
-    change: Splice | Whole
+    change: Splice | WholeText
     chain: str
 
 
@@ -118,7 +118,7 @@ class Base(NamedTuple):
     data: bytes
 
 
-class Past:
+class LogHistory:
     """The log of one entity, read through one connection."""
 
     def __init__(self, link: Link, entity: str) -> None:
@@ -205,7 +205,7 @@ class Past:
             raise unknown_revision(self.entity, revision)
         return Snapshot(self.data(found), found.revision, found.digest)
 
-    def append(self, recorded: Revision, data: bytes, base: Base | None, chain: str) -> Step:
+    def append(self, recorded: Revision, data: bytes, base: Base | None, chain: str) -> LogStep:
         """Add a revision; ``base`` is one whose bytes are at hand, ``chain`` that of the last record."""
         step = next_step(recorded, data, base, chain)
         self.link.run(_APPEND, **columns_of(step))
@@ -221,13 +221,13 @@ class Past:
             self.link.run(_NEW_TIP, entity=self.entity, revision=recorded.revision, sequence=recorded.sequence)
 
 
-def next_step(recorded: Revision, data: bytes, base: Base | None, chain: str) -> Step:
-    """A revision as a step of the log; see ``Past.append``."""
+def next_step(recorded: Revision, data: bytes, base: Base | None, chain: str) -> LogStep:
+    """A revision as a step of the log; see ``LogHistory.append``."""
     made = whole(data) if base is None or base.depth >= DEPTH else change(base.data, data)
-    if base is None or isinstance(made, Whole):
-        step = Step(recorded, None, 0, made, "")
+    if base is None or isinstance(made, WholeText):
+        step = LogStep(recorded, None, 0, made, "")
     else:
-        step = Step(recorded, base.sequence, base.depth + 1, made, "")
+        step = LogStep(recorded, base.sequence, base.depth + 1, made, "")
     return step._replace(chain=chained(chain, step))
 
 
@@ -237,7 +237,7 @@ def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
     for base, offset, removed, size, stored in link.rows(_STEPS, entity=entity, sequence=sequence):
         try:
             if base is None:
-                data = Whole(stored, size).unpack()
+                data = WholeText(stored, size).unpack()
             elif data is not None:
                 data = Splice(offset, removed, stored).apply(data)
         except (ValueError, TypeError) as error:
@@ -252,12 +252,12 @@ def page_before(link: Link, entity: str, sequence: int, most: int) -> list[Revis
     return [revision_of(entity, each) for each in link.rows(_LATEST, entity=entity, before=sequence, most=most)]
 
 
-def page_after(link: Link, entity: str, sequence: int) -> list[Step]:
+def page_after(link: Link, entity: str, sequence: int) -> list[LogStep]:
     """Records that are newer than ``sequence``, the oldest first."""
     return [step_of(entity, each) for each in link.rows(_EARLIEST, entity=entity, after=sequence)]
 
 
-def steps(database: Database, entity: str) -> Iterator[Step]:
+def steps(database: Database, entity: str) -> Iterator[LogStep]:
     """All records, the oldest first. Each page of them is a look of its own."""
     after = -1
     while True:
@@ -278,11 +278,11 @@ class Rebuilding:
         self._entity = entity
         self._held: dict[int, bytes] = {}
 
-    def data(self, step: Step) -> bytes:
+    def data(self, step: LogStep) -> bytes:
         """The bytes of a revision. Raises ``DamagedError``."""
         change = step.change
         try:
-            data = change.unpack() if isinstance(change, Whole) else change.apply(self.base(step) or b"")
+            data = change.unpack() if isinstance(change, WholeText) else change.apply(self.base(step) or b"")
         except ValueError as error:
             raise damaged(f"revision {step.revision.revision} of {self._entity} cannot be rebuilt: {error}") from error
         if bytes_digest(data) != step.revision.digest:
@@ -292,7 +292,7 @@ class Rebuilding:
             del self._held[next(iter(self._held))]
         return data
 
-    def base(self, step: Step) -> bytes | None:
+    def base(self, step: LogStep) -> bytes | None:
         """The bytes that a revision is told as a splice of; ``None`` for a whole one."""
         if step.base is None:
             return None
@@ -315,14 +315,14 @@ def revision_of(entity: str, row: Sequence[Any]) -> Revision:
     return Revision(**fields | {"entity": entity, "parents": tuple(parents), "note": note})
 
 
-def step_of(entity: str, row: Sequence[Any]) -> Step:
+def step_of(entity: str, row: Sequence[Any]) -> LogStep:
     """A whole row of the log."""
     recorded = revision_of(entity, row)
     base, depth, offset, removed, data, chain = row[len(_FIELDS) :]
     if not isinstance(data, bytes):
         raise damaged(f"record {recorded.sequence} of {entity} holds no bytes")
-    made = Whole(data, recorded.size) if base is None else Splice(offset, removed, data)
-    return Step(recorded, base, depth, made, chain)
+    made = WholeText(data, recorded.size) if base is None else Splice(offset, removed, data)
+    return LogStep(recorded, base, depth, made, chain)
 
 
 def chain_start(store: str, entity: str) -> str:
@@ -330,17 +330,17 @@ def chain_start(store: str, entity: str) -> str:
     return bytes_digest(f"{store}\n{entity}".encode())
 
 
-def chained(before: str, step: Step) -> str:
+def chained(before: str, step: LogStep) -> str:
     """The digest that stands for a record and all before it."""
     made = step.change
-    how = [len(made.packed)] if isinstance(made, Whole) else [made.offset, made.removed]
+    how = [len(made.packed)] if isinstance(made, WholeText) else [made.offset, made.removed]
     said = [before, step.revision.to_dict(), step.base, step.depth, how]
     link = hashlib.sha256(canonical_json(said))
-    link.update(made.packed if isinstance(made, Whole) else made.inserted)
+    link.update(made.packed if isinstance(made, WholeText) else made.inserted)
     return link.hexdigest()
 
 
-def columns_of(step: Step) -> dict[str, Any]:
+def columns_of(step: LogStep) -> dict[str, Any]:
     """A record as the columns of the log."""
     recorded, made = step.revision.to_dict(), step.change
     splice = made if isinstance(made, Splice) else None

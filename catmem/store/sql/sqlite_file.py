@@ -186,7 +186,7 @@ class Marked(NamedTuple):
     revisions: int
 
 
-class Mark:
+class FileMark:
     """The mark that a root keeps of the database at ``path``. Without a root there is none, and none is made."""
 
     def __init__(self, root: Path | None, path: str) -> None:
@@ -276,7 +276,7 @@ class DatabaseFile:
     def __init__(self, path: str, root: Path | None) -> None:
         """Nothing is looked at yet. ``path`` is absolute."""
         self.path = path
-        self.mark = Mark(root, path)
+        self.mark = FileMark(root, path)
         self._store: str | None = None
 
     @property

@@ -29,9 +29,9 @@ from catmem.store.contract import (
     unknown_revision,
 )
 from catmem.store.sql import entries, history, meta, upkeep
-from catmem.store.sql.commit import Commit
+from catmem.store.sql.commit import SqlCommit
 from catmem.store.sql.database import Database
-from catmem.store.sql.history import Base, Heads, Past, Rebuilding, chain_start
+from catmem.store.sql.history import Base, Heads, LogHistory, Rebuilding, chain_start
 from catmem.store.sql.link import TransientError
 from catmem.store.sql.row_copies import keep_rows
 from catmem.store.sql.schema import ChangedTablesError, Readiness, version_of
@@ -103,7 +103,7 @@ class SqlStore(LastingStore):
             return Snapshot.of(b"", "0")
         if revision is not None:
             with self._database.reading() as link:
-                return Past(link, entity).snapshot(revision)
+                return LogHistory(link, entity).snapshot(revision)
         with self._database.looking() as link:
             there = meta.look(link, entity)
         data = self._heads.known(there.digest) if there.head else b""
@@ -125,7 +125,7 @@ class SqlStore(LastingStore):
 
     def head(self, entity: str) -> Revision | None:
         """The newest recorded revision."""
-        return self._found(lambda link: Past(link, entity).head(), at_once=True)
+        return self._found(lambda link: LogHistory(link, entity).head(), at_once=True)
 
     def entities(self) -> Sequence[str]:
         """The entities that have a revision."""
@@ -146,7 +146,7 @@ class SqlStore(LastingStore):
         """The head, and the branches that nothing follows, the newest first."""
 
         def look(link: Link) -> list[Revision]:
-            head = (past := Past(link, entity)).head()
+            head = (past := LogHistory(link, entity)).head()
             return [*([head] if head else []), *past.tips()]
 
         return self._found(look) or []
@@ -194,8 +194,8 @@ class SqlStore(LastingStore):
             return answer
         raise BusyError(f"somebody keeps changing the rows of {entity}", hint="Nothing was written. Try again.")
 
-    def _making(self, link: Link, name: str, entity: str, change: Change, *, distrusts: bool) -> Commit:
-        making = Commit(link, entity, change, self._codec, self._heads, self._folder, self.place(entity))
+    def _making(self, link: Link, name: str, entity: str, change: Change, *, distrusts: bool) -> SqlCommit:
+        making = SqlCommit(link, entity, change, self._codec, self._heads, self._folder, self.place(entity))
         making.store, making.distrusts = name, distrusts
         return making
 
@@ -216,7 +216,7 @@ class SqlStore(LastingStore):
         there = meta.lock(link, entity)
         if there.sequence or there.is_drifted or entries.found_rows(link, entity):
             raise not_empty(entity)
-        past, after = Past(link, entity), there._replace(chain=chain)
+        past, after = LogHistory(link, entity), there._replace(chain=chain)
         head, base = b"", None
         last: Revision | None = None
         for sequence, (said, data) in enumerate(given, 1):
@@ -238,7 +238,7 @@ class SqlStore(LastingStore):
         return after.sequence
 
     @staticmethod
-    def _base_of(past: Past, recorded: Revision, head: Base | None) -> Base | None:
+    def _base_of(past: LogHistory, recorded: Revision, head: Base | None) -> Base | None:
         """The revision of which one that is brought is told as a splice: the head before it, or a branch's parent."""
         if not recorded.is_branch or not recorded.parents:
             return head
@@ -305,7 +305,7 @@ class SqlStore(LastingStore):
 
     def has_had(self, entity: str, digest: str) -> bool:
         """Whether a revision of an entity has the bytes with this digest."""
-        return self._found(lambda link: Past(link, entity).with_digest(digest)) is not None
+        return self._found(lambda link: LogHistory(link, entity).with_digest(digest)) is not None
 
     def bad_rows(self, entity: str) -> Sequence[tuple[int, str]]:
         """The rows of an entity that are no entries, by their ids, and what is wrong with each."""
@@ -338,7 +338,7 @@ class SqlStore(LastingStore):
             return (
                 found is not None
                 and found[1] == store
-                and Past(link, entity).chain(anchor["sequence"]) == anchor["line"]
+                and LogHistory(link, entity).chain(anchor["sequence"]) == anchor["line"]
             )
 
         return bool(self._found(look))

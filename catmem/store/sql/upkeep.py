@@ -18,12 +18,12 @@ from sqlalchemy import bindparam, func, select, update
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, RefusedError
-from catmem.store.changes import Whole, splice, whole
+from catmem.store.changes import WholeText, splice, whole
 from catmem.store.contract import Fault, Feature, Kept, Left
 from catmem.store.graph import tips
 from catmem.store.sql import entries, history, meta
 from catmem.store.sql.codec import FoundRow
-from catmem.store.sql.history import Past, Rebuilding, chain_start, chained, columns_of
+from catmem.store.sql.history import LogHistory, Rebuilding, chain_start, chained, columns_of
 from catmem.store.sql.link import Statement
 from catmem.store.sql.row_copies import copies, read_copy
 from catmem.store.sql.schema import ENTRIES, LOG, is_counted, version_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from catmem.store.contract import Erasure, Redact, Revision
     from catmem.store.sql.codec import Codec
     from catmem.store.sql.database import Database
-    from catmem.store.sql.history import Step
+    from catmem.store.sql.history import LogStep
     from catmem.store.sql.link import Link
     from catmem.store.sql.meta import Meta
 
@@ -146,7 +146,7 @@ def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[F
     place = f"{database.kind}:{entity}"
     faults: list[Fault] = []
     with database.reading() as link:
-        there, past = meta.look(link, entity), Past(link, entity)
+        there, past = meta.look(link, entity), LogHistory(link, entity)
         rows = entries.found_rows(link, entity)
         open_branches = [each.revision for each in past.tips()]
     rebuilding = Rebuilding(database, entity)
@@ -207,7 +207,7 @@ def mend(database: Database, entity: str) -> list[str]:
     done: list[str] = []
     with database.writing() as link:
         meta.lock(link, entity)
-        past = Past(link, entity)
+        past = LogHistory(link, entity)
         log = history.page_before(link, entity, 1 << 62, 1 << 62)
         branches = [each for each in tips(log) if each.is_branch]
         if [each.revision for each in branches] != [each.revision for each in past.tips()]:
@@ -241,7 +241,7 @@ def erase_log(database: Database, entity: str, redact: Redact, start: str) -> in
         if there.is_drifted:
             raise BusyError(f"somebody changed the rows of {entity} meanwhile", hint="Nothing was erased. Try again.")
         rebuilding, chain, after = Rebuilding(database, entity), start, there
-        last: Step | None = None
+        last: LogStep | None = None
         for old in history.steps(database, entity):
             before = rebuilding.base(old)
             data = rebuilding.data(old)
@@ -260,7 +260,7 @@ def erase_log(database: Database, entity: str, redact: Redact, start: str) -> in
     return count
 
 
-def _erased(old: Step, before: bytes | None, data: bytes, redact: Redact, chain: str) -> Step:
+def _erased(old: LogStep, before: bytes | None, data: bytes, redact: Redact, chain: str) -> LogStep:
     rest = redact(data)
     recorded, change = old.revision, _change(old.change, before, data, rest, redact)
     if rest != data or change != old.change:
@@ -271,7 +271,7 @@ def _erased(old: Step, before: bytes | None, data: bytes, redact: Redact, chain:
 
 
 def _change(change: Change, before: bytes | None, data: bytes, rest: bytes, redact: Redact) -> Change:
-    if isinstance(change, Whole) or before is None:
+    if isinstance(change, WholeText) or before is None:
         return change if rest == data else whole(rest)
     base = redact(before)
     return change if base == before and rest == data else splice(base, rest)

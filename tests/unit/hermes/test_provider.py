@@ -188,6 +188,16 @@ def test_a_session_that_is_no_conversation_reads_and_does_not_write(home, contex
     provider.shutdown()
 
 
+@pytest.mark.parametrize("context", ["primary", "cron"])
+@pytest.mark.parametrize("arguments", [None, [], "x", {"action": {}}, {"action": []}])
+def test_arguments_of_any_kind_are_refused(home, context, arguments):
+    provider = Provider()
+    provider.initialize("one", hermes_home=str(home.path), agent_context=context)
+    reason = json.loads(provider.handle_tool_call("catmem_memory", arguments))["reason"]
+    assert reason == ("bad_arguments" if context == "primary" else "read_only")
+    provider.shutdown()
+
+
 def test_another_tool_is_not_answered(provider):
     assert json.loads(provider.handle_tool_call("memory", {}))["reason"] == "unknown_tool"
 

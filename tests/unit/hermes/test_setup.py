@@ -8,7 +8,7 @@ import pytest
 
 from catmem.errors import CatmemError
 from catmem.hermes.setup import FILES, apply_step, installed, plan_install, plan_uninstall
-from catmem.hermes.setup_homes import Settings, read_config, read_settings, write_settings
+from catmem.hermes.setup_homes import HermesSettings, read_config, read_settings, write_settings
 from catmem.hermes.setup_root import make_root_over
 from catmem.hermes.setup_status import statuses
 from tests.golden.case import put
@@ -26,7 +26,7 @@ def home(homes):
 
 
 def settings(home):
-    return Settings(home.root, home.name)
+    return HermesSettings(home.root, home.name)
 
 
 def install(home, **how):
@@ -372,7 +372,7 @@ def test_a_relative_root_counts_from_the_home(home):
 def test_without_settings_a_root_over_the_homes_counts(homes):
     assert read_settings(homes["coder"]) is None
     make_root_over(homes["default"])
-    assert read_settings(homes["coder"]) == Settings(homes["default"].path, "coder", written=False)
+    assert read_settings(homes["coder"]) == HermesSettings(homes["default"].path, "coder", written=False)
 
 
 def test_a_root_over_the_homes_changes_nothing_of_hermes(homes, tmp_path):

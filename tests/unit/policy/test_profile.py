@@ -13,9 +13,9 @@ from catmem.errors import CatmemError, ConfigError, UnknownNameError, Unreadable
 from catmem.policy import profile as profile_module
 from catmem.policy.config import Config, Taxonomy, load_config
 from catmem.policy.profile import (
-    Place,
     Profile,
     PromptSettings,
+    SettingPlace,
     check_profile,
     find_profile,
     load_profile,
@@ -186,11 +186,11 @@ def test_places_name_the_file_that_says_it(write):
     )
     places = load_profile(root / "neo.yaml").places
     own, parent = str(root / "neo.yaml"), str(root / "base.yaml")
-    assert places[("user_memory_categories", 0)] == Place(own, 3, 5)
+    assert places[("user_memory_categories", 0)] == SettingPlace(own, 3, 5)
     assert ("user_memory_categories", 1) not in places
-    assert places[("memory_categories", 0)] == Place(parent, 3, 5)
-    assert places[("prompt", "style")] == Place(parent, 4, 10)
-    assert places[("prompt", "order")] == Place(own, 5, 3)
+    assert places[("memory_categories", 0)] == SettingPlace(parent, 3, 5)
+    assert places[("prompt", "style")] == SettingPlace(parent, 4, 10)
+    assert places[("prompt", "order")] == SettingPlace(own, 5, 3)
 
 
 # --- finding ---
@@ -382,8 +382,8 @@ def test_a_large_parent_is_read_and_resolved_once_for_all_its_children(write, mo
         {"base.yaml": f"memory_categories: [{selectors}]\n", **{f"n{i}.yaml": "extends: base\n" for i in range(50)}}
     )
     made, resolved = [], []
-    real_place, real_resolved = profile_module.Place, Taxonomy.resolved
-    monkeypatch.setattr(profile_module, "Place", lambda *a: made.append(a) or real_place(*a))
+    real_place, real_resolved = profile_module.SettingPlace, Taxonomy.resolved
+    monkeypatch.setattr(profile_module, "SettingPlace", lambda *a: made.append(a) or real_place(*a))
     monkeypatch.setattr(Taxonomy, "resolved", lambda self, names: resolved.extend(names) or real_resolved(self, names))
     profiles = load_profiles(root, Config(root))
     assert {len(profile.memory_categories) for profile in profiles.values()} == {200}

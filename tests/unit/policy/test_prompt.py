@@ -14,7 +14,7 @@ from catmem.errors import ConfigError
 from catmem.model.document import parse
 from catmem.policy.profile import Profile, PromptSettings
 from catmem.policy.prompt import build_prompt
-from catmem.policy.threats import Finding
+from catmem.policy.threats import Threat
 from tests.property.frames import READERS
 from tests.together import together
 
@@ -53,7 +53,7 @@ class Words:
 
     def scan(self, text):
         self.seen.append(text)
-        return [Finding(f"the-word-{self.word}", found.start(), found.end()) for found in re.finditer(self.word, text)]
+        return [Threat(f"the-word-{self.word}", found.start(), found.end()) for found in re.finditer(self.word, text)]
 
 
 def make(user=None, memory=None, *, settings=None, style=None, as_of=DAY, profile=None, **choices):

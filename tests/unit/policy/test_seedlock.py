@@ -10,7 +10,7 @@ import pytest
 
 from catmem.errors import ConfigError
 from catmem.model.version import Version
-from catmem.policy.seedlock import LOCK_NAME, Record, Seeded, SeedLock, read_lock
+from catmem.policy.seedlock import LOCK_NAME, Seeded, SeedLock, SeedRecord, read_lock
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -28,7 +28,7 @@ ODD = seeded('"§"\n## not a header\n\\\u2028 <<<<<<< é 雪', "__uncategorized_
 
 
 def record(*entries, target="neo/user", source="boss/user", revision="7", day=DAY):
-    return Record(target, source, revision, DIGEST, day, entries)
+    return SeedRecord(target, source, revision, DIGEST, day, entries)
 
 
 def lock_of(*records):

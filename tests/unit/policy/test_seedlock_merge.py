@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from itertools import product
 
-from catmem.policy.seedlock import Record, Seeded, SeedLock, merge_locks, read_lock
+from catmem.policy.seedlock import Seeded, SeedLock, SeedRecord, merge_locks, read_lock
 from tests.together import together
 
 DAY = date(2026, 5, 1)
@@ -13,7 +13,7 @@ DAY = date(2026, 5, 1)
 
 def record(*texts, day=DAY, source="trinity/user"):
     entries = tuple(Seeded("finance", f"b2:{text.encode().hex():0>32}", text) for text in texts)
-    return Record("neo/user", source, "1", f"sha256:{'-'.join(texts)}", day, entries)
+    return SeedRecord("neo/user", source, "1", f"sha256:{'-'.join(texts)}", day, entries)
 
 
 def lock(*records):

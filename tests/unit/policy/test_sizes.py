@@ -8,7 +8,7 @@ from catmem.model.document import parse
 from catmem.policy.config import NO_ROOT, Category, Config, Taxonomy
 from catmem.policy.profile import Profile, PromptSettings
 from catmem.policy.prompt import build_prompt
-from catmem.policy.sizes import Sizes, Use, Whole, measure, total
+from catmem.policy.sizes import Sizes, Use, WholeSizes, measure, total
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -34,7 +34,7 @@ ALL = ("talk", "pay", "__uncategorized__")
 
 def sizes(profile, text=TEXT, *, config=NO_ROOT, owner=None):
     return measure(
-        Whole({"user": parse(text), "memory": parse("")}), profile, owner or profile, as_of=DAY, config=config
+        WholeSizes({"user": parse(text), "memory": parse("")}), profile, owner or profile, as_of=DAY, config=config
     )
 
 
@@ -83,7 +83,7 @@ def test_a_closed_taxonomy_keeps_nothing_out_of_unfiltered():
 
 
 def test_profiles_that_call_other_facts_stale_do_not_share_a_measure():
-    whole = Whole({"user": parse("## Talk\n[verified_date: 2026-11-01] one\n")})
+    whole = WholeSizes({"user": parse("## Talk\n[verified_date: 2026-11-01] one\n")})
     fresh, stale = Profile("a", stale_after=90), Profile("b", stale_after=1)
     note = len("(stale: verified 2026-11-01) ")
     assert whole.unfiltered(stale, DAY, NO_ROOT) == whole.unfiltered(fresh, DAY, NO_ROOT) + note

@@ -13,7 +13,7 @@ from catmem.model.document import parse
 from catmem.policy.profile import Profile, PromptSettings
 from catmem.policy.prompt import build_prompt
 from catmem.policy.staleness import UNVERIFIED
-from catmem.policy.styles import Block, Category, Fact, blocked_line, render
+from catmem.policy.styles import Block, Fact, StyledCategory, blocked_line, render
 from tests.property.frames import READERS, BrokenFrameError
 from tests.together import together
 
@@ -226,14 +226,14 @@ def test_xml_dates_are_attributes():
 
 @together("style", STYLES)
 def test_nothing_is_rendered_of_empty_categories_and_targets(style):
-    empty = Block("user", (Category("a", "A", ()),), None)
+    empty = Block("user", (StyledCategory("a", "A", ()),), None)
     assert render([empty, Block("memory", (), 5)], style) == []
 
 
 @together("style", STYLES)
 def test_every_entry_is_a_piece_of_its_own(style):
     facts = (Fact(3, "a", UNVERIFIED, None), Fact(7, "b", UNVERIFIED, None, "some-rule"))
-    pieces = render([Block("user", (Category("x", "X", facts),), None)], style)
+    pieces = render([Block("user", (StyledCategory("x", "X", facts),), None)], style)
     owned = {piece.owner: piece.text for piece in pieces if isinstance(piece.owner, int)}
     assert set(owned) == {3, 7}
     assert blocked_line("some-rule") in owned[7]
@@ -252,7 +252,7 @@ def test_hermes_is_what_hermes_agent_shows(case):
 @together("case", json.loads(HERMES.read_text(encoding="utf-8")), ids=lambda case: case["name"])
 def test_the_hermes_header_is_what_hermes_agent_shows(case):
     facts = tuple(Fact(index, entry.body, UNVERIFIED, None) for index, entry in enumerate(parse(case["text"]).entries))
-    pieces = render([Block(case["target"], (Category("x", "X", facts),), case["limit"])], "hermes")
+    pieces = render([Block(case["target"], (StyledCategory("x", "X", facts),), case["limit"])], "hermes")
     assert "".join(piece.text for piece in pieces).removesuffix("\n") == (case["shown"] or "")
 
 

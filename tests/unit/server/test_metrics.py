@@ -21,7 +21,7 @@ from catmem.server.metrics import Meter, told
 from catmem.server.tokens import new_token
 from catmem.service.counts import CONFLICTS
 from catmem.service.workspace import Workspace
-from catmem.store.audit import AuditLog, Line
+from catmem.store.audit import AuditLine, AuditLog
 from tests.golden.case import put
 from tests.unit.service.auditing.audited import make_audited
 
@@ -50,7 +50,7 @@ def meter(workspace):
 
 def line(number=0, **said):
     stamp = f"2026-11-21T12:00:00.{number:06}Z"
-    return Line(stamp, "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.002)._replace(**said)
+    return AuditLine(stamp, "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.002)._replace(**said)
 
 
 def values(families, name):

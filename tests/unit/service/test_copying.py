@@ -10,7 +10,7 @@ from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.service.copying import copy_entities, copy_root, history, store_at
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.golden.case import put
 
 USER, OTHER = "trinity/user", "neo/user"
@@ -25,7 +25,7 @@ def everything(store, entity=USER):
     return [(replace(recorded, sequence=0), data) for recorded, data in store.replay(entity)]
 
 
-class Changed(MemoryStore):
+class Changed(InMemoryStore):
     """A store whose text others may change: `outside` takes the place of what is recorded."""
 
     outside: bytes | None = None
@@ -43,7 +43,7 @@ class Changed(MemoryStore):
 @pytest.fixture
 def source():
     """Two revisions, a branch of the first, and a merge of both; another entity with one revision and a branch."""
-    store = MemoryStore()
+    store = InMemoryStore()
     write(store, "one\n", agent="neo", op_id="first", note={"why": "a test"})
     write(store, "two\n", agent="trinity")
     write(store, "beside\n", expected="1", on_stale="branch")
@@ -56,7 +56,7 @@ def source():
 
 @pytest.fixture
 def target():
-    return MemoryStore()
+    return InMemoryStore()
 
 
 def test_a_copy_has_every_revision_as_it_was(source, target):
@@ -104,14 +104,14 @@ def test_a_target_that_was_written_since_is_refused(source, target):
 
 
 def test_a_target_that_has_only_the_beginning_decides_whether_it_was_stopped_there(source, target):
-    class Resumable(MemoryStore):
+    class Resumable(InMemoryStore):
         def bring(self, entity, history):
             self._revisions.pop(entity, None)
             return super().bring(entity, history)
 
     resumable = Resumable()
     for begun in (resumable, target):
-        MemoryStore.bring(begun, USER, list(source.replay(USER))[:2])
+        InMemoryStore.bring(begun, USER, list(source.replay(USER))[:2])
     assert copy_entities(source, resumable, [OTHER, USER])[1].outcome == "copied"
     assert everything(resumable) == everything(source)
     with pytest.raises(StoreError) as caught:
@@ -152,12 +152,12 @@ def test_a_text_that_was_never_recorded_becomes_the_first_revision(target):
     assert (copied.adopted, copied.head, target.peek(USER)) == (True, "1", b"by hand\n")
 
 
-@pytest.mark.parametrize("target", [None, MemoryStore()])
+@pytest.mark.parametrize("target", [None, InMemoryStore()])
 def test_a_dry_run_tells_the_same_and_writes_nothing(source, target):
     (told,) = copy_entities(source, target, [USER], dry_run=True)
     assert (told.outcome, told.revisions, told.head) == ("would be copied", 4, "3")
     assert target is None or list(target.entities()) == []
-    assert replace(told, outcome="copied") == copy_entities(source, MemoryStore(), [USER])[0]
+    assert replace(told, outcome="copied") == copy_entities(source, InMemoryStore(), [USER])[0]
 
 
 def test_a_source_whose_bytes_are_not_as_recorded_is_not_copied(source, target):
@@ -168,7 +168,7 @@ def test_a_source_whose_bytes_are_not_as_recorded_is_not_copied(source, target):
     assert caught.value.code == "copy_differs"
 
 
-class Forgetful(MemoryStore):
+class Forgetful(InMemoryStore):
     """Takes a history over, and loses what `loses` says of it."""
 
     def __init__(self, loses):
@@ -196,7 +196,7 @@ def test_a_store_that_loses_something_is_found_out(source, loses, where):
 
 
 def test_a_write_to_the_source_meanwhile_is_noticed(source):
-    class Slow(MemoryStore):
+    class Slow(InMemoryStore):
         def bring(self, entity, history):
             count = super().bring(entity, history)
             write(source, "meanwhile\n")

@@ -22,7 +22,7 @@ from catmem.service.tool import memory_tool
 from catmem.service.workspace import Workspace
 from catmem.service.writing.operation import Operation
 from catmem.store.contract import Change
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.golden.case import put
 from tests.unit.service.auditing.audited import lines, make_audited, outcomes
 
@@ -98,7 +98,7 @@ def test_a_retry_is_repeated_and_names_the_first_answer(workspace):
 
 def test_a_stale_write_in_branch_mode_is_a_branch(tmp_path):
     make_audited(tmp_path)
-    workspace = Workspace.open(tmp_path, search=False, store=MemoryStore())
+    workspace = Workspace.open(tmp_path, search=False, store=InMemoryStore())
     workspace.add("neo", "one", category="work")
     workspace.add("neo", "two", category="work")
     workspace.add("neo", "three", category="work", expected=1, on_stale="branch")
@@ -114,7 +114,7 @@ def test_a_stale_write_that_is_made_on_what_is_there_is_merged(workspace):
 
 def test_a_merge_of_revisions_is_merged(tmp_path):
     make_audited(tmp_path)
-    workspace = Workspace.open(tmp_path, search=False, store=MemoryStore())
+    workspace = Workspace.open(tmp_path, search=False, store=InMemoryStore())
     workspace.add("neo", "one", category="work")
     workspace.add("neo", "two", category="work", expected=0, on_stale="branch")
     gate.commit(workspace, "neo/user", "1", lambda current: current.data, Change(op="merge", merges=("1a",)))
@@ -307,7 +307,7 @@ def two_revisions(workspace):
     workspace.add("neo", "two", category="work")
 
 
-@pytest.mark.parametrize("store", [None, MemoryStore()], ids=["files", "memory"])
+@pytest.mark.parametrize("store", [None, InMemoryStore()], ids=["files", "memory"])
 def test_a_stale_write_passes_in_shadow_mode_and_is_made_on_what_is_there(tmp_path, store):
     make_audited(tmp_path, "rollout: {mode: shadow}\n")
     workspace = Workspace.open(tmp_path, search=False, store=store)

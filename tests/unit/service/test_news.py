@@ -9,13 +9,13 @@ from catmem.service import news as watching
 from catmem.service.news import News, Watch, concerns
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change, Snapshot
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.golden.case import put
 
 ENTITY = "neo/user"
 
 
-class Outside(MemoryStore):
+class Outside(InMemoryStore):
     """A store whose text others change, and which cannot be read for a while."""
 
     text = None
@@ -114,7 +114,7 @@ def test_more_than_is_told_one_by_one_is_missed_and_the_newest_told(watch, store
 def test_another_history_in_the_place_of_this_one_is_missed(watch, store, tmp_path):
     write(store, "Two.")
     watch.look()
-    other = MemoryStore()
+    other = InMemoryStore()
     write(other, "Another.")
     watch.workspace = Workspace.open(tmp_path, search=False, store=other)
     assert kinds(watch) == [("missed", "0"), ("revision", "1")]

@@ -6,7 +6,7 @@ import pytest
 
 from catmem.service.simulation import SUBJECTS, RaceFact, RaceHistory, facts, first_text, fleiss_kappa, with_fact
 from catmem.store.contract import Change
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 
 ENTITY = "shared-1/user"
 
@@ -39,7 +39,7 @@ def test_both_sides_of_a_conflict_are_seen_and_go_together():
 
 @pytest.fixture
 def store():
-    store = MemoryStore()
+    store = InMemoryStore()
     store.commit(ENTITY, "0", lambda _: first_text(), Change())
     return store
 

@@ -47,6 +47,11 @@ def bodies(answer):
 # --- the actions ---
 
 
+@pytest.mark.parametrize("action", [{}, [], ["add"], None, 7])
+def test_an_action_that_is_no_text_is_refused(call, action):
+    assert call(action=action)["reason"] == "bad_arguments"
+
+
 def test_list(call):
     answer = call(action="list")
     (first, *_) = answer.pop("entries")

@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import ConfigError, NotUtf8Error, TooLargeError, UnknownNameError, UnreadableError
-from catmem.policy.threats import Finding
+from catmem.policy.threats import Threat
 from catmem.service.workspace import Workspace
 from catmem.text import DEFAULT_LIMITS
 from tests.golden.case import put
@@ -143,7 +143,7 @@ def test_reads_change_no_byte_and_no_time(workspace, place):
 def test_choices_of_the_caller_reach_the_builder(workspace):
     class All:
         def scan(self, text):
-            return [Finding("all", 0, len(text))]
+            return [Threat("all", 0, len(text))]
 
     prompt = workspace.prompt("neo", as_of=DAY, style="xml", scanner=All(), counter=lambda _: 7)
     assert "short" not in prompt.text

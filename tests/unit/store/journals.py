@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from catmem.store.files.journal import Journal
-from catmem.store.files.records import Draft
+from catmem.store.files.records import RecordDraft
 from catmem.store.files.system import System
 
 if TYPE_CHECKING:
@@ -109,11 +109,11 @@ def journal_in(path: Path, system: System | None = None, **limits: int) -> Itera
         os.close(descriptor)
 
 
-def draft(revision: int = 1, file: str = "USER.md", **fields: Any) -> Draft:
+def draft(revision: int = 1, file: str = "USER.md", **fields: Any) -> RecordDraft:
     """A draft of a plain write."""
     parents = (str(revision - 1),) if revision > 1 else ()
     given = {"op": "put", "agent": "trinity", "op_id": f"{file}-{revision}", "parents": parents} | fields
-    return Draft(file=file, revision=str(revision), **given)
+    return RecordDraft(file=file, revision=str(revision), **given)
 
 
 def put(journal: Journal, data: bytes, file: str = "USER.md", **fields: Any) -> Record:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from catmem.store.audit import LONGEST_NAME, AuditLog, AuditReader, Damage, Line, bounded
+from catmem.store.audit import LONGEST_NAME, AuditLine, AuditLog, AuditReader, Damage, bounded
 
-LINE = Line("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.25)
+LINE = AuditLine("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.25)
 KEYS = ["ts", "entity_id", "op", "agent", "prev_rev", "mem_rev", "status", "reason", "head_rev", "seconds"]
 
 APPENDING = """
@@ -123,11 +123,11 @@ def test_a_name_is_cut_where_it_is_longer_than_any_can_be():
     ],
 )
 def test_what_is_no_line_is_damage(data):
-    assert Line.from_json(data) is None
+    assert AuditLine.from_json(data) is None
 
 
 def test_keys_of_a_later_version_are_passed_over():
-    assert Line.from_json(LINE.to_json()[:-2] + b',"later":1}') == LINE
+    assert AuditLine.from_json(LINE.to_json()[:-2] + b',"later":1}') == LINE
 
 
 def test_a_damaged_line_is_told_with_its_place_and_hides_no_other(log):

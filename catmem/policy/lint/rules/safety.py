@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from catmem.policy.lint.linted import Context, LintedEntry, LintedFile, LintedYaml
-    from catmem.policy.threats import Finding as Threat
-    from catmem.policy.threats import Scanner
+    from catmem.policy.threats import Scanner, Threat
 
 _UNSCANNED = "too-large-to-scan"
 _BIDI = "bidi-control"

@@ -14,7 +14,7 @@ from catmem.policy.lint import rule as registry
 from catmem.policy.lint.diagnostic import Finding, Fix
 from catmem.policy.lint.engine import finished, lint_file
 from catmem.policy.lint.linted import Context, LintedFile
-from catmem.policy.lint.settings import Settings
+from catmem.policy.lint.settings import LintSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,14 +61,14 @@ def word_rule(
     return lambda: registry.rule(code, name or f"no-{word}", **choices)(check)
 
 
-def lint(text: str | bytes, settings: Settings | None = None, path: str = "USER.md") -> list[Diagnostic]:
+def lint(text: str | bytes, settings: LintSettings | None = None, path: str = "USER.md") -> list[Diagnostic]:
     """The diagnostics of one text, as it would stand at ``path``."""
     data = text if isinstance(text, bytes) else text.encode()
-    settings = settings or Settings()
+    settings = settings or LintSettings()
     file = LintedFile.of(path, data, CONTEXT.config)
     return finished({path: lint_file(file, CONTEXT, settings)}, (), settings)
 
 
-def only(*codes: str) -> Settings:
+def only(*codes: str) -> LintSettings:
     """Settings with just these rules."""
-    return Settings(select=codes)
+    return LintSettings(select=codes)

@@ -9,7 +9,7 @@ from catmem.policy.lint.diagnostic import Finding, Related
 from catmem.policy.lint.engine import finished, lint_file, lint_root, lint_store
 from catmem.policy.lint.linted import LintedFile, LintedYaml, StoreFault
 from catmem.policy.lint.rule import rule
-from catmem.policy.lint.settings import Settings
+from catmem.policy.lint.settings import LintSettings
 from tests.unit.policy.lint.rules_for_tests import CONTEXT, lint, only, registered, word_rule
 
 PAGE = "Find what a test wants.\n\n## Why\nA test."
@@ -80,7 +80,7 @@ def across(root, context):
 def test_rules_across_files_speak_of_a_place_in_each():
     files = {path: LintedFile.of(path, b"x\ny", CONTEXT.config) for path in ("a.md", "b.md")}
     with registered(making("CM298", "root", across)):
-        settings = Settings(per_file=(("b.md", ("CM298",)),))
+        settings = LintSettings(per_file=(("b.md", ("CM298",)),))
         found = lint_root(files, CONTEXT, settings, files.__getitem__)
     found = [each for each in found if each.code == "CM298"]
     assert [each.path for each in found] == ["a.md"]
@@ -107,7 +107,7 @@ def faults(store, context):
 def test_rules_of_the_store_have_a_path_and_no_place():
     store = (StoreFault("damaged", "homes/neo/.catmem/journal", "is cut short", "Look."),)
     with registered(making("CM998", "store", faults)):
-        found = [each for each in lint_store(store, CONTEXT, Settings()) if each.code == "CM998"]
+        found = [each for each in lint_store(store, CONTEXT, LintSettings()) if each.code == "CM998"]
     assert [(each.path, each.line, each.message) for each in found] == [
         ("homes/neo/.catmem/journal", 1, "is cut short")
     ]

@@ -14,7 +14,7 @@ from catmem.errors import CatmemError
 from catmem.policy.config import Config, read_config
 from catmem.policy.lint.linted import Context, LintedFile, StoreFault
 from catmem.policy.lint.rule import all_rules
-from catmem.service.lint_sources import Root
+from catmem.service.lint_sources import LintRoot
 from catmem.service.linting import Linter
 from tests.golden.case import put
 
@@ -28,7 +28,7 @@ class Said(NamedTuple):
 
 
 class Scene(NamedTuple):
-    root: Root
+    root: LintRoot
     context: Context
 
     def find(self, code: str) -> list[Said]:
@@ -61,7 +61,7 @@ def scene(folder: Path, config: str = "version: 1\n", /, **files: str) -> Scene:
         loaded, failed = read_config(folder)
     except CatmemError as error:
         loaded, failed = Config(folder), (error,)
-    root = Root(loaded, failed)
+    root = LintRoot(loaded, failed)
     return Scene(root, Context(loaded, date(2026, 11, 21), root.profiles, schemas=root.schemas))
 
 

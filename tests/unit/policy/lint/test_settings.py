@@ -6,7 +6,7 @@ import pytest
 
 from catmem.errors import ConfigError
 from catmem.policy.lint.rule import all_rules
-from catmem.policy.lint.settings import Settings, read_settings
+from catmem.policy.lint.settings import LintSettings, read_settings
 from catmem.policy.schema import validate
 from tests.unit.policy.lint.rules_for_tests import registered, word_rule
 
@@ -96,11 +96,11 @@ def test_a_whole_number_will_do_for_a_number():
 
 def test_an_unknown_code_of_a_run_is_an_error():
     with pytest.raises(ConfigError, match="no rule 'CM297'") as caught:
-        Settings().narrowed(ignore=["CM297"])
+        LintSettings().narrowed(ignore=["CM297"])
     assert "CM907" in caught.value.hint
 
 
 def test_a_name_in_the_place_of_a_code_is_understood():
     with pytest.raises(ConfigError) as caught:
-        Settings().narrowed(select=["no-some"])
+        LintSettings().narrowed(select=["no-some"])
     assert caught.value.hint == "Did you mean 'CM298'?"

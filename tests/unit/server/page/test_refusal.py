@@ -9,7 +9,7 @@ import pytest
 from catmem.errors import StoreError
 from catmem.server.page import writing
 from catmem.service.workspace import Workspace
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.golden.case import put
 from tests.unit.server.page.changing import CONFIG, STORES, TEXT, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
@@ -276,7 +276,7 @@ def test_a_category_that_is_not_declared_in_a_closed_root(tmp_path):
     workspace.store.close()
 
 
-class FullDisk(MemoryStore):
+class FullDisk(InMemoryStore):
     """A store whose disk is full from some moment on."""
 
     full = False

@@ -11,7 +11,7 @@ from tests.golden.case import put
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from catmem.store.audit import Line
+    from catmem.store.audit import AuditLine
 
 PROFILES = {
     "neo": "user_memory_categories: [talk, work]\nwritable_categories: [work]\n",
@@ -28,7 +28,7 @@ def make_audited(folder: Path, config: str = "") -> Workspace:
     return Workspace.open(folder, search=False)
 
 
-def lines(workspace: Workspace) -> list[Line]:
+def lines(workspace: Workspace) -> list[AuditLine]:
     """The whole audit log, of which no line is damaged."""
     audit = read_audit(workspace)
     assert audit.damaged == ()

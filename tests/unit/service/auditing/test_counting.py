@@ -13,7 +13,7 @@ from catmem.errors import CatmemError
 from catmem.service.auditing.reading import LogCounts
 from catmem.service.counts import OTHER
 from catmem.service.workspace import Workspace
-from catmem.store.audit import AuditLog, Line
+from catmem.store.audit import AuditLine, AuditLog
 from tests.golden.case import put
 from tests.unit.service.auditing.audited import make_audited
 
@@ -32,7 +32,7 @@ for number in range(500):
 
 def line(number=0, **said):
     stamp = f"2026-11-21T12:00:00.{number:06}Z"
-    return Line(stamp, "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.002)._replace(**said)
+    return AuditLine(stamp, "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.002)._replace(**said)
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from catmem.service.auditing.rollout import rollout_report, rollout_state
 from catmem.service.counts import OTHER, Counts
 from catmem.service.gate import audit_log, record
 from catmem.service.workspace import Workspace
-from catmem.store.audit import Damage, Line
+from catmem.store.audit import AuditLine, Damage
 from tests.unit.service.auditing.audited import make_audited
 
 
 def line(second, entity="neo/user", agent="neo", op="put", status="ok", reason=None):  # noqa: PLR0917 - a row
     stamp = f"2026-11-21T12:00:{second:02}.000000Z"
-    return Line(stamp, entity, op, agent, "7", None if status == "refused" else "8", status, reason, "8", 0.002)
+    return AuditLine(stamp, entity, op, agent, "7", None if status == "refused" else "8", status, reason, "8", 0.002)
 
 
 LINES = [
@@ -30,7 +30,9 @@ LINES = [
     line(5, status="shadowed", reason="role_drift,stale_prev"),
     line(6, status="bypassed", reason="stale_prev", op="verify"),
     line(7, status="branch"),
-    Line("2026-11-21T12:00:08.000000Z", "*", "bypass", "person", None, None, "ok", "bypass_start", None, None, "why"),
+    AuditLine(
+        "2026-11-21T12:00:08.000000Z", "*", "bypass", "person", None, None, "ok", "bypass_start", None, None, "why"
+    ),
 ]
 
 

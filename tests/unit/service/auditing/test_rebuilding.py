@@ -13,12 +13,12 @@ from catmem.service.auditing.rebuilding import Mismatch, replay
 from catmem.service.upkeep import fsck
 from catmem.service.workspace import Workspace
 from catmem.store.contract import Change, Snapshot
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.golden.case import put
 from tests.unit.service.auditing.audited import make_audited
 
 
-class Lying(MemoryStore):
+class Lying(InMemoryStore):
     """A store whose answers can be bent; its record stays as it is."""
 
     def __init__(self):
@@ -41,7 +41,7 @@ class Lying(MemoryStore):
 @pytest.fixture(params=["files", "memory"])
 def workspace(request, tmp_path):
     make_audited(tmp_path / "root")
-    store = MemoryStore() if request.param == "memory" else None
+    store = InMemoryStore() if request.param == "memory" else None
     made = Workspace.open(tmp_path / "root", search=False, store=store)
     for text in ("one", "two", "three"):
         made.add("neo", text, category="work")

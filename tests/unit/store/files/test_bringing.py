@@ -13,7 +13,7 @@ from catmem.store.files.folder import Place
 from catmem.store.files.journal import Journal
 from catmem.store.files.journal_disk import JournalFolder
 from catmem.store.files.store import FileStore
-from catmem.store.memory import MemoryStore
+from catmem.store.memory import InMemoryStore
 from tests.merges import merge_appended
 
 ENTITY = "neo/user"
@@ -45,7 +45,7 @@ def small_segments(monkeypatch):
 @pytest.fixture
 def source():
     """Nine heads; two branches, of which the second is the newest of all."""
-    made = MemoryStore()
+    made = InMemoryStore()
     for number in range(1, 10):
         made.commit(ENTITY, None, lambda _, number=number: b"%d\n" % number, Change())
         if number in {3, 9}:
@@ -110,7 +110,7 @@ def test_other_files_of_the_folder_are_as_they_were(store, source, small_segment
 
 def test_what_an_outsiders_record_says_is_still_to_be_done_is_not_done_here(store, file):
     """In a file store a record that ends with this note is finished by the next write; this one was written elsewhere."""
-    source = MemoryStore()
+    source = InMemoryStore()
     source.commit(ENTITY, None, lambda _: b"one\n", Change())
     source.commit(ENTITY, None, lambda _: b"two\n", Change(agent=EXTERNAL, op="adopt", note={"merge_with": "1"}))
     store.bring(ENTITY, source.replay(ENTITY))
@@ -149,7 +149,7 @@ class TestAStopWhileSegmentsGetTheirNames:
         assert (names(store), file.read_bytes(), store.verify()) == (ALL, b"9\n", [])
 
     def test_is_not_gone_on_from_by_another_history(self, store):
-        other = MemoryStore()
+        other = InMemoryStore()
         other.commit(ENTITY, None, lambda _: b"other\n", Change())
         with pytest.raises(StoreError) as caught:
             store.bring(ENTITY, other.replay(ENTITY))

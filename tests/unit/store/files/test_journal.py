@@ -11,7 +11,7 @@ import pytest
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, StoreError, TooLargeError, UnknownRevisionError
 from catmem.store.files import journal_lines
-from catmem.store.files.records import Draft, Retired
+from catmem.store.files.records import RecordDraft, Retired
 from tests.unit.store.journals import Counting, Quick, draft, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
@@ -119,7 +119,7 @@ def test_a_revision_that_never_was_is_not_found(tmp_path, revision):
 def test_a_branch_is_found_though_it_was_recorded_late(tmp_path):
     with journal_in(tmp_path, **SMALL) as journal:
         fill(journal, 14)
-        branch = journal.append(Draft("USER.md/8a", "put", "neo", "8a", ("7",), "b", publishes=False), b"branch")
+        branch = journal.append(RecordDraft("USER.md/8a", "put", "neo", "8a", ("7",), "b", publishes=False), b"branch")
         for number in range(15, 22):
             journal.append(draft(number), b"on and on %d" % number)
         assert journal.find("USER.md", "8a") == branch

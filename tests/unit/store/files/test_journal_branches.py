@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from catmem.errors import DamagedError, UnknownRevisionError
-from catmem.store.files.records import Draft, branch_name, recorded_name
+from catmem.store.files.records import RecordDraft, branch_name, recorded_name
 from tests.unit.store.journals import Quick, draft, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
@@ -25,12 +25,12 @@ class Days(Quick):
 
 
 def branch(journal, data, name="2a", parents=("1",), file="USER.md", **said):
-    drafted = Draft(branch_name(file, name), "put", "neo", name, parents, f"op-{name}", publishes=False, **said)
+    drafted = RecordDraft(branch_name(file, name), "put", "neo", name, parents, f"op-{name}", publishes=False, **said)
     return journal.append(drafted, data)
 
 
 def merge(journal, data, name, *parents):
-    return journal.append(Draft("USER.md", "merge", "neo", name, parents, f"op-{name}"), data)
+    return journal.append(RecordDraft("USER.md", "merge", "neo", name, parents, f"op-{name}"), data)
 
 
 def tips(journal, file="USER.md"):
@@ -168,11 +168,11 @@ def test_erasing_reaches_branches_wherever_they_are_kept(tmp_path):
 @pytest.mark.parametrize(
     "drafted",
     [
-        pytest.param(Draft("USER.md/2b", "put", "neo", "2a", (), "x", publishes=False), id="the name of another"),
-        pytest.param(Draft("USER.md/2a", "put", "neo", "2a", (), "x"), id="goes into the file"),
-        pytest.param(Draft("USER.md/2", "put", "neo", "2", (), "x", publishes=False), id="no branch"),
-        pytest.param(Draft("../2a", "put", "neo", "2a", (), "x", publishes=False), id="of no file"),
-        pytest.param(Draft("a/b/2a", "put", "neo", "2a", (), "x", publishes=False), id="of a file elsewhere"),
+        pytest.param(RecordDraft("USER.md/2b", "put", "neo", "2a", (), "x", publishes=False), id="the name of another"),
+        pytest.param(RecordDraft("USER.md/2a", "put", "neo", "2a", (), "x"), id="goes into the file"),
+        pytest.param(RecordDraft("USER.md/2", "put", "neo", "2", (), "x", publishes=False), id="no branch"),
+        pytest.param(RecordDraft("../2a", "put", "neo", "2a", (), "x", publishes=False), id="of no file"),
+        pytest.param(RecordDraft("a/b/2a", "put", "neo", "2a", (), "x", publishes=False), id="of a file elsewhere"),
     ],
 )
 def test_a_branch_that_is_not_what_its_name_says_is_damage(tmp_path, drafted):

@@ -11,7 +11,7 @@ import pytest
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, UnknownRevisionError
-from catmem.store.files.records import Draft
+from catmem.store.files.records import RecordDraft
 from catmem.store.files.segments import walk
 from tests.unit.store.journals import Failing, Quick, fill, journal_in, put, segments
 
@@ -303,6 +303,6 @@ def test_a_walk_that_is_overtaken_by_compaction_goes_on_with_what_is_kept(tmp_pa
 
 def test_a_draft_may_carry_any_op(tmp_path):
     with journal_in(tmp_path) as journal:
-        journal.append(Draft("USER.md", "checkpoint", "catmem", "1", (), "c"), b"x")
+        journal.append(RecordDraft("USER.md", "checkpoint", "catmem", "1", (), "c"), b"x")
     with journal_in(tmp_path) as journal:
         assert journal.head("USER.md").op == "checkpoint"

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from catmem.digest import bytes_digest, canonical_json
-from catmem.store.changes import Splice, Whole, change, splice, whole
+from catmem.store.changes import Splice, WholeText, change, splice, whole
 from catmem.store.contract import revision_number
 from catmem.store.files.records import (
     MAX_DATA,
@@ -251,7 +251,7 @@ def test_a_splice_outside_of_the_bytes_is_refused():
 
 def test_small_edits_are_splices_and_rewrites_are_packed_whole():
     old, other = bytes(2_000), bytes(range(200)) * 10
-    assert isinstance(change(old, other), Whole)
+    assert isinstance(change(old, other), WholeText)
     assert isinstance(change(old, old[:900] + b"x" + old[900:]), Splice)
     assert isinstance(change(b"old", b"new"), Splice)
     assert change(old, old) == (0, 0, b"")
@@ -268,10 +268,10 @@ def test_a_whole_gives_its_bytes(data):
         whole(b"text")._replace(size=3),
         whole(b"text")._replace(size=5),
         whole(bytes(1_000_000))._replace(size=10),
-        Whole(b"", 0),
-        Whole(b"junk", 4),
-        Whole(whole(b"text").packed + b"more", 4),
-        Whole(whole(b"text").packed[:-1], 4),
+        WholeText(b"", 0),
+        WholeText(b"junk", 4),
+        WholeText(whole(b"text").packed + b"more", 4),
+        WholeText(whole(b"text").packed[:-1], 4),
     ],
 )
 def test_a_damaged_whole_gives_nothing(damaged):

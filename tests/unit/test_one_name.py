@@ -1,0 +1,16 @@
+"""One name, one thing: no public class of the package has the name of another (docs/architecture.md)."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+
+
+def test_no_public_class_has_the_name_of_another(package):
+    places = defaultdict(list)
+    for path in sorted(package.rglob("*.py")):
+        for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(part, ast.ClassDef) and not part.name.startswith("_"):
+                places[part.name].append(path.relative_to(package).as_posix())
+    assert len(places) > 300
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

@@ -21,25 +21,25 @@ APPENDING = """
 import sys
 from pathlib import Path
 from catmem.store.audit import AuditLog
-from catmem.store.audit import Line
+from catmem.store.audit import AuditLine
 
 folder, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 log = AuditLog(folder, most_bytes=20_000, most_files=1_000)
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(count):
-    log.append(Line("2026-11-21T12:00:00.000000Z", f"{name}/user", "put", name, None, str(number), "ok", None, None))
+    log.append(AuditLine("2026-11-21T12:00:00.000000Z", f"{name}/user", "put", name, None, str(number), "ok", None, None))
 """
 
 FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 from catmem.store.audit import AuditLog
-from catmem.store.audit import Line
+from catmem.store.audit import AuditLine
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 log = AuditLog(Path(sys.argv[1]))
-line = Line("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", None, "1", "ok", None, "1")
+line = AuditLine("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", None, "1", "ok", None, "1")
 log.append(line)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))
 try:

@@ -21,12 +21,12 @@ APPENDING = """
 import sys
 from pathlib import Path
 from catmem.store.audit import AuditLog
-from catmem.store.audit import Line
+from catmem.store.audit import AuditLine
 
 log = AuditLog(Path(sys.argv[1]), most_bytes=20_000, most_files=1_000)
 for number in range(500):
     stamp = f"2026-11-21T12:00:00.{number:06}Z"
-    log.append(Line(stamp, "neo/user", "put", sys.argv[2], None, str(number), "ok", None, None))
+    log.append(AuditLine(stamp, "neo/user", "put", sys.argv[2], None, str(number), "ok", None, None))
 """
 
 

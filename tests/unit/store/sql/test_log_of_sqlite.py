@@ -166,9 +166,9 @@ def test_a_kill_beside_the_mark_is_no_loss(path, moment):
     die = "os.kill(os.getpid(), signal.SIGKILL)"
     steps = [die, "old(*a, **k)"] if moment == "before" else ["old(*a, **k)", die]
     harm = (
-        "from catmem.store.sql.sqlite_file import Mark\nold = Mark.write\ndef new(*a, **k):\n    "
+        "from catmem.store.sql.sqlite_file import FileMark\nold = FileMark.write\ndef new(*a, **k):\n    "
         + "\n    ".join(steps)
-        + "\nMark.write = new"
+        + "\nFileMark.write = new"
     )
     assert write(path, 2, harm=harm, last=1) == ["1", "2"]
     after = opened_at(path)

@@ -13,54 +13,68 @@ from catmem import __version__
 from catmem.cli.output import print_error, say
 from catmem.errors import CatmemError, UnreadableError
 
-COMMANDS = {
-    "init": "Make a root: a catmem.yaml, profiles, and homes for memory files.",
-    "show": "Show what a memory file says, or what a profile sees of it.",
-    "list": "List the entries that a profile sees.",
-    "search": "Find what a profile sees, the best and newest first.",
-    "prompt": "Print the text for a specialist's system prompt.",
-    "seed": "Copy slices of one profile's memory to others, again and again.",
-    "import": "Bring in what another program remembers.",
-    "export": "Write memory files for other programs.",
-    "fmt": "Put memory files into one layout.",
-    "migrate": "Turn labels in the text of entries into sections and tags.",
-    "access": "Print who reads and who may write which category, and why.",
-    "stats": "Print how long each prompt is beside what it would be unfiltered.",
-    "mcp": "Serve the memory of a profile to an MCP client.",
-    "serve": "Serve memory over HTTP, for agents elsewhere and for a person's browser.",
-    "token": "Make, list and remove the tokens that callers of the server have.",
-    "lint": "Find what is wrong in memory files, profiles and configuration.",
-    "rule": "Print the page of a lint rule.",
-    "add": "Add an entry.",
-    "replace": "Give an entry other words or tags.",
-    "remove": "Remove an entry.",
-    "move": "Put an entry into another category.",
-    "write": "Make the write of an envelope, as an agent sent it.",
-    "envelope": "Make an envelope, signed, for catmem write.",
-    "role-hash": "Print the digest of a profile, which envelopes name.",
-    "key": "Make, list and remove the keys that agents sign with.",
-    "verify": "Say that an entry still holds.",
-    "review": "Walk the facts that are stale, expired or unverified, one by one.",
-    "hermes": "Put catmem into Hermes Agent, or write slices into its files.",
-    "log": "List the revisions of a file.",
-    "diff": "Show what changed between revisions of a file.",
-    "merge-driver": "Merge a memory file by entry, for git.",
-    "branches": "List the branches of a file that are not merged yet.",
-    "merge": "Bring branches together with the file.",
-    "restore": "Write a file as it was at a revision.",
-    "replay": "Write every revision out as a file.",
-    "store": "Say what the store keeps, or copy it to another with its history.",
-    "simulate": "Race agents on shared memory, with and without guards.",
-    "audit": "List what was done, by whom, and how it ended; refusals too.",
-    "watch": "Tell what is new, as it happens.",
-    "rollout": "Show which refusals are enforced, and what was let pass.",
-    "fsck": "Check the history and the files, and mend what is safe to mend.",
-    "doctor": "Say what the folders of this root give the store, and what they lack.",
-    "anchor": "Print where the history stands, to keep elsewhere, or check that it still holds that.",
-    "purge": "Erase an entry everywhere, from the history too.",
-    "repair": "Mend a file that holds what no tool wrote.",
+GROUPS = {
+    "Every day": {
+        "init": "Make a root: a catmem.yaml, profiles, and homes for memory files.",
+        "show": "Show what a memory file says, or what a profile sees of it.",
+        "list": "List the entries that a profile sees.",
+        "prompt": "Print the text for a specialist's system prompt.",
+        "add": "Add an entry.",
+        "replace": "Give an entry other words or tags.",
+        "remove": "Remove an entry.",
+        "move": "Put an entry into another category.",
+        "verify": "Say that an entry still holds.",
+        "search": "Find what a profile sees, the best and newest first.",
+    },
+    "Keep facts true": {
+        "review": "Walk through the facts that are stale, expired or unverified.",
+        "lint": "Find what is wrong in memory files, profiles and configuration.",
+        "rule": "Print the page of a lint rule.",
+        "seed": "Copy slices of one profile's memory to others, again and again.",
+        "fmt": "Put memory files into one layout.",
+        "migrate": "Turn labels in the text of entries into sections and tags.",
+    },
+    "Look": {
+        "access": "Print who reads and who may write which category, and why.",
+        "stats": "Print how long each prompt is beside what it would be unfiltered.",
+        "log": "List the revisions of a file.",
+        "diff": "Show what changed between revisions of a file.",
+        "audit": "List every attempt to write: who, what, and how it ended.",
+        "watch": "Print what is new, as it happens.",
+    },
+    "Connect agents": {
+        "mcp": "Serve the memory of a profile to an MCP client.",
+        "serve": "Serve memory over HTTP, to agents and to a person's browser.",
+        "token": "Make, list and remove the tokens with which callers use the server.",
+        "hermes": "Put catmem into Hermes Agent, or write slices into its files.",
+        "import": "Bring in what another program remembers.",
+        "export": "Write memory files for other programs.",
+    },
+    "Many writers": {
+        "branches": "List the branches of a file that are not merged yet.",
+        "merge": "Bring branches together with the file.",
+        "write": "Write what an envelope holds, as an agent sent it.",
+        "envelope": "Make an envelope, signed, for catmem write.",
+        "key": "Make, list and remove the keys that agents sign with.",
+        "role-hash": "Print the digest of a profile, which envelopes name.",
+        "rollout": "Show which refusals are enforced, and what was let pass.",
+        "simulate": "Race agents on shared memory, with and without guards.",
+        "merge-driver": "Merge a memory file by entry, for git.",
+    },
+    "Look after the store": {
+        "fsck": "Check the history and the files, and mend what is safe to mend.",
+        "doctor": "Say what the folders give the store, and what they lack.",
+        "repair": "Mend a file that holds what no tool wrote.",
+        "restore": "Write a file as it was at a revision.",
+        "purge": "Erase an entry everywhere, from the history too.",
+        "store": "Say what the store keeps, or copy it to another with its history.",
+        "replay": "Write every revision out as a file.",
+        "anchor": "Print where the history stands, or check one that you kept.",
+    },
 }
-"""The commands and their one-line help, in the order of ``catmem --help``."""
+"""The commands with their one-line help, in the order and under the headings of ``catmem --help``."""
+
+COMMANDS = {name: said for commands in GROUPS.values() for name, said in commands.items()}
 
 _MODULES = {
     "audit": ("audit", "rollout"),
@@ -134,8 +148,9 @@ class _LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives
         try:

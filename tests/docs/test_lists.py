@@ -1,4 +1,4 @@
-"""Every list of the format's tags, and of the schemas, has all of them: `schemas/` is the one source."""
+"""Every list has all that it is of: the tags of the format, the schemas, and the programs that are read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from catmem.cli.exchange import import_
+from catmem.importers import SOURCES
 from catmem.mcp.tools import TOOLS
 from catmem.policy.lint.rules.tags import unknown_tag
 from catmem.resources import SCHEMA_NAMES, schema
@@ -66,3 +68,9 @@ def test_the_table_of_the_schemas():
     rows = part(page("schemas.md"), "| file | what it describes |\n|---|---|\n", "\n\n").splitlines()
     files = [row.split("|")[1].strip(" `") for row in rows]
     assert sorted(files) == [f"{name}.schema.json" for name in SCHEMA_NAMES]
+
+
+def test_the_programs_that_are_read():
+    rows = part(page("import.md"), "| `--from` | PATH | an entry is | its category |\n|---|---|---|---|\n", "\n\n")
+    assert [row.split("|")[1].strip(" `") for row in rows.splitlines()] == list(SOURCES)
+    assert [source for source in SOURCES if source not in import_.help] == []

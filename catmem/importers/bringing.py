@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from catmem import clock
 from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
 from catmem.importers.reading import LeftOut, leading_day
-from catmem.policy.schema import shown, suggestion, tag_faults
+from catmem.policy.schema import known_tags, shown, suggestion, tag_faults
 from catmem.policy.staleness import read_date
 from catmem.service.seen_entry import rules_in, value_texts
 from catmem.service.writing.operation import Operation
@@ -224,11 +224,14 @@ class _Placing:
         return kind not in self.categories and ANY not in self.categories and self._named(kind) is None
 
     def tags(self, entry: ImportedEntry, left_out: list[LeftOut]) -> dict[str, str | list[str]]:
-        """The tags of an entry; fields count where the root declares a tag of their name. The rest is left out."""
+        """The tags of an entry; fields count where there is a tag of their name. The rest is left out."""
         tags = dict(entry.tags)
+        known = known_tags(self.config.tag_schemas)
         for key, value in entry.fields.items():
-            if key not in self.config.tag_schemas:
+            if key not in known:
                 left_out.append(LeftOut(entry.place, key, value, "no tag of this name is declared"))
+            elif key in entry.tags:
+                left_out.append(LeftOut(entry.place, key, value, "the entry has a tag of this name already"))
             elif len(write_block(_CREATED | tags | {key: value})) > DEFAULT_LIMITS.tag_block_chars:
                 left_out.append(LeftOut(entry.place, key, value, "the tags of an entry have no room for it"))
             else:

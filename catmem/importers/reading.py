@@ -51,9 +51,9 @@ _OTHER_KEY = re.compile(r"#.*|[^\s:-][^:]*:(?:\s.*)?")
 class ImportedEntry:
     """One fact. ``place`` says where it stood (a file, perhaps with a line or a row).
 
-    ``kind`` is the other program's word for a category, ``None`` for none. ``tags`` are those that the format has;
-    ``fields`` are what else was said of it, which has a place only if the root declares a tag of that name. ``target``
-    is ``user`` or ``memory`` where the other program tells the two apart. ``single``: no other entry has its
+    ``kind`` is the other program's word for a category, ``None`` for none. ``tags`` are what the importer knows as tags
+    of the format; ``fields`` are what else was said, which has a place only where there is a tag of that name.
+    ``target`` is ``user`` or ``memory`` where the other program tells the two apart. ``single``: no other entry has its
     ``source``. ``day`` dates an entry that has no ``created`` and no date in its text: that of its file.
     """
 

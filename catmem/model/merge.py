@@ -408,6 +408,10 @@ def merged_tags(
 
     If one side reworded the entry, its ``verified_date`` is the one: the other side verified other words. For the same
     reason the other side cannot let them hold longer, by taking ``expires`` away or setting it to a later day.
+
+    A new tag needs nothing here. What one side set, changed or took away counts, and where both made different things
+    of it they disagree. It needs a line of its own only if its value is true of certain words, or if of two values one
+    is the better whoever wrote it, as the later ``verified_date`` is.
     """
     merged: dict[str, TagValue] = {}
     clash = False

@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.policy.schema import nearest, tag_faults
-from catmem.resources import schema
+from catmem.policy.schema import known_tags, nearest, tag_faults
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
@@ -55,7 +54,7 @@ class Meanings:
         domains = {category.domain for category in taxonomy.categories.values() if category.domain}
         return cls(
             taxonomy,
-            frozenset({PROJECT, *schema("tags")["properties"], *config.tag_schemas}),
+            frozenset({PROJECT, *known_tags(config.tag_schemas)}),
             frozenset(domains | set(config.domains)),
             config.tag_schemas,
         )

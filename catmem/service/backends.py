@@ -6,6 +6,7 @@ A new store is one more entry in ``BACKENDS``, with its form in ``schemas/config
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,8 @@ from catmem.policy.config import expand_user
 from catmem.policy.profile import memory_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from catmem.model.document import Document
     from catmem.policy.config import Config
@@ -47,12 +49,15 @@ class Backend:
 
     ``form`` is the regular expression of its names in catmem.yaml. ``has_files``: each entity is a Markdown file in the
     folder of its profile, which other programs edit. ``file`` is the one file that all of the store is in, if it is.
+    ``scratch`` gives the name of a store that is there for a moment, at or below that of a root, and removes all of it
+    afterwards; a store that is nowhere but in the folders of its root has nothing to remove.
     """
 
     form: str
     open: Callable[[Opening], Store]
     has_files: bool = False
     file: Callable[[Config], Path | None] = lambda _: None
+    scratch: Callable[[Config], AbstractContextManager[str]] = lambda config: nullcontext(config.store)
 
 
 def _open_files(opening: Opening) -> Store:
@@ -92,15 +97,36 @@ def _sqlite_url(config: Config) -> str:
     return f"{_SQLITE}{config.root / expand_user(path)}{mark}{options}"
 
 
+def _sqlite_file(config: Config) -> Path:
+    return Path(_sqlite_url(config).removeprefix(_SQLITE).partition("?")[0]).resolve()
+
+
+@contextmanager
+def _new_file(config: Config) -> Iterator[str]:
+    from catmem.store.sql.scratch import new_file
+
+    with new_file(_sqlite_file(config)):
+        yield config.store
+
+
+def _new_schema(config: Config) -> AbstractContextManager[str]:
+    from catmem.store.sql.scratch import new_schema
+
+    return new_schema(config.store)
+
+
 BACKENDS = {
     "files": Backend("files", _open_files, has_files=True),
     "sqlite": Backend(
         "sqlite:///.+",
         lambda opening: _open_database(opening, _sqlite_url(opening.config), extra="sql"),
-        file=lambda config: Path(_sqlite_url(config).removeprefix(_SQLITE).partition("?")[0]).resolve(),
+        file=_sqlite_file,
+        scratch=_new_file,
     ),
     "postgresql": Backend(
-        "postgresql://.+", lambda opening: _open_database(opening, opening.config.store, extra="postgres")
+        "postgresql://.+",
+        lambda opening: _open_database(opening, opening.config.store, extra="postgres"),
+        scratch=_new_schema,
     ),
 }
 """Each kind of store by the scheme that its name in catmem.yaml begins with."""
@@ -170,7 +196,13 @@ def shown_store(where: str) -> str:
     return re.sub(r"(?i)([?&]\w*password=)[^&]*", r"\1***", name)
 
 
-def database_file(config: Config, where: str) -> Path | None:
-    """The one file that a store is in; ``None`` for another."""
+def store_file(config: Config, where: str) -> Path | None:
+    """The one file that the store ``where`` is in; ``None`` for another."""
     config = replace(config, store=where)
     return backend_of(config).file(config)
+
+
+def scratch(config: Config, where: str) -> AbstractContextManager[str]:
+    """The name of a store at ``where`` that is there for a moment, and of which nothing is left; see ``Backend``."""
+    config = replace(config, store=where)
+    return backend_of(config).scratch(config)

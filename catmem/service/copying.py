@@ -20,7 +20,7 @@ from catmem import clock
 from catmem.digest import bytes_digest, record_dict
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.policy.profile import profile_names, refuse_no_root
-from catmem.service.backends import database_file, refuse_no_store
+from catmem.service.backends import refuse_no_store, store_file
 from catmem.service.history import all_entities
 from catmem.service.stores import open_store
 from catmem.store.contract import EXTERNAL, Change, Revision
@@ -65,18 +65,20 @@ def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = Fals
     """Copy all entities of a root from the store ``source`` to the store ``target``; both are said as in catmem.yaml.
 
     Files of the root's profiles that no store has recorded yet are copied too. Raises ``ConfigError`` (``bad_store``,
-    ``same_store``), ``UnreadableError`` (``missing``: a database that is not there), what ``copy_entities`` does,
-    and ``ConfigError`` where no root is.
+    ``same_store``), ``UnreadableError`` (``missing``: a store in one file that is not there), what ``copy_entities``
+    does, and ``ConfigError`` where no root is.
     """
     refuse_no_root(workspace.config)
-    places = [database_file(workspace.config, where) for where in (source, target)]
+    for where in (source, target):
+        refuse_no_store(where)
+    places = [store_file(workspace.config, where) for where in (source, target)]
     if source == target or (places[0] is not None and places[0] == places[1]):
         raise ConfigError(
             "a store cannot be copied to itself", code="same_store", hint="Name two stores, for example files and "
             "sqlite:///.catmem/memory.db."
         )  # fmt: skip
     if places[0] is not None and not places[0].is_file():
-        raise UnreadableError("no such database", code="missing", path=places[0], hint="Nothing was copied.")
+        raise UnreadableError("no such file", code="missing", path=places[0], hint="Nothing was copied.")
     with closing(store_at(workspace, source)) as from_store:
         names = sorted({*from_store.entities(), *all_entities(workspace)})
         if dry_run and places[1] is not None and not places[1].exists():

@@ -12,19 +12,17 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
-from uuid import uuid4
 
 from catmem.errors import BusyError, StaleError, StoreError
 from catmem.model.document import parse
 from catmem.policy.config import load_config
-from catmem.service.backends import database_file, refuse_no_store, shown_store
+from catmem.service.backends import refuse_no_store, scratch, shown_store, store_file
 from catmem.service.copying import store_at
 from catmem.service.root import Root
 from catmem.service.stores import merge_files
@@ -337,7 +335,7 @@ def _run_team(
 def _place(where: str, trial: Trial) -> Iterator[tuple[str, str]]:
     """A new root with the profiles of a trial, and where its store is. All is removed in the end.
 
-    A SQLite database must not exist. In a PostgreSQL database, which must hold no entities, it has a schema of its own.
+    A store that is one file must not exist, and another must hold no entities.
     """
     with tempfile.TemporaryDirectory(prefix="catmem-simulation-") as root:
         profiles = Path(root, "profiles")
@@ -345,33 +343,14 @@ def _place(where: str, trial: Trial) -> Iterator[tuple[str, str]]:
         Path(root, "catmem.yaml").write_text("version: 1\n", encoding="utf-8")
         for entity in trial.entity_names:
             (profiles / f"{entity.partition('/')[0]}.yaml").write_text("{}\n", encoding="utf-8")
-        database = database_file(load_config(root), where)
+        config = load_config(root)
+        file = store_file(config, where)
         with closing(_opened(root, where)) as store:
-            if (database is not None and database.exists()) or store.entities():
+            if (file is not None and file.exists()) or store.entities():
                 raise StoreError(
                     f"{shown_store(where)} exists and may hold data, and a simulation never works where that is",
                     code="not_empty",
                     hint="Nothing was done. Name a file that does not exist (SQLite), or a database without entities.",
                 )
-        try:
-            with _schema(where) if where.startswith("postgresql:") else nullcontext(where) as inside:
-                yield root, inside
-        finally:
-            for end in ("", "-wal", "-shm") if database else ():
-                Path(f"{database}{end}").unlink(missing_ok=True)
-
-
-@contextmanager
-def _schema(where: str) -> Iterator[str]:
-    """A schema of its own in a PostgreSQL database, and the URL by which it is what a client sees."""
-    import psycopg
-
-    name = f"catmem_simulation_{uuid4().hex}"
-    with psycopg.connect(where, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {name}".encode())
-        try:
-            parts = urlsplit(where)
-            query = urlencode({**dict(parse_qsl(parts.query)), "options": f"-csearch_path={name}"}, quote_via=quote)
-            yield parts._replace(query=query).geturl()
-        finally:
-            connection.execute(f"DROP SCHEMA {name} CASCADE".encode())
+        with scratch(config, where) as inside:
+            yield root, inside

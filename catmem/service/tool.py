@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
 from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
@@ -22,9 +22,9 @@ from catmem.resources import schema
 from catmem.service import gate
 from catmem.service.profiles import discreet
 from catmem.service.seen_entry import entry_dict
-from catmem.service.tool_arguments import Call, read_arguments
+from catmem.service.tool_arguments import BATCH, Call, read_arguments
 from catmem.service.writing.matching import is_digest
-from catmem.service.writing.operation import Action, asked_by
+from catmem.service.writing.operation import asked_by
 from catmem.service.writing.write import write_operations
 from catmem.service.writing.written import FileUsage
 from catmem.syntax.slug import slugify
@@ -99,15 +99,12 @@ def memory_tool(
     door = _Door(workspace, profile, session or ToolSession())
     call: Call | None = None
     try:
-        entity, writes = f"{profile}/{_target_of(arguments)}", not _only_reads(arguments)
+        entity, asked = f"{profile}/{_target_of(arguments)}", _asked(arguments)
+        op, writes = "put" if asked == BATCH else asked, _ACTIONS[asked].writes
         with discreet(workspace, profile):
-            with gate.checks(workspace, entity, op=_op_of(arguments), agent=profile, recorded=writes):
+            with gate.checks(workspace, entity, op=op, agent=profile, recorded=writes):
                 call = read_arguments(arguments)
-            if call.query is not None:
-                return door.searched(call, call.query)
-            if call.action == "seed":
-                return door.seeded(call)
-            return door.listed(call) if call.action == "list" else door.written(call)
+            return _ACTIONS[call.action].answer(door, call)
     except CatmemError as error:
         return door.refused(error, call, _target_of(arguments))
 
@@ -126,7 +123,7 @@ class _Door:
             message += _categories(call.category, view.categories)
         return {"success": True, "action": "list", **sight, "message": message}
 
-    def searched(self, call: Call, query: str) -> dict[str, Any]:
+    def searched(self, call: Call) -> dict[str, Any]:
         """What a search finds, without what a prompt would withhold. What it shows counts as used."""
         from catmem.service.search import search
 
@@ -134,7 +131,7 @@ class _Door:
         found, total = search(
             workspace,
             self.profile,
-            query,
+            call.query or "",
             target=None if call.anywhere else call.target,
             category=call.category,
             state=None if call.state is None else {call.state},
@@ -224,7 +221,7 @@ class _Door:
             answer |= {"candidates": list(error.candidates), "places": list(error.places)}
         if isinstance(error, OverBudgetError):
             answer |= {"over_by": error.size - error.limit, "could_go": list(error.could_go)}
-        if call is None or call.action not in {"list", "search"}:
+        if call is None or _ACTIONS[call.action].writes:
             self.session.refusals += 1
             if self.session.refusals >= _PATIENCE:
                 answer |= {"done": True, "remediation": _STOP.format(count=self.session.refusals)}
@@ -279,16 +276,31 @@ def _target_of(arguments: object) -> str:
     return "memory" if target == "memory" else "user"
 
 
-def _only_reads(arguments: object) -> bool:
-    """Whether a call, be it right or wrong, asks for nothing to be written."""
-    # Compared and not looked up: a model may send what has no hash.
-    return isinstance(arguments, dict) and arguments.get("action") in ("list", "search")
-
-
-def _op_of(arguments: object) -> str:
-    """What the audit log calls a call that is refused for its arguments: its action, if there is such a one."""
+def _asked(arguments: object) -> str:
+    """The action that a call asks for, be it right or wrong; several at once where it names none that there is."""
     action = arguments.get("action") if isinstance(arguments, dict) else None
-    return action if isinstance(action, str) and action in {*get_args(Action), "seed"} else "put"
+    return action if isinstance(action, str) and action in _ACTIONS else BATCH
+
+
+class _Action(NamedTuple):
+    """What answers a call of an action, whether it ``writes``, and how the message on one change begins."""
+
+    answer: Callable[[_Door, Call], dict[str, Any]]
+    writes: bool = True
+    done: str = ""
+
+
+_ACTIONS = {
+    "list": _Action(_Door.listed, writes=False),
+    "search": _Action(_Door.searched, writes=False),
+    "seed": _Action(_Door.seeded),
+    "add": _Action(_Door.written, done="Added to"),
+    "replace": _Action(_Door.written, done="Replaced in"),
+    "remove": _Action(_Door.written, done="Removed from"),
+    "move": _Action(_Door.written, done="Moved to"),
+    "verify": _Action(_Door.written, done="Verified in"),
+    BATCH: _Action(_Door.written),
+}
 
 
 # --- entries in an answer ------------------------------------------------------------------------------------------
@@ -390,10 +402,10 @@ def _categories(named: str, seen: Sequence[str]) -> str:
 def _message(call: Call, done: Written) -> str:
     if not done.changed:
         said = "Nothing was changed."
-    elif call.action == "operations":
+    elif call.action == BATCH:
         said = f"{len(call.operations)} changes were made."
     else:
-        said = f"{_DONE[call.action]} {done.entries[0].category}." if done.entries else f"{_DONE[call.action]}."
+        said = " ".join([_ACTIONS[call.action].done, *(entry.category for entry in done.entries[:1])]) + "."
     return " ".join([said, *(f"{note[:1].upper()}{note[1:]}." for note in done.notes)])
 
 
@@ -401,12 +413,3 @@ def _crowded_message(crowded: Crowded) -> str:
     """What a write pushes out of the agent's own prompt, and what it can do."""
     what = "It is on file, and not in your prompt" if crowded.written else "Other entries are no longer in your prompt"
     return f"{what}: it is {crowded.over()} Shorten, merge or remove entries to make room."
-
-
-_DONE = {
-    "add": "Added to",
-    "replace": "Replaced in",
-    "remove": "Removed from",
-    "move": "Moved to",
-    "verify": "Verified in",
-}

@@ -5,13 +5,13 @@ Whatever is wrong raises ``EditError`` (``bad_arguments``) in words that the mod
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from catmem.errors import EditError
 from catmem.policy.schema import shown, validate
 from catmem.policy.yamlfile import key_text
 from catmem.resources import schema
-from catmem.service.writing.operation import Operation, refuse_surrogates, refuse_untaken
+from catmem.service.writing.operation import Action, Operation, refuse_surrogates, refuse_untaken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ _LONGEST_LIST = 100
 _LARGEST = 1 << 64
 _OTHER_NAMES = {"text": "content", "body": "content", "entry": "content", "id": "old_text", "old": "old_text"}
 """What models call an argument, and its name."""
-_BATCH = "operations"
+BATCH = "operations"
 """What stands for the action where several changes are made at once."""
 TAKES: dict[str, tuple[str, ...]] = {}
 """What each action takes beside ``action``, as ``schemas/tool.schema.json`` says of each argument."""
@@ -36,7 +36,7 @@ for _name, _form in schema("tool")["properties"].items():
     for _action in _form.get("x-actions", ()):
         TAKES[_action] = (*TAKES.get(_action, ()), _name)
 _NAMES = frozenset(schema("tool")["properties"])
-_OF_ONE_CHANGE = tuple(schema("tool")["properties"][_BATCH]["items"]["properties"])
+_OF_ONE_CHANGE = tuple(schema("tool")["properties"][BATCH]["items"]["properties"])
 
 
 class Call(NamedTuple):
@@ -56,18 +56,16 @@ class Call(NamedTuple):
     targets: tuple[str, ...] | None = None
     """The profiles that a seed goes to; ``None`` is all that are seeded from this one."""
     categories: tuple[str, ...] | None = None
-    """The categories that a seed keeps to."""
+    """The categories that a seed keeps to; ``category`` alone is one of them."""
 
 
 def read_arguments(arguments: object) -> Call:
     """The call that the arguments make. Raises ``EditError`` (``bad_arguments``, ``bad_operation``, ``not_text``)."""
     given = _fitting(arguments)
-    target = given.get("target", "user")
-    ids = given.get("expected"), given.get("op_id")
-    action = _BATCH if _BATCH in given else given.get("action")
+    action = BATCH if BATCH in given else given.get("action")
     if action is None:
         raise _bad("the action is missing", "Give action, or several changes as operations.")
-    if action == _BATCH:
+    if action == BATCH:
         beside = [name for name in _OF_ONE_CHANGE if name in given]
         if beside:
             raise _bad(
@@ -75,16 +73,20 @@ def read_arguments(arguments: object) -> Call:
                 "Put every change into operations, and leave out what belongs to a single one.",
             )
     refuse_untaken(action, (name for name in given if name != "action"), TAKES[action], "bad_arguments")
-    if action == _BATCH:
-        changes = tuple(_operation(each, key_text(("operations", n))) for n, each in enumerate(given["operations"]))
-        return Call("operations", target, None, changes, *ids)
-    if action == "list":
-        return Call("list", target, given.get("category"), (), *ids, int(given.get("offset", 0)))
-    if action == "search":
-        return _search(given, target, ids)
-    if action == "seed":
-        return _seed(given, target)
-    return Call(action, target, None, (_operation(given, None),), *ids)
+    return Call(
+        action,
+        given.get("target", "user"),
+        given.get("category"),
+        _operations(action, given),
+        given.get("expected"),
+        given.get("op_id"),
+        int(given.get("offset", 0)),
+        _query(action, given),
+        given.get("state"),
+        "target" not in given,
+        tuple(given["targets"]) if "targets" in given else None,
+        _categories(given),
+    )
 
 
 def _fitting(arguments: object) -> dict[str, Any]:
@@ -108,37 +110,24 @@ def _used(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None or name not in _NAMES}
 
 
-def _seed(given: Mapping[str, Any], target: str) -> Call:
+def _operations(action: str, given: Mapping[str, Any]) -> tuple[Operation, ...]:
+    if action == BATCH:
+        return tuple(_operation(each, key_text((BATCH, n))) for n, each in enumerate(given[BATCH]))
+    return (_operation(given, None),) if action in get_args(Action) else ()
+
+
+def _query(action: str, given: Mapping[str, Any]) -> str | None:
+    if action == "search" and "query" not in given:
+        raise _bad("search needs query", "Give the words to look for.", "query")
+    return given.get("query")
+
+
+def _categories(given: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Those that are named, in either way."""
     if "category" in given and "categories" in given:
         raise _bad("category stands beside categories", "Put every category into categories.", "category")
     named = given.get("categories", [given["category"]] if "category" in given else None)
-    return Call(
-        "seed",
-        target,
-        None,
-        (),
-        None,
-        None,
-        anywhere="target" not in given,
-        targets=tuple(given["targets"]) if "targets" in given else None,
-        categories=None if named is None else tuple(named),
-    )
-
-
-def _search(given: Mapping[str, Any], target: str, ids: tuple[str | None, str | None]) -> Call:
-    if "query" not in given:
-        raise _bad("search needs query", "Give the words to look for.", "query")
-    return Call(
-        "search",
-        target,
-        given.get("category"),
-        (),
-        *ids,
-        int(given.get("offset", 0)),
-        given["query"],
-        given.get("state"),
-        "target" not in given,
-    )
+    return None if named is None else tuple(named)
 
 
 def _operation(given: Mapping[str, Any], key: str | None) -> Operation:

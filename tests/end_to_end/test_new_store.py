@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 
 import pytest
@@ -17,6 +18,7 @@ from catmem.service.news import Watch
 from catmem.service.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json, write_root
 from tests.golden.case import put
+from tests.store import dict_store
 from tests.store.dict_store import DictStore
 
 FORMS = "|".join(backend.form for backend in BACKENDS.values())
@@ -120,6 +122,14 @@ def test_an_entry_is_forgotten_for_good(root):
     run("purge", "neo/user", "Invoices are due on the 15th.", "--yes", "--root", root)
     assert all(b"Invoices" not in data for _, data in DictStore(root / "memory.json").replay("neo/user"))
     assert "Invoices" not in run("list", "-p", "neo", "--root", root).stdout
+
+
+def test_a_write_does_not_wait_without_end(root, monkeypatch):
+    monkeypatch.setattr(dict_store, "PATIENCE", 0)
+    with (root / "memory.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert error_of("add", "New.", "-p", "neo", "-c", "rules", "--root", root, status=3)["code"] == "busy"
+    run("add", "New.", "-p", "neo", "-c", "rules", "--root", root)
 
 
 def test_it_is_copied_to_files_and_is_the_same_there(root):

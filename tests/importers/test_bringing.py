@@ -166,6 +166,17 @@ def test_a_field_counts_where_the_root_declares_its_tag(workspace, tmp_path):
     assert workspace.read("neo").document.entries[-1].tags["confidence"] == "0.80"
 
 
+def test_a_field_with_the_name_of_a_tag_of_the_format_is_that_tag(workspace):
+    given = {"domain": "finance", "expires": "2027-01-01", "created": "yesterday"}
+    plan, _ = bring(workspace, entry("One.", tags={"source": "x/1"}, fields={**given, "source": "hearsay"}))
+    tags = workspace.read("neo").document.entries[-1].tags
+    assert (tags["domain"], tags["expires"], tags["source"]) == ("finance", "2027-01-01", "x/1")
+    assert {each.what: each.why for each in plan.left_out} == {
+        "created": "'yesterday' is not a day of the form YYYY-MM-DD",
+        "source": "the entry has a tag of this name already",
+    }
+
+
 @pytest.mark.parametrize("body", ["", " \n ", "\ud800", "x" * (1 << 20)])
 def test_what_cannot_be_stored_is_left_out(workspace, body):
     plan, _ = bring(workspace, entry(body), entry("Good."))

@@ -16,7 +16,7 @@ from catmem.mcp.tools import TOOLS, call_tool
 from catmem.server.api.forms import BODIES
 from catmem.server.api.openapi import ENDPOINTS
 from catmem.server.page import CHANGES, VIEWS
-from catmem.service.tool import TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.service.tool import _ACTIONS, TOOL_SCHEMA, ToolSession, memory_tool
 from catmem.service.tool_arguments import TAKES
 from catmem.service.writing.operation import Operation
 from catmem.store.memory import InMemoryStore
@@ -63,6 +63,7 @@ def store_of(workspace) -> list[tuple[str, str]]:
 def test_the_schema_and_the_check_are_one_table():
     assert {name for takes in TAKES.values() for name in takes} == set(TOOL_SCHEMA["properties"]) - {"action"}
     assert set(TAKES) - {"operations"} == set(TOOL_SCHEMA["properties"]["action"]["enum"])
+    assert set(_ACTIONS) == set(TAKES)
     assert set(VALUES) == set(TOOL_SCHEMA["properties"]) - {"action"}
     assert "x-" not in json.dumps(TOOL_SCHEMA)
     for tool in TOOLS:

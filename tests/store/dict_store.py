@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from base64 import b64decode, b64encode
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
-from catmem.errors import DamagedError, StoreError
-from catmem.files import replace_json
+from catmem.errors import BusyError, DamagedError, StoreError
+from catmem.files import replace_json, take_lock
 from catmem.store.contract import Anchor, Erased, Erasure, Fault, FolderReport, Kept, LastingStore, Revision, Snapshot
 from catmem.store.memory import InMemoryStore
 
@@ -22,6 +20,9 @@ if TYPE_CHECKING:
 
     from catmem.store.contract import Change, Redact, Update
 
+PATIENCE = 10.0
+"""Seconds that a write waits for the lock."""
+
 
 class _Memory(InMemoryStore):
     """What the file holds, taken into memory and given back."""
@@ -29,14 +30,14 @@ class _Memory(InMemoryStore):
     def load(self, said: Mapping[str, list[dict[str, object]]]) -> None:
         for past in said.values():
             for each in past:
-                data = b64decode(str(each.pop("data")))
+                data = _bytes(each.pop("data"))
                 recorded = Revision(**each | {"parents": tuple(each["parents"])})  # type: ignore[arg-type]
                 self._keep(recorded, data)
                 self._sequence = max(self._sequence, recorded.sequence)
 
     def dump(self) -> dict[str, list[dict[str, object]]]:
         return {
-            entity: [{**each.to_dict(), "data": b64encode(data).decode()} for each, data in self.replay(entity)]
+            entity: [{**each.to_dict(), "data": _text(data)} for each, data in self.replay(entity)]
             for entity in self.entities()
         }
 
@@ -45,6 +46,15 @@ class _Memory(InMemoryStore):
         new = [(each, redact(data)) for each, data in old]
         self._revisions[entity] = [(replace(each, digest=bytes_digest(now), size=len(now)), now) for each, now in new]
         return sum(before != after for (_, before), (_, after) in zip(old, new, strict=True))
+
+
+def _text(data: bytes) -> str:
+    """Bytes as text for JSON: a file of the store says plainly what it holds."""
+    return data.decode("latin-1")
+
+
+def _bytes(text: object) -> bytes:
+    return str(text).encode("latin-1")
 
 
 class DictStore(LastingStore):
@@ -66,14 +76,21 @@ class DictStore(LastingStore):
     @contextmanager
     def _changing(self) -> Iterator[_Memory]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        descriptor = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                take_lock(descriptor, PATIENCE)
+            except BlockingIOError as error:
+                hint = "Nothing was written. Try again."
+                raise BusyError("somebody writes to this store", path=self._path, hint=hint) from error
             memory = self._now()
             before = memory.dump()
             yield memory
             after = memory.dump()
             if after != before:
                 replace_json(self._path, after, lasting=True)
+        finally:
+            os.close(descriptor)
 
     # --- the contract -------------------------------------------------------------------------------------------
 
@@ -155,14 +172,28 @@ class DictStore(LastingStore):
         return []
 
     def backup(self, entity: str) -> Path:
-        path = self._path.with_name(f"{entity.replace('/', '-')}.bak")
-        path.write_bytes(self.peek(entity))
+        data = self.peek(entity)
+        for copy in self.kept(entity):
+            if copy.data == data:
+                return copy.path
+        number = 1 + max((int(path.suffixes[-2][1:]) for path in self._backups()), default=0)
+        path = self._path.with_name(f"{self._path.name}.{number}.bak")
+        replace_json(path, {"entity": entity, "data": _text(data)}, lasting=True)
         return path
 
+    def _backups(self) -> list[Path]:
+        return sorted(self._path.parent.glob(f"{self._path.name}.*.bak"))
+
     def kept(self, entity: str) -> Iterator[Kept]:
-        return iter(())
+        for path in self._backups():
+            said = json.loads(path.read_bytes())
+            if said["entity"] == entity:
+                yield Kept(path, _bytes(said["data"]), "backup", entity)
 
     def erase(self, entity: str, erasure: Erasure) -> Erased:
         with self._changing() as memory:
             count = memory.redact(entity, erasure.redact)
-        return Erased(count, (), (), ())
+            holding = [each for each in self.kept(entity) if erasure.holds(each)]
+            for each in holding:
+                replace_json(each.path, {"entity": entity, "data": _text(erasure.redact(each.data))}, lasting=True)
+        return Erased(count, tuple(each.path for each in holding), (), ())

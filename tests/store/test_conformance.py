@@ -12,6 +12,7 @@ import pytest
 from catmem.digest import bytes_digest
 from catmem.errors import OperationCollisionError, StaleError, UnknownRevisionError
 from catmem.store.contract import Change
+from tests.erasures import erasure_of
 from tests.store.stores import kinds
 
 USER, MEMORY, OTHER = "trinity/user", "trinity/memory", "neo/user"
@@ -395,6 +396,57 @@ def test_a_store_that_was_used_has_no_faults(store):
     for number in range(40):
         write(store, b"%d\n" % number)
     assert store.verify() == []
+
+
+# --- what is kept besides -------------------------------------------------------------------------------------------
+
+SECRET = "## A\nthe word is swordfish\n\u00a7\nfact\n".encode()
+WITHOUT = b"## A\nfact\n"
+
+
+def without_secret(data):
+    """The bytes without the word that is to be forgotten."""
+    return data.replace(b"swordfish", b"")
+
+
+@pytest.mark.parametrize("kind", kinds(lasting=True))
+def test_a_backup_is_kept_and_says_what_was_there(kind, tmp_path):
+    store = kind.make(tmp_path)
+    write(store, SECRET)
+    write(store, b"## B\nother\n", OTHER)
+    path = store.backup(USER)
+    write(store, WITHOUT)
+    (copy,) = [each for each in store.kept(USER) if each.path == path]
+    assert (copy.data, copy.file, copy.whole) == (SECRET, store.kept_name(USER), True)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert not any(each.path == path for each in store.kept(OTHER))
+    store.close()
+
+
+@pytest.mark.parametrize("kind", kinds(lasting=True))
+def test_after_an_erasure_no_file_of_the_store_holds_the_text(kind, tmp_path):
+    store = kind.make(tmp_path)
+    write(store, SECRET)
+    store.backup(USER)
+    write(store, WITHOUT)
+    assert holding(store, tmp_path)
+    erased = store.erase(USER, erasure_of(without_secret))
+    assert erased.revisions == 1
+    assert erased.removed or erased.rewritten
+    assert not [each for each in erased.left if each.path.exists()]
+    assert not holding(store, tmp_path)
+    assert store.read(USER).data == WITHOUT
+    assert store.verify() == []
+    store = kind.reopen(store, tmp_path)
+    assert not holding(store, tmp_path)
+    store.close()
+
+
+def holding(store, folder):
+    """The files below a folder, the revisions and what is kept besides, that hold the word."""
+    files = [path for path in folder.rglob("*") if path.is_file() and b"swordfish" in path.read_bytes()]
+    kept = [each.path for each in store.kept(USER) if b"swordfish" in each.data]
+    return [*files, *kept, *(revision for revision, data in written(store) if b"swordfish" in data)]
 
 
 # --- closing, and several at once -----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -189,6 +190,19 @@ def test_documents_know_no_store(package):
     assert pillar
     met = [(m.name, line, name) for m in pillar for line, name in imports(m, known) if name.startswith("catmem.store")]
     assert met == []
+
+
+def test_no_code_but_the_table_knows_the_kinds_of_stores(package):
+    """Others ask the table of `service/backends`, or the store; a name of a kind alone is what such a question needs."""
+    found = [
+        f"{module.name}:{part.lineno}"
+        for module in modules(package)
+        if not module.name.startswith(("catmem.store.", "catmem.service.backends"))
+        for part in ast.walk(module.tree)
+        if isinstance(part, ast.Constant) and re.fullmatch(r"(sqlite|postgresql):?/*", str(part.value))
+        if module.name != "catmem.policy.lint.rules.dates"  # what facts are of
+    ]
+    assert found == []
 
 
 def test_nothing_below_the_service_touches_the_world(package):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -13,17 +15,31 @@ from tests.roots import text_of
 from tests.unit.mcp.talk import USER, root
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
+DOCS = Path(__file__).parents[3] / "docs"
 READING = {"memory_search", "memory_list"}
 
 
-def test_there_are_eight_tools():
-    names = ("search", "list", "add", "replace", "remove", "move", "verify", "seed")
-    assert [tool.name for tool in TOOLS] == [f"memory_{name}" for name in names]
+def test_every_action_of_the_memory_tool_is_a_tool():
+    assert sorted(BY_NAME) == sorted(f"memory_{name}" for name in TOOL_SCHEMA["properties"]["action"]["enum"])
 
 
-def test_all_that_a_model_is_told_of_the_tools_is_under_ten_kilobytes():
-    told = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in TOOLS]
-    assert len(json.dumps(told).encode()) < 10_000
+def test_the_pages_name_every_tool_and_what_it_takes():
+    rows = re.findall(r"^\| `(memory_\w+)` \|.*\| (.+?) \|$", (DOCS / "mcp.md").read_text(), re.MULTILINE)
+    assert {name: set(re.findall(r"`(\w+)`", takes)) for name, takes in rows} == {
+        tool.name: set(tool.input_schema["properties"]) for tool in TOOLS
+    }
+    assert set(re.findall(r"`(memory_\w+)`", (DOCS / "claude-code.md").read_text())) == set(BY_NAME)
+
+
+def size(tools):
+    """How many bytes a client is told of some tools."""
+    told = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+    return len(json.dumps(told).encode())
+
+
+def test_a_model_is_told_little_of_each_tool():
+    assert size(TOOLS) < 1_250 * len(TOOLS)
+    assert [tool.name for tool in TOOLS if size([tool]) >= 1_600] == []
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=BY_NAME)

@@ -232,6 +232,17 @@ def test_what_names_no_store_is_refused(root, where):
     assert caught.value.code == "bad_store"
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize(
+    "pair",
+    [("files", "sqlite:/x"), ("sqlite:///no.db", "files:"), ("sqlite:", "sqlite:"), ("mysql://host/db", "files")],
+)
+def test_a_bad_name_is_refused_before_any_file_is_looked_for(root, pair, dry_run):
+    with pytest.raises(ConfigError, match="names no store") as caught:
+        copy_root(root, *pair, dry_run=dry_run)
+    assert caught.value.code == "bad_store"
+
+
 @pytest.mark.parametrize(
     "pair", [("files", "files"), ("sqlite:///a.db", "sqlite:///a.db"), ("sqlite:///a.db", "sqlite:///./a.db")]
 )

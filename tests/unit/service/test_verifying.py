@@ -6,8 +6,10 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import EditError, ForbiddenError, NoMatchError, UnknownNameError
+from catmem.errors import EditError, ForbiddenError, NoMatchError, OperationCollisionError, StaleError, UnknownNameError
+from catmem.service import verifying
 from catmem.service.workspace import Workspace
+from catmem.service.writing.write import write_operations
 from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
 
@@ -80,6 +82,110 @@ def test_entries_that_say_the_same(workspace, place):
     put(place / "homes" / "neo" / "USER.md", "## Talk\ntwice\n§\ntwice\n")
     workspace.verify_all("neo", category="talk", target="user", as_of=DAY)
     assert text(place).count("verified_date: 2026-11-01") == 2
+
+
+# --- more entries than one revision takes ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """One revision verifies two entries."""
+    monkeypatch.setattr(verifying, "MOST", 2)
+
+
+@pytest.mark.usefixtures("few")
+def test_very_many_are_verified_on_what_the_caller_saw(workspace, place):
+    seen = workspace.read("neo").digest
+    written = workspace.verify_all("neo", category="talk", target="user", expected=seen, as_of=DAY)
+    assert [(each.revision, len(each.entries)) for each in written] == [("2", 2), ("3", 1)]
+    assert text(place).count("verified_date: 2026-11-01") == 3
+
+
+@pytest.mark.usefixtures("few")
+def test_very_many_on_an_old_view_are_refused_before_the_first(workspace, place):
+    seen = workspace.read("neo").digest
+    workspace.add("neo", "New.", category="rules")
+    before = text(place)
+    with pytest.raises(StaleError):
+        workspace.verify_all("neo", category="talk", target="user", expected=seen, as_of=DAY, on_stale="refuse")
+    assert text(place) == before
+
+
+@pytest.mark.usefixtures("few")
+def test_somebody_who_writes_between_two_parts_is_seen(workspace, monkeypatch):
+    def interrupted(*arguments, **how):
+        written = write_operations(*arguments, **how)
+        workspace.add("neo", "New.", category="rules")
+        return written
+
+    seen = workspace.read("neo").digest
+    monkeypatch.setattr(verifying, "write_operations", interrupted)
+    with pytest.raises(StaleError):
+        workspace.verify_all("neo", category="talk", target="user", expected=seen, as_of=DAY, on_stale="refuse")
+
+
+@pytest.mark.usefixtures("few")
+def test_very_many_on_an_old_view_make_one_branch(workspace, place):
+    seen = workspace.read("neo").digest
+    workspace.add("neo", "New.", category="rules")
+    written = workspace.verify_all("neo", category="talk", target="user", expected=seen, as_of=DAY, on_stale="branch")
+    assert [each.branch for each in written] == [True, True]
+    (branch,) = [each.revision for each in workspace.store.branches("neo/user") if each.is_branch]
+    assert workspace.store.read("neo/user", branch).data.count(b"verified_date: 2026-11-01") == 3
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("done", [1, 2])
+def test_a_retry_of_very_many_goes_on_where_the_first_try_stopped(workspace, place, monkeypatch, done):
+    def stopped(*arguments, **how):
+        nonlocal done
+        if not done:
+            raise KeyboardInterrupt
+        done -= 1
+        return write_operations(*arguments, **how)
+
+    def verified():
+        return workspace.verify_all("neo", category="talk", target="user", expected=seen, as_of=DAY, op_id="mine")
+
+    seen, parts = workspace.read("neo").digest, done
+    with monkeypatch.context() as patched:
+        patched.setattr(verifying, "write_operations", stopped)
+        if parts == 1:
+            with pytest.raises(KeyboardInterrupt):
+                verified()
+        else:
+            verified()
+    assert [(each.revision, each.repeated) for each in verified()] == [("2", True), ("3", parts == 2)]
+    assert text(place).count("verified_date: 2026-11-01") == 3
+
+
+@pytest.mark.parametrize("which", [{"category": "talk"}, {"query": "tea"}])
+def test_a_retry_in_both_files_writes_nothing_more(workspace, which):
+    first, again = (workspace.verify_all("neo", **which, as_of=DAY, op_id="mine") for _ in range(2))
+    assert [(each.revision, each.digest, each.repeated) for each in again] == [
+        (each.revision, each.digest, True) for each in first
+    ]
+
+
+def test_other_entries_under_the_same_op_id_are_refused(workspace):
+    workspace.verify_all("neo", category="talk", target="user", as_of=DAY, op_id="mine")
+    with pytest.raises(OperationCollisionError):
+        workspace.verify_all("neo", category="rules", target="user", as_of=DAY, op_id="mine")
+
+
+@pytest.mark.usefixtures("few")
+def test_a_dry_run_of_very_many_tries_each_part_on_what_is_there(workspace, place):
+    seen = workspace.read("neo").digest
+    written = workspace.verify_all("neo", category="talk", target="user", expected=seen, op_id="mine", dry_run=True)
+    assert [len(each.entries) for each in written] == [2, 1]
+    assert text(place) == NEO
+
+
+@pytest.mark.usefixtures("few")
+def test_entries_that_say_the_same_in_several_parts(workspace, place):
+    put(place / "homes" / "neo" / "USER.md", "## Talk\n" + "\n§\n".join(["thrice"] * 3) + "\n")
+    workspace.verify_all("neo", category="talk", target="user", as_of=DAY)
+    assert text(place).count("verified_date: 2026-11-01") == 3
 
 
 def test_a_dry_run_writes_nothing(workspace, place):

@@ -1,0 +1,76 @@
+"""Every list has all that it is of: the tags of the format, the schemas, and the programs that are read."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from catmem.cli.exchange import import_
+from catmem.importers import SOURCES
+from catmem.mcp.tools import TOOLS
+from catmem.policy.lint.rules.tags import unknown_tag
+from catmem.resources import SCHEMA_NAMES, schema
+from tests.docs.pages import ROOT
+
+TAGS = list(schema("tags")["properties"])
+SET_BY_ITSELF = {"verified_date", "created"}
+"""What a write dates itself, so that no model is told to give it."""
+
+
+def page(name):
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def named(text):
+    """What stands in backticks."""
+    return [name.strip("`") for name in re.findall(r"`+[a-z_]+`+", text)]
+
+
+def part(text, start, end):
+    """What stands between two texts, of which each is there once after the one before."""
+    _, found, rest = text.partition(start)
+    assert found, start
+    inside, found, _ = rest.partition(end)
+    assert found, end
+    return inside
+
+
+def test_the_table_of_the_format():
+    rows = part(page("format.md"), "| tag | value | meaning |\n|---|---|---|\n", "\n\n").splitlines()
+    assert [row.split("|")[1].strip(" `") for row in rows] == TAGS
+
+
+def test_the_page_of_the_schemas():
+    assert named(part(page("schemas.md"), "\n## Tags\n", "These belong to the format")) == TAGS
+
+
+def test_the_rule_for_unknown_tags():
+    assert named(part(unknown_tag.__doc__, "The format's tags are ", ";")) == TAGS
+
+
+TOLD = {
+    "tool.schema.json": (schema("tool")["properties"]["tags"]["description"], "Known ones: "),
+    "memory_add": (next(t for t in TOOLS if t.name == "memory_add").input_schema["properties"]["tags"]["description"],
+                   "By name: "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", TOLD.values(), ids=TOLD)
+def test_what_a_model_is_told(said):
+    text, start = said
+    assert re.sub(r" \(.*?\)", "", part(text, start, ".")).split(", ") == [
+        tag for tag in TAGS if tag not in SET_BY_ITSELF
+    ]
+
+
+def test_the_table_of_the_schemas():
+    rows = part(page("schemas.md"), "| file | what it describes |\n|---|---|\n", "\n\n").splitlines()
+    files = [row.split("|")[1].strip(" `") for row in rows]
+    assert sorted(files) == [f"{name}.schema.json" for name in SCHEMA_NAMES]
+
+
+def test_the_programs_that_are_read():
+    rows = part(page("import.md"), "| `--from` | PATH | an entry is | its category |\n|---|---|---|---|\n", "\n\n")
+    assert [row.split("|")[1].strip(" `") for row in rows.splitlines()] == list(SOURCES)
+    assert [source for source in SOURCES if source not in import_.help] == []

@@ -82,13 +82,13 @@ def locate(entity):
 
 def generate():
     from catmem.store.files.folder import Folder
-    from catmem.store.files.records import Draft
+    from catmem.store.files.records import RecordDraft
     opened = Folder.open(Unsynced(), locate("x"), create=True)
     data = (folder / "USER.md").read_bytes()
     journal = opened.writable_journal
     for number in range(1, history + 1):
         data = data[:-20] + b"%019d\\n" % number
-        journal.append(Draft(file="USER.md", op="put", agent="person", revision=str(number),
+        journal.append(RecordDraft(file="USER.md", op="put", agent="person", revision=str(number),
             parents=(str(number - 1),) if number > 1 else (), op_id=f"{number:032x}"), data)
     (folder / "USER.md").write_bytes(data)
     opened.mark_published(history)

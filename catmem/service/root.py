@@ -173,7 +173,7 @@ class Root:
         """The files that a profile could have and has not; in a database, the entities that hold nothing."""
         profile = self.profile(name)
         named = places(self.config, profile)
-        if self.keeps_files:
+        if backend_of(self.config).has_files:
             return tuple(path for path in named.values() if not os.path.lexists(path))
         return tuple(path for target, path in named.items() if not self.store.peek(f"{profile.name}/{target}"))
 

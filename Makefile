@@ -25,12 +25,13 @@ TABLE ?=
 # A PYTHON that somebody named is taken at its word; else any Python that is new enough will do.
 PYTHONS := $(PYTHON) $(if $(filter file,$(origin PYTHON)),python3.14 python3.13 python3.12 python3.11)
 
-.PHONY: help demo test browser-test api hermes-test torture lint docs site bench build clean
+.PHONY: help check demo test browser-test api hermes-test torture lint docs site bench build clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         an example root, and the prompt that one specialist gets from it"
 	@echo "make test         the test suite, but for the browser"
+	@echo "make check        the loop while you work: ruff, mypy, the fast tests (a minute)"
 	@echo "make browser-test the page in a real Chromium, if there is one (a few minutes)"
 	@echo "make api          the HTTP API against its OpenAPI document, with many requests (a minute or two)"
 	@echo "make lint         ruff and mypy"
@@ -62,6 +63,10 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/browser
+
+check: lint
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal tests/unit/test_*.py tests/unit/syntax tests/unit/model tests/unit/policy \
+	  tests/unit/service/writing tests/conformance tests/docs/test_links.py tests/docs/test_sentences.py
 
 browser-test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto -rs tests/browser

@@ -38,7 +38,7 @@ help:
 	@echo "make torture      the long proofs of the store: crashes, races, failing disks (15 minutes; all of it: MINUTES=60;"
 	@echo "                  one row: ONLY=kills; a hundredth of each: SHARE=0.01; as Markdown too: TABLE=file)"
 	@echo "make hermes-test  what is tested against the real Hermes Agent, which this installs"
-	@echo "make docs         write docs/cli.md and docs/rules.md anew, from the commands and the rules of lint"
+	@echo "make docs         write docs/cli.md, docs/rules.md and the table of modules anew, from the code"
 	@echo "make site         the docs as a site, in build/site"
 	@echo "make bench        speed, against the limits that the project sets itself (a few minutes)"
 	@echo "make build        the source distribution and the wheel, in dist/"
@@ -89,6 +89,7 @@ lint: $(VENV)/.dev
 docs: $(VENV)/.dev
 	@$(BIN)/python -m tests.docs.cli_reference
 	@$(BIN)/python -m tests.docs.rules_page
+	@$(BIN)/python -m tests.docs.module_table
 
 site: $(VENV)/.site
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site

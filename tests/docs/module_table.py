@@ -1,0 +1,61 @@
+"""The table of modules in docs/architecture.md, made from the docstrings of the modules.
+
+`python -m tests.docs.module_table` (`make docs`) writes it anew, and test_module_table.py compares it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from tests.docs.pages import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = ROOT / "docs" / "architecture.md"
+PACKAGE = ROOT / "catmem"
+BEGIN = "<!-- From here on made from the docstrings of the modules by `make docs`. -->\n"
+
+
+def page() -> str:
+    """The whole page, with the table made anew. ValueError if the page has lost its mark."""
+    before, begin, _ = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    if not begin:
+        message = f"{PAGE.name} needs this line, behind which the table goes:\n{BEGIN}"
+        raise ValueError(message)
+    return f"{before}{BEGIN}\n{table()}"
+
+
+def table() -> str:
+    """Each package with its modules, and what each says of itself first."""
+    modules = sorted(PACKAGE.rglob("*.py"), key=lambda path: (path.parent.as_posix(), path.name))
+    parts = []
+    for folder, some in groupby(modules, key=lambda path: path.parent):
+        rows = [f"| `{path.stem}` | {first_sentence(path)} |" for path in some if path.name != "__init__.py"]
+        if rows:
+            name = folder.relative_to(ROOT).as_posix()
+            parts.append("\n".join([f"### `{name}`\n", "| module | its job |", "|---|---|", *rows]) + "\n")
+    return "\n".join(parts)
+
+
+def first_sentence(path: Path) -> str:
+    """What a module's docstring says first. ValueError for a module without one."""
+    said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    if not said:
+        message = f"{path} has no docstring"
+        raise ValueError(message)
+    first = " ".join(said.split("\n\n", 1)[0].split())
+    sentence = re.split(r"(?<=[.;])\s(?=[A-Z])", first, maxsplit=1)[0]
+    return sentence.replace("``", "`").replace("|", "\\|").rstrip(".:")
+
+
+def main() -> None:
+    """Write the page anew."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -262,9 +262,9 @@ class RefusedError(CatmemError):
     """A write that was refused because of what is there now. Nothing was written over anybody's bytes.
 
     ``expected`` is what the caller saw, ``found`` what is there (revisions or digests). ``drift_backup`` is the file
-    that holds an outsider's bytes, where there was an outsider. Codes of its own: ``role_drift`` (the writer's profile
-    is no longer the one that it was told), ``semantic_collision`` (the new text has little in common with the old one,
-    and the caller asked to be warned of that).
+    that holds an external writer's bytes, where there was an external writer. Codes of its own: ``role_drift`` (the
+    writer's profile is no longer the one that it was told), ``semantic_collision`` (the new text has little in common
+    with the old one, and the caller asked to be warned of that).
     """
 
     code = "refused"

@@ -192,7 +192,7 @@ def _replacement(category: str, entry: Entry, old: Entry, new: Entry) -> Operati
     body = None if new.body == old.body else new.body
     tags = {key: value for key, value in new.tags.items() if value != entry.tags.get(key)}
     if body is None and not tags:
-        # A tag block that was only taken away stays: other doors take tags away one by one.
+        # A tag block that was only taken away stays: other interfaces take tags away one by one.
         return Operation("replace", content=entry.body, old_text=entry.id, category=category)
     return Operation("replace", content=body, old_text=entry.id, category=category, tags=tags or None)
 

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     exposed=False,
 )
 def watch(entities: tuple[str, ...], actor: str | None, limit: int | None) -> None:
-    """Tell of each new revision and each change by other means as it happens, until you press Ctrl-C.
+    """Print each new revision and each external change as it happens, until you press Ctrl-C.
 
-    It tells of writes by whatever door and of edits by whatever program, within a second; of all files, or of ENTITY
-    alone: PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. With --format jsonl a line is an event of
-    the server's stream, with its name as event.
+    It prints writes by any interface and edits by any program within a second. Without ENTITY it watches all files;
+    ENTITY is PROFILE/user or PROFILE/memory, and PROFILE alone means PROFILE/user. With --format jsonl a line is an
+    event of the server's stream, with its name as event.
     """
     from catmem.policy.profile import refuse_no_root
     from catmem.service.news import Watch, heard_name

@@ -1,7 +1,7 @@
 """The guarded way to the files of Hermes Agent's store: catmem's file store, under Hermes's own lock.
 
-Every write goes through ``catmem.store``: an outsider's text is taken in before it, and all that ever stood in the
-file is in the journal beside it. No ``catmem.yaml`` is needed. By default the disk confirms the journal alone, from
+Every write goes through ``catmem.store``: an external writer's text is taken in before it, and all that ever stood in
+the file is in the journal beside it. No ``catmem.yaml`` is needed. By default the disk confirms the journal alone, from
 which a file is restored after a power cut; Hermes's own store has it confirm the file and not its name.
 """
 

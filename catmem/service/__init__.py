@@ -1,1 +1,1 @@
-"""The one service: where documents meet files, and where every door comes in."""
+"""The one service: where documents meet files, and where every interface comes in."""

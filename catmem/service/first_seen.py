@@ -268,7 +268,7 @@ def _reworded(revision: Revision) -> frozenset[str]:
 
 
 def _moment(revision: Revision) -> Moment:
-    """What dates the entries that a revision brings: an outsider's are as old as the file was that held them."""
+    """What dates the entries that a revision brings: an external writer's are as old as the file was that held them."""
     written = revision.note.get(FILE_TIME)
     if revision.agent == EXTERNAL and isinstance(written, str) and written <= revision.timestamp:
         return Moment("file_time", written)

@@ -1,4 +1,4 @@
-"""A socket on which a door listens, and which addresses are of this machine alone."""
+"""A socket on which an interface listens, and which addresses are of this machine alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The ``memory`` tool: one function for every door through which an agent comes in.
+"""The ``memory`` tool: one function for every interface through which an agent comes in.
 
-The door binds it to one profile, which owns the files and acts on them. Arguments come from a model and may be wrong or
-hostile; every answer is JSON-ready data, bounded, and holds nothing of a category that the profile does not see.
+The interface binds it to one profile, which owns the files and acts on them. Arguments come from a model and may be
+wrong or hostile; every answer is JSON-ready data, bounded, and holds nothing of a category that the profile does not
+see.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class ToolSession:
     """What one conversation knows: which text of each target it last saw, and how often it was refused in a row.
 
     A write is refused if the text is no longer the one last seen; the refusal shows what is there now, so the next call
-    works. The door calls ``new_turn`` when the user has spoken.
+    works. The interface calls ``new_turn`` when the user has spoken.
     """
 
     seen: dict[str, str] = field(default_factory=dict)
@@ -96,7 +97,7 @@ def memory_tool(
     ``arguments`` fit ``TOOL_SCHEMA`` or are refused. Raises nothing for bad arguments, or for anything else that catmem
     refuses.
     """
-    door = _Door(workspace, profile, session or ToolSession())
+    tool = _BoundTool(workspace, profile, session or ToolSession())
     call: Call | None = None
     try:
         entity, asked = f"{profile}/{_target_of(arguments)}", _asked(arguments)
@@ -104,13 +105,13 @@ def memory_tool(
         with discreet(workspace, profile):
             with gate.checks(workspace, entity, op=op, agent=profile, recorded=writes):
                 call = read_arguments(arguments)
-            return _ACTIONS[call.action].answer(door, call)
+            return _ACTIONS[call.action].answer(tool, call)
     except CatmemError as error:
-        return door.refused(error, call, _target_of(arguments))
+        return tool.refused(error, call, _target_of(arguments))
 
 
 @dataclass(frozen=True, slots=True)
-class _Door:
+class _BoundTool:
     workspace: Root
     profile: str
     session: ToolSession
@@ -285,21 +286,21 @@ def _asked(arguments: object) -> str:
 class _Action(NamedTuple):
     """What answers a call of an action, whether it ``writes``, and how the message on one change begins."""
 
-    answer: Callable[[_Door, Call], dict[str, Any]]
+    answer: Callable[[_BoundTool, Call], dict[str, Any]]
     writes: bool = True
     done: str = ""
 
 
 _ACTIONS = {
-    "list": _Action(_Door.listed, writes=False),
-    "search": _Action(_Door.searched, writes=False),
-    "seed": _Action(_Door.seeded),
-    "add": _Action(_Door.written, done="Added to"),
-    "replace": _Action(_Door.written, done="Replaced in"),
-    "remove": _Action(_Door.written, done="Removed from"),
-    "move": _Action(_Door.written, done="Moved to"),
-    "verify": _Action(_Door.written, done="Verified in"),
-    BATCH: _Action(_Door.written),
+    "list": _Action(_BoundTool.listed, writes=False),
+    "search": _Action(_BoundTool.searched, writes=False),
+    "seed": _Action(_BoundTool.seeded),
+    "add": _Action(_BoundTool.written, done="Added to"),
+    "replace": _Action(_BoundTool.written, done="Replaced in"),
+    "remove": _Action(_BoundTool.written, done="Removed from"),
+    "move": _Action(_BoundTool.written, done="Moved to"),
+    "verify": _Action(_BoundTool.written, done="Verified in"),
+    BATCH: _Action(_BoundTool.written),
 }
 
 

@@ -1,4 +1,4 @@
-"""A root, its profiles and their memory files: the one service that every door uses.
+"""A root, its profiles and their memory files: the one service that every interface uses.
 
 Each call reads what is there; all that is kept between calls is what was made of the very same bytes. A ``Session`` is
 for callers who need the opposite, a prompt that stays the same until they ask for a new one.
@@ -216,8 +216,8 @@ class Workspace(Root):
     ) -> Written:
         """Make the write of an envelope: an ``Envelope``, its fields, or its JSON text.
 
-        ``confirm`` writes what the writer wanted to be warned of (``alert``). ``sender`` is for a door that knows who
-        sends it: an envelope of anybody else is refused. Each refusal comes in the order of docs/envelopes.md:
+        ``confirm`` writes what the writer wanted to be warned of (``alert``). ``sender`` is for an interface that knows
+        who sends it: an envelope of anybody else is refused. Each refusal comes in the order of docs/envelopes.md:
         ``EnvelopeError``, ``RefusedError`` (``role_drift``), ``ForbiddenError``, ``OperationCollisionError``,
         ``StaleError`` and ``UnknownRevisionError``, ``RefusedError`` (``semantic_collision``), ``DriftError``,
         ``EditError`` and its kinds. An ``op_id`` seen before with the same content gives its first answer again.

@@ -35,9 +35,9 @@ NOTHING = Point("0", bytes_digest(b""), 0)
 class Ground:
     """What a store knows of an entity when somebody wants to write it.
 
-    ``before`` is the head before this commit found an outsider's text, ``adopted`` says whether it recorded one, and
-    ``has_text`` whether anything is there now. ``seen`` finds what a caller saw who says a revision or a digest:
-    ``None`` for a digest that no record has. ``outsider_since`` says whether an outsider wrote after a point.
+    ``before`` is the head before this commit found an external writer's text, ``adopted`` says whether it recorded one,
+    and ``has_text`` whether anything is there now. ``seen`` finds what a caller saw who says a revision or a digest:
+    ``None`` for a digest that no record has. ``outsider_since`` says whether an external writer wrote after a point.
     """
 
     now: Point
@@ -90,9 +90,9 @@ def judge(expected: str | None, change: Change, ground: Ground) -> Verdict:  # n
 
 
 def _is_as_good(seen: Point, before: Point, now: Point, *, changed: bool) -> bool:
-    """Whether what the caller saw is as good as what is there, though an outsider touched it since.
+    """Whether what the caller saw is as good as what is there, though an external writer touched it since.
 
-    It is the newest of catmem's own and was only taken away, or the outsider put back what the caller saw.
+    It is the newest of catmem's own and was only taken away, or the external writer put back what the caller saw.
     """
     return (not changed and seen.revision == before.revision) or seen.digest == now.digest
 

@@ -2,8 +2,8 @@
 
 A plain write says what, where and on which revision. The rest is made here, for a sender who is known.
 
-For doors whose callers have a token, and no library to make an envelope with. There is still one way in: a plain write
-becomes an envelope, and is refused for the same reasons in the same order.
+For interfaces whose callers have a token, and no library to make an envelope with. There is still one way in: a plain
+write becomes an envelope, and is refused for the same reasons in the same order.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 ::
 
     schema, bad_hash     the envelope alone
-    forbidden            its sender, where a door knows who that is
+    forbidden            its sender, where an interface knows who that is
     bad_signature        its key                    up to here nothing of the root but keys and time counts,
     clock_skew           its time                   and to role_drift nothing but the profile of the agent
     role_drift           its profile
@@ -325,7 +325,7 @@ class Submission(Pipeline):
 
 
 class Sender(NamedTuple):
-    """Who a door knows the sender of an envelope to be: an agent, and the profile that its token is bound to."""
+    """Who an interface knows the sender of an envelope to be: an agent, and the profile that its token is bound to."""
 
     agent: str
     profile: str
@@ -390,7 +390,7 @@ def check_time(workspace: Root, envelope: Envelope, trying: Attempt) -> None:
 def checked_role(workspace: Root, envelope: Envelope, trying: Attempt, sender: Sender | None = None) -> Profile | None:
     """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now.
 
-    That of a ``sender`` has to be the one that the door bound it to, whatever a rollout lets pass.
+    That of a ``sender`` has to be the one that the interface bound it to, whatever a rollout lets pass.
     """
     profile = bound_profile(workspace, envelope.agent_id)
     if sender is not None and (profile is None or profile.name != sender.profile):

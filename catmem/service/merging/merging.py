@@ -222,7 +222,7 @@ class _Merging:
                 # What is in no record yet has no name but its digest.
                 return self._result(plan, trying.commit(head or plan.digest, partial(_bytes, plan), self._change(plan)))
             except (StaleError, DriftError) as error:
-                # What was written meanwhile is merged too. Strict roots refuse an outsider once.
+                # What was written meanwhile is merged too. Strict roots refuse an external writer once.
                 strict = error.code == "drift" and self.workspace.config.on_drift == "refuse"
                 if not attempts or strict or error.code not in {"stale_prev", "drift"}:
                     raise

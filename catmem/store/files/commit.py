@@ -57,9 +57,10 @@ class FileCommit:
         self.publication = store._publish(folder, name)  # noqa: SLF001 - this is the store's own other half
         self.outside = Outside(self.publication, store._merge)  # noqa: SLF001
         self.before: Record | None = None
-        """The record that the journal ended with before this commit found an outsider's text, if it found one."""
+        """The record that the journal ended with before this commit found an external writer's text, if it found
+        one."""
         self.adopted: str | None = None
-        """The revision as which this commit recorded an outsider's text, if it found one."""
+        """The revision as which this commit recorded an external writer's text, if it found one."""
         self.begun = False
         """Whether its own write was begun."""
         self.mine: Snapshot | None = None
@@ -110,7 +111,7 @@ class FileCommit:
         try:
             last = self.outside.take_in_all(put.foreign, put.record)
         except RefusedError:
-            # This write is in place. What the outsiders wrote is recorded, and the next write joins the two.
+            # This write is in place. What the external writers wrote is recorded, and the next write joins the two.
             return mine
         if "not_merged" in last.note:
             raise DriftError(
@@ -243,7 +244,7 @@ class FileCommit:
         return next((each for each in records if each.owner == self.name and each.head == expected), None)
 
     def _outsider_since(self, sequence: int) -> Record | None:
-        """What an outsider wrote last after the record with this number; ever, after 0."""
+        """What an external writer wrote last after the record with this number; ever, after 0."""
         for record in self._records():
             if record.sequence <= sequence:
                 return None
@@ -255,7 +256,7 @@ class FileCommit:
         return (record for record in self.journal.records(newest_first=True) if record.file == self.name)
 
     def _keep(self, refusal: RefusedError, sight: ObservedFile, expected: str | None, revision: str) -> None:
-        """Say in the refusal where the file is; keep a copy of an outsider's bytes, and say where that is."""
+        """Say in the refusal where the file is; keep a copy of an external writer's bytes, and say where that is."""
         if not complete(refusal, self.path, _point(self.before), revision):
             return
         found_now = self.before is not None or refusal.code == "not_utf8"
@@ -264,7 +265,7 @@ class FileCommit:
             refusal.drift_backup = str(keep_backup(self.folder, self.name, theirs, sight.status))
 
     def _theirs(self, expected: str | None) -> bytes:
-        """What an outsider wrote last since what the caller saw; nothing if it is none of this refusal's business.
+        """What an external writer wrote last since what the caller saw; nothing if this refusal is about another thing.
 
         What catmem wrote afterwards is no part of it, so that many refusals after one edit keep one copy.
         """

@@ -1,4 +1,4 @@
-"""What outsiders write: into the file, into its place during a swap, or late into a file that is out already.
+"""What external writers write: into the file, into its place during a swap, or late into a file that is out already.
 
 Whatever it is, it becomes a revision of its own first, so that it has a history. Then, where the visible file does not
 hold it, the two are joined by the merge that the store was given, as a revision with two parents.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from catmem.store.files.records import Record, Retired
 
 FILE_TIME = "mtime"
-"""In the note of a record of an outsider's bytes: when the file that held them was last written, UTC."""
+"""In the note of a record of an external writer's bytes: when the file that held them was last written, UTC."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -50,7 +50,7 @@ WATCHED = 64
 """How many of the files that were taken out last every operation looks at; ``fsck`` looks at all."""
 
 MERGE_WITH = "merge_with"
-"""In the note of an outsider's record: the revision that it is still to be merged with."""
+"""In the note of an external writer's record: the revision that it is still to be merged with."""
 
 STILL_TO_MERGE = "still_to_merge"
 """In the note of what was found in the file before such a merge was made: the revision that waits for it."""
@@ -61,7 +61,7 @@ AFTER_STOP = "after_stop"
 
 
 class Outside:
-    """The outsiders of one file in a locked folder."""
+    """The external writers of one file in a locked folder."""
 
     def __init__(self, publication: Publication, merge: Merge) -> None:
         """``merge`` joins two versions."""
@@ -134,7 +134,7 @@ class Outside:
     # --- bytes that are not in the file -------------------------------------------------------------------------
 
     def take_in(self, foreign: Foreign, visible: Record) -> Record:
-        """Record an outsider's bytes and join them with the visible file, whose revision was ``visible``."""
+        """Record an external writer's bytes and join them with the visible file, whose revision was ``visible``."""
         theirs = self._append(
             foreign.op,
             foreign.data,
@@ -168,8 +168,8 @@ class Outside:
     def join(self, theirs: Record, visible: Record) -> Record:
         """Merge the recorded bytes of ``theirs`` into the visible file, and return the record of the result.
 
-        Outsiders may go on writing meanwhile: what they do is adopted and merged too, for as long as there is patience.
-        Raises ``BusyError``; the next write goes on with it then.
+        External writers may go on writing meanwhile: what they do is adopted and merged too, for as long as there is
+        patience. Raises ``BusyError``; the next write goes on with it then.
         """
         nested, self._joining = self._joining, True
         try:
@@ -222,7 +222,7 @@ class Outside:
     ) -> tuple[bytes, dict[str, int | str]]:
         """The joined bytes. Where they cannot be merged the newer text stays.
 
-        That is theirs, unless they wrote to an old file, or another outsider has written to the file since.
+        That is theirs, unless they wrote to an old file, or another external writer has written to the file since.
         """
         if AFTER_STOP in theirs.note:
             return ours, {"late_not_merged": AFTER_STOP}
@@ -297,7 +297,7 @@ class Outside:
             yield Foreign("late", data[1], parent, sequence, state_of(*data), state, doubtful=trust == "doubtful")
 
     def trust(self, record: Record, data: bytes, parent: str) -> Literal["whole", "doubtful", "none"]:
-        """How far ``data``, found beside the file's place and made from ``parent``, is what an outsider wrote.
+        """How far ``data``, found beside the file's place and made from ``parent``, is what an external writer wrote.
 
         ``record`` is the last that knew of it. If the machine was started since, nobody has it open any more. It may
         hold the front of a recorded text alone, which is nobody's. It may go on behind ``parent``, which is somebody's.

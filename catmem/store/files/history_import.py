@@ -163,7 +163,7 @@ class _Bringing:
         return head is not None and head.publishes
 
     def put_in_place(self, head: Record) -> None:
-        """Put the head's bytes into the file, and take in what outsiders did meanwhile."""
+        """Put the head's bytes into the file, and take in what external writers did meanwhile."""
         if self.temporary is None:
             self.publication.settle(head)
             return

@@ -1,4 +1,4 @@
-"""Put new bytes in the place of a file's old ones so that neither a kill nor an outsider loses any.
+"""Put new bytes in the place of a file's old ones so that neither a kill nor an external writer loses any.
 
 The order is what makes it safe: new file on the disk, a last look, the journal (from here on the write is committed),
 the swap, a look at what came out, the old file kept aside. ``docs/stores.md`` shows it as a picture.
@@ -36,11 +36,11 @@ RECORDED = "The write is in the journal, and the next write or 'catmem fsck --re
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """An outsider's bytes that are in nobody's sight: they came out of the file's place, or into a file already out.
+    """An external writer's bytes that no reader finds: they came out of the file's place, or into a file already out.
 
     ``op`` is ``adopt`` or ``late``; ``parent`` the revision that they were made from; ``sequence`` that of the record
     whose publication took the file out; ``state`` the file's state now; ``was`` the one that its name in ``gen/`` says.
-    ``state`` is ``None`` for a file that an outsider removed, or replaced, while another still wrote to it.
+    ``state`` is ``None`` for a file that an external writer removed, or replaced, while another still wrote to it.
     ``doubtful``: a stop of the machine may have cut it.
     """
 
@@ -55,7 +55,7 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A write that is in place, and what outsiders did meanwhile."""
+    """A write that is in place, and what external writers did meanwhile."""
 
     record: Record
     foreign: tuple[Foreign, ...]
@@ -248,7 +248,7 @@ class Publication:
         return Foreign("adopt", data, replaced_revision(record), record.sequence, state, state)
 
     def _read_out(self, temporary: str) -> tuple[os.stat_result, bytes] | None:
-        """State and bytes of an outsider's file in ``tmp/``; ``None`` while somebody is in the middle of writing it."""
+        """State and bytes of an external writer's file in ``tmp/``; ``None`` while it is being written."""
         with opened(self.system, temporary, self.folder.tmp) as descriptor:
             return read_if_whole(self.system, descriptor, leases=self.folder.features.leases)
 

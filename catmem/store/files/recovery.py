@@ -3,8 +3,9 @@
 Only the last record of a journal can be unfinished, since every write begins here. What it finds:
 
 - the recorded file is not in place: it is put there (the journal is the commit point);
-- it is in place, and what came out of it still lies in ``tmp/``: that is kept aside, or joined if it is an outsider's;
-- an outsider's bytes are recorded and not yet merged: they are;
+- it is in place, and what came out of it still lies in ``tmp/``: that is kept aside, or joined if it is an external
+writer's;
+- an external writer's bytes are recorded and not yet merged: they are;
 - the file is empty, full of NUL bytes or cut short, as a machine that stopped leaves it: its text is put back, as a
   revision, and what was found is kept beside it. A file that somebody cut on purpose is left alone.
 """
@@ -88,7 +89,8 @@ def record_as_it_is(  # noqa: PLR0913, PLR0917 - what a record is to say
     *,
     missing: type[OSError] = FileNotFoundError,
 ) -> None:
-    """Record what a file holds as an outsider's revision: a repair cannot tell who wrote it. ``missing`` is no file."""
+    """Record what a file holds as an external writer's revision: a repair cannot tell who wrote it. ``missing`` is no
+    file."""
     try:
         written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
         data = read_file(folder.system, name, folder.descriptor)
@@ -205,7 +207,7 @@ class _Recovery:
         return kept or record.boot == system.boot(), None
 
     def _keep(self, record: Record, out: str | None) -> tuple[Foreign, ...]:
-        """Keep aside what came out; ``Foreign`` if it is an outsider's."""
+        """Keep aside what came out; ``Foreign`` if it is an external writer's."""
         if out is None:
             return tuple(self.outside.unrecorded(record))
         system, tmp = self.folder.system, self.folder.tmp

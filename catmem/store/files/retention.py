@@ -330,8 +330,8 @@ _Outcome: TypeAlias = Literal["gone", "changed", "open", "no leases"]
 def erase(outside: Outside, erasure: Erasure) -> Erased:
     """Erase from everything that the locked folder keeps of a file. May be run again after a stop.
 
-    The journal comes last: what outsiders still write to a retired file is joined with the file on the grounds of the
-    revision that they began with, and that must not be redacted before.
+    The journal comes last: what external writers still write to a retired file is joined with the file on the grounds
+    of the revision that they began with, and that must not be redacted before.
     """
     folder, name = outside.folder, outside.name
     removed, left = _remove_retired(outside, erasure)

@@ -43,7 +43,7 @@ LOCK_TIMEOUT = 10.0
 
 
 class FileStore(LastingStore):
-    """Entities as files. Safe to use from several threads, processes and hosts' worth of outsiders at once."""
+    """Entities as files. Safe to use from several threads, processes and hosts' worth of external writers at once."""
 
     has_catalog = False
 
@@ -60,8 +60,8 @@ class FileStore(LastingStore):
     ) -> None:
         """``locate`` says where an entity's file is, ``entities`` which ones ``verify`` looks at.
 
-        ``merge`` joins two versions where an outsider wrote at the very moment of a write. ``durable=False`` has the
-        disk confirm the journal alone, from which the files are restored after a power cut. ``system`` and
+        ``merge`` joins two versions where an external writer wrote at the very moment of a write. ``durable=False`` has
+        the disk confirm the journal alone, from which the files are restored after a power cut. ``system`` and
         ``publication`` are for tests.
         """
         self._locate = locate

@@ -1,8 +1,8 @@
 """The system calls of the file store, one method each, and what a platform or a file system lacks of them.
 
 Everything that the store does to a disk goes through one ``System``, so that a test can stand in between: record the
-calls, fail one, stop the process at one, or let an outsider act before one. Each method raises ``OSError`` as the
-system does.
+calls, fail one, stop the process at one, or let an external writer act before one. Each method raises ``OSError`` as
+the system does.
 """
 
 from __future__ import annotations

@@ -41,9 +41,9 @@ def test_without_room_in_memory_they_stay_on_the_disk(machine, monkeypatch, name
     assert ("TMPDIR" in os.environ, places.disk()) == (False, None)
 
 
-def test_the_folders_whose_files_are_on_the_disk_are_there(root):
+def test_the_tests_whose_files_are_on_the_disk_are_there(root):
     tests = root / "tests"
-    assert [folder for folder in places.ON_DISK if not (tests / folder).is_dir()] == []
+    assert [each for each in places.ON_DISK if not (tests / each).exists()] == []
     assert places.is_on_disk(tests / "store" / "test_branches.py", tests)
     assert places.is_on_disk(tests / "unit" / "store" / "sql" / "test_faults.py", tests)
     assert not places.is_on_disk(tests / "unit" / "cli" / "test_main.py", tests)

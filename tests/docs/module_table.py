@@ -8,15 +8,13 @@ from __future__ import annotations
 import ast
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import catmem
 from tests.docs.pages import ROOT
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 PAGE = ROOT / "docs" / "architecture.md"
-PACKAGE = ROOT / "catmem"
+PACKAGE = Path(catmem.__file__).parent  # perhaps that of an installed wheel
 BEGIN = "<!-- From here on made from the docstrings of the modules by `make docs`. -->\n"
 
 
@@ -36,7 +34,7 @@ def table() -> str:
     for folder, some in groupby(modules, key=lambda path: path.parent):
         rows = [f"| `{path.stem}` | {first_sentence(path)} |" for path in some if path.name != "__init__.py"]
         if rows:
-            name = folder.relative_to(ROOT).as_posix()
+            name = folder.relative_to(PACKAGE.parent).as_posix()
             parts.append("\n".join([f"### `{name}`\n", "| module | its job |", "|---|---|", *rows]) + "\n")
     return "\n".join(parts)
 

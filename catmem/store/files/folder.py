@@ -20,6 +20,7 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from catmem.errors import BusyError, DamagedError
@@ -77,6 +78,11 @@ class Folder:
         self._made = False
         self._named = False
         self._place: Place | None = None
+
+    @cached_property
+    def mount(self) -> int:
+        """The number of the mount through which the folder is reached; that of an open folder stays."""
+        return self.system.mount(self.descriptor)
 
     @classmethod
     def open(cls, system: System, place: Place, *, create: bool) -> Folder | None:

@@ -259,7 +259,7 @@ def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None
 
 def _refuse_mounted(folder: Folder, name: str, descriptor: int) -> None:
     """A mount keeps its place: the swap would fail once the write is recorded."""
-    if folder.system.mount(descriptor) != folder.system.mount(folder.descriptor):
+    if folder.system.mount(descriptor) != folder.mount:
         raise mounted(folder.path / name)
 
 

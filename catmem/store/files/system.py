@@ -11,6 +11,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import re
 import sys
 import time
 from contextlib import contextmanager, suppress
@@ -56,6 +57,9 @@ class Features:
         if off - known:
             raise ValueError(f"{WITHOUT} names {', '.join(sorted(off - known))}; known are {', '.join(sorted(known))}")
         return Features(**{name: getattr(self, name) and name not in off for name in known})
+
+
+_MOUNT = re.compile(rb"^mnt_id:\s*(\d+)", re.MULTILINE)
 
 
 class System:
@@ -207,8 +211,15 @@ class System:
 
     def mount(self, descriptor: int) -> int:
         """The number of the mount through which an open file or folder is reached; 0 where the platform tells none."""
-        lines = lines_of(f"/proc/self/fdinfo/{descriptor}")
-        return int(next((line.split()[1] for line in lines if line.startswith("mnt_id:")), "0"))
+        try:
+            told = os.open(f"/proc/self/fdinfo/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return 0
+        try:
+            found = _MOUNT.search(os.read(told, 4096))
+        finally:
+            os.close(told)
+        return 0 if found is None else int(found[1])
 
     def sleep(self, seconds: float) -> None:
         """Wait."""

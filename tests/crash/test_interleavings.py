@@ -10,9 +10,9 @@ from tests.crash.scene import trial_in
 from tests.lengths import at_length
 
 STEP = at_length(5, 8)
-"""Of the rarer beginnings the default suite tries every eighth call, in CI every fifth; `make torture` tries each."""
+"""Of the rarer beginnings the default suite tries every eighth call, `make torture` each."""
 USUAL = at_length(1, 2)
-"""Of the usual one every second call, in CI each."""
+"""Of the usual one every second call; `make torture` tries each."""
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,7 +12,7 @@ from tests.crash.scene import ENTITY, Scene, line, trial_in
 from tests.lengths import at_length
 
 STEP = at_length(7, 11)
-"""The default suite kills at every eleventh call, in CI at every seventh; `make torture` at each."""
+"""The default suite kills at every eleventh call, `make torture` at each."""
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -1,4 +1,4 @@
-"""Direct SQL clients change rows while tools commit: 150 changes here, 300 in CI, 10,000 in `make torture`."""
+"""Direct SQL clients change rows while tools commit: 240 changes here, 10,000 in `make torture`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.sql.drift import REFUSALS, lost, race
 from tests.sql.texts import tokens, with_entry
 from tests.store.stores import kinds
 
-WRITES = at_length(300, 150)
+WRITES = at_length(300, 240)  # enough for ten adoptions on a busy machine, which takes in several rows at once
 DATABASES = [kind for kind in kinds() if kind.id in {"sqlite", "postgresql"}]  # type: ignore[attr-defined]
 
 
@@ -19,7 +19,7 @@ def test_no_row_of_a_direct_client_is_ever_lost(kind, tmp_path):
     assert (ended.lost, ended.dropped, ended.wrong) == ([], [], [])
     assert ended.made > 0.6 * WRITES
     assert ended.commits > 10
-    assert ended.adopted > 3  # fewer on a busy machine: several rows of a client are taken in at once
+    assert ended.adopted > 10
     assert {"insert", "append", "replace", "move", "delete"} <= set(ended.ways)
     assert set(ended.refused) <= REFUSALS
 

@@ -1,4 +1,4 @@
-"""Each store against the model: 250 steps, 500 in CI, 10,000 with HYPOTHESIS_PROFILE=thorough and in `make torture`."""
+"""Each store against the model: 250 steps, 10,000 with HYPOTHESIS_PROFILE=thorough and in `make torture`."""
 
 from __future__ import annotations
 
